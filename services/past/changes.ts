@@ -20,7 +20,7 @@ interface ChangesCommandOptions {
   now?: string;
 }
 
-/** Prints which answers differ between two instants, and the records behind each. 1 where some do. */
+/** Prints which answers differ between two instants, and the records behind each. Exit code 1 if any do. */
 export async function runChanges(options: ChangesCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, archive, by = 'timestamp' } = options;
   const fromMs = instantOf('changes', '--from', options.from);
@@ -51,7 +51,7 @@ function jsonOf({ target, before, after, records }: ChangedAnswer): string {
     before: shown(before),
     after: shown(after),
     records: records.map(placeOf),
-    // `before` or `after` is absent where a thing came or went.
+    // `before` is absent if a thing came, and `after` if it went.
     differences: differencesOf(body(before), body(after)),
   });
 }

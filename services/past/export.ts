@@ -26,7 +26,7 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
   await needEmptyFolder(dir, 'export');
   const log = await openPastLog('export', archive, settings, io);
   try {
-    // Without an instant every record counts, also one whose clock was ahead.
+    // Without an instant every record counts, even one whose producer's clock was ahead.
     const atMs = options.asOf === undefined ? Number.POSITIVE_INFINITY : clockMs;
     const said = (exported: Exported) => saidOf(exported, log, { clockMs, by, personal, secrets });
     const manifest = (exported: Exported) => `${JSON.stringify(said(exported), null, 1)}\n`;
@@ -44,7 +44,7 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
   }
 }
 
-/** What the manifest says, which a file of offsets for `replay --offsets` is too. */
+/** The export's manifest. `replay --offsets` takes it as a file of offsets. */
 function saidOf(
   { tables, past }: Exported,
   { where, manifest, isCompacted }: PastLog,

@@ -19,7 +19,7 @@ interface HistoryCommandOptions {
   by?: RecordClock;
 }
 
-/** Prints every version of one answer, oldest first, with the records that made it so. 1 where it never was. */
+/** Prints every version of one answer, oldest first, with the records that caused it. Exit code 1 if there never was one. */
 export async function runHistory(options: HistoryCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, archive, by = 'timestamp' } = options;
   const request = requestOf('history', options.path, options.rider, settings.basePath);
@@ -32,13 +32,13 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   needVersions(request);
   const log = await openPastLog('history', archive, settings, io);
   try {
-    // Before the first record nobody and nothing is there.
+    // Before the first record nothing and nobody exists.
     let last: PastAnswer = { status: request.rider === null ? 404 : 401, etag: null, body: '' };
     let count = 0;
     await withProgress(io, 'Records read', null, async (progress) => {
       const how = { untilMs, signal: io.signal, onProgress: progress.update };
       for await (const version of since(fromMs, answerHistory(sourcesOf(log, by), request, how))) {
-        // The bar would be drawn over them, and they say how far it is.
+        // On a terminal the printed versions replace the bar: they show how far it is.
         if (io.outIsTerminal) progress.stop();
         for (const line of json ? [jsonOf(version)] : linesOf(last, version)) io.out(line);
         last = version.answer;
@@ -54,7 +54,7 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   }
 }
 
-/** The versions from an instant on, and before them the one that was in force then. */
+/** The version in force at an instant, and those after it. */
 async function* since(fromMs: number, versions: AsyncIterable<Version>): AsyncGenerator<Version> {
   let inForce: Version | null = null;
   for await (const version of versions) {
@@ -74,7 +74,7 @@ function linesOf(last: PastAnswer, { atMs, answer, records }: Version): string[]
   return [`${instantText(atMs)}  ${what}`, ...answerLines(last, answer).map((line) => `  ${line}`)];
 }
 
-/** What an answer has become, a line for each thing. */
+/** How an answer changed, a line for each difference. */
 export function answerLines(before: PastAnswer, after: PastAnswer): string[] {
   const status = before.status === after.status ? [] : [`status ${before.status} → ${after.status}`];
   const shown = ({ status, body }: PastAnswer): string => (status === 200 ? body : '');

@@ -9,7 +9,7 @@ const archiveOption = [
 const byOption = (): Option =>
   new Option('--by <clock>', 'the records’ time: the log’s timestamp, or upstream’s changed_at').choices(clocks);
 
-/** What reads the log’s past. */
+/** The commands that read the log’s past. */
 export function pastCommands(program: Commands): void {
   program
     .add(

@@ -22,7 +22,7 @@ export interface PastLog {
   bounds: LogBounds;
   /** Where the log is, in words. */
   where: string;
-  /** What is known of its history. Null without a manifest: then nobody knows whether files are missing. */
+  /** What is known of its history. Null without a manifest: files may then be missing. */
   manifest: ArchiveManifest | null;
   /** Whether it was read from Kafka, which keeps only the last record of each key. Its history is not known. */
   isCompacted: boolean;
@@ -115,7 +115,7 @@ export function doubtsOf(log: PastLog, atMs: number): string[] {
       'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
     ];
   }
-  // `simulate` wrote everything there ever was.
+  // `simulate` wrote every record there ever was.
   if (log.manifest?.simulated) return [];
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = log.manifest ?? {};
   if (exactSince === null) {

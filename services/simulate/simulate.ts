@@ -93,14 +93,14 @@ async function openSink(
   return kafkaSink(openKafkaPublisher(kafka, log, signal));
 }
 
-/** Half a calendar is none; changes may end at any time. */
+/** A calendar must be complete. Changes may end at any time. */
 function stopped(archive: string | undefined, io: Io): ExitCode {
   const fix = archive === undefined ? 'the topics hold part of the calendar' : `remove ${archive}, and call it again`;
   io.err(`Stopped before the end of the calendar: ${fix}`);
   return 1;
 }
 
-/** Returns the number of records. Null: told to end before all of it was there. */
+/** Returns the number of records. Null if it was told to end before the calendar was complete. */
 async function publishInitial(made: Simulation, sink: RecordSink, io: Io): Promise<number | null> {
   return withProgress(io, 'Calendar', 100, async (progress) => {
     let count = 0;

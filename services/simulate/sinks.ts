@@ -12,7 +12,7 @@ export interface RecordSink {
   add(record: SimulatedRecord): Promise<void> | undefined;
   /** Resolves once everything taken can be read. */
   flush(): Promise<void>;
-  /** Says that everything was added: an archive without that word is no whole one. */
+  /** Says that everything was added. Until then, an archive counts as incomplete. */
   complete(): Promise<void>;
   close(): Promise<void>;
 }

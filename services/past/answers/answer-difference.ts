@@ -1,6 +1,6 @@
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** One thing that two answers differ in. `before` or `after` is undefined where it was not there. */
+/** One difference between two answers. `before` or `after` is undefined if that answer does not have the thing. */
 export interface Difference {
   /** Such as `nights pp15r4935/2015-06-13 status`. */
   path: string;
@@ -8,7 +8,7 @@ export interface Difference {
   after: Json | undefined;
 }
 
-/** What two answers differ in, by their JSON texts; an empty text holds nothing. Nights and riders are told apart by their ids. */
+/** The differences between two answers, given as JSON. An empty text is an empty answer. Nights and riders are matched by their ids. */
 export function differencesOf(before: string, after: string): Difference[] {
   return [...differing(parse(before), parse(after), '')];
 }
@@ -30,7 +30,7 @@ function* differingMembers(a: Map<string, Json>, b: Map<string, Json>, path: str
   }
 }
 
-/** Members by name, elements of a list by their ids; null where it has neither, as a text or a list without ids. */
+/** An object's members by name, or a list's elements by their ids. Null for anything else, such as a text or a list without ids. */
 function membersOf(value: Json | undefined): Map<string, Json> | null {
   if (value === undefined || value === null || typeof value !== 'object') return null;
   if (!Array.isArray(value)) return new Map(Object.entries(value));
@@ -39,7 +39,7 @@ function membersOf(value: Json | undefined): Map<string, Json> | null {
   return new Map(value.map((element, i) => [ids[i]!, element]));
 }
 
-/** What an element of a list is about: a night by ride and day, a rider by their id or handle. */
+/** The id of a list's element: ride and day for a night, id or handle for a rider. */
 function idOf(element: Json): string | null {
   if (element === null || typeof element !== 'object' || Array.isArray(element)) return null;
   const { ride, day, rider, handle, night } = element;
@@ -56,7 +56,7 @@ export function differenceText({ path, before, after }: Difference): string {
   return `${path}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`;
 }
 
-/** A night that came or went by its title, status and count; anything else as it is. */
+/** A night that came or went is shown by its title, status and count. Anything else is shown as it is. */
 function summary(value: Json | undefined): string {
   if (value === undefined || value === null || typeof value !== 'object') return `: ${JSON.stringify(value)}`;
   if (Array.isArray(value)) return value.length === 0 ? ': []' : ` (${value.length})`;

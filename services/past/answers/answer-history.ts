@@ -4,14 +4,14 @@ import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { PastSources } from '../log/past-records.ts';
 import { FoldInTime, RecordsInTime, type TimedRecord } from '../log/records-in-time.ts';
-import { TouchedViews, UsedViews } from './answer-watch.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from './past-answers.ts';
+import { TouchedViews, UsedViews } from './used-views.ts';
 
-/** An answer from an instant on, and what made it so. */
+/** An answer from an instant on, and the records that caused it. */
 export interface Version {
   atMs: number;
   answer: PastAnswer;
-  /** The records that made it so; none: a midnight passed. */
+  /** Empty if it changed because a midnight passed. */
   records: TimedRecord[];
 }
 
@@ -23,14 +23,14 @@ interface HistoryOptions {
 
 const dayMs = 86_400_000;
 /**
- * How far from a night a midnight may change an answer: as far as a rider's nights are shown. Local dates are at most a
- * day from UTC's, and a clock that goes back takes no more than a day.
+ * How many days from a night a midnight may still change an answer: as many as a rider's nights are shown. The margin is for
+ * local dates, at most a day from UTC's, and for clocks that go back, by a day at most.
  */
 const nearDays = Math.max(daysBack, daysAhead) + 3;
 
 /**
- * Every version of one answer, oldest first: at each instant it is what `replay --as-of` says of it, with the clock
- * there. What was before the first record is no version.
+ * Every version of one answer, oldest first. At each instant it is the answer of `replay --as-of` with that instant. There
+ * is no version before the first record.
  */
 export async function* answerHistory(
   sources: PastSources,
@@ -76,9 +76,9 @@ class AnswerHistory {
     return history;
   }
 
-  /** Applies records of one time; a version where the answer is another then. */
+  /** Applies the records of one time. Yields a version if the answer changed. */
   async *take(atMs: number, group: readonly TimedRecord[]): AsyncGenerator<Version> {
-    // What the time alone changes is no record's doing.
+    // First a midnight at this very instant, so that its changes are not put down to the records.
     if (this.#midnightMs === atMs) this.#now = await this.#ask(atMs);
     const behind: TimedRecord[] = [];
     let zones = false;
@@ -95,7 +95,7 @@ class AnswerHistory {
     yield* this.#tell(atMs, behind);
   }
 
-  /** Whether the changes since the last call touch what the answer was made of. What they do not touch is not rendered again. */
+  /** Whether changes since the last call touch a view that the answer was made of. If not, it is not rendered again. */
   #isTouched(): boolean {
     const { reader } = this.#answers;
     let isTouched = false;
@@ -106,7 +106,7 @@ class AnswerHistory {
     return isTouched;
   }
 
-  /** A version for each midnight before an instant that changes the answer. */
+  /** Yields a version for each midnight before an instant that changes the answer. */
   async *midnights(beforeMs: number): AsyncGenerator<Version> {
     while (this.#midnightMs < beforeMs) {
       const atMs = this.#midnightMs;
@@ -127,7 +127,7 @@ class AnswerHistory {
     return this.#answers.ask(this.#request, clockMs);
   }
 
-  /** The next midnight that may change an answer: none is long before the first night, or long after the last. */
+  /** The next midnight that may change an answer. Midnights long before the first night or after the last are left out. */
   #midnightAfter(ms: number): number {
     const days = this.#nightDays;
     for (const { nightDay } = this.#fold.facts; days.nights < nightDay.length; days.nights++) {
@@ -144,7 +144,7 @@ export const sameAnswer = (a: PastAnswer, b: PastAnswer): boolean => a.status ==
 
 const weekSeconds = 7 * 86_400;
 
-/** Instants at which the local date of a metro changes: an answer may change then with no record. */
+/** The instants at which a metro's local date changes. An answer may change then without a record. */
 class LocalMidnights {
   readonly #facts: Facts;
   #zones: readonly string[] = [];
@@ -161,7 +161,7 @@ class LocalMidnights {
     this.#zones = [...new Set(this.#facts.metros.flatMap((metro) => (metro ? [metro.time_zone] : [])))];
   }
 
-  /** The first such instant after one; infinity where there is no metro. */
+  /** The first such instant after `ms`. Infinity if there is no metro. */
   after(ms: number): number {
     if (ms >= this.#quiet.fromMs && ms < this.#quiet.firstMs) return this.#quiet.firstMs;
     // Midnights are at whole seconds.

@@ -6,22 +6,22 @@ import { foldPast } from '../log/past-fold.ts';
 import type { PastSources } from '../log/past-records.ts';
 import { FoldInTime, RecordsInTime, type TimedRecord } from '../log/records-in-time.ts';
 import { sameAnswer } from './answer-history.ts';
-import { TouchedViews, UsedViews } from './answer-watch.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
+import { TouchedViews, UsedViews } from './used-views.ts';
 
 /** An answer that differs between two instants. */
 export interface ChangedAnswer {
   target: string;
   before: PastAnswer;
   after: PastAnswer;
-  /** The records between the two that touched it; none: a midnight passed. */
+  /** The records between the two that touched it. Empty if it changed because a midnight passed. */
   records: TimedRecord[];
 }
 
 interface ChangesOptions {
   fromMs: number;
   toMs: number;
-  /** Where the calendar's clock stands at each of them. */
+  /** The time on the calendar's clock at each of them. */
   clocks: { from: number; to: number };
   signal: AbortSignal;
   onProgress?(records: number): void;

@@ -6,14 +6,14 @@ import { valueViews } from '../../../projector/views/value-views.ts';
 import { isCompleteKey } from '../../../schemas/views/view-keys.ts';
 import { developerKeyKey, type FactKind, factKinds, parseKey } from '../../../schemas/views/view-kinds.ts';
 
-/** A reader's fields as they were rendered. Null: the reader has no such field. */
+/** A rider's view as it was rendered, by field. Null: the view has no such field. */
 type Fields = Map<string, Buffer | null>;
 const fieldsMax = 10_000;
 
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
 
-/** What fields show, by their names. */
+/** The content of fields, by name. */
 function daysOf(fields: readonly string[]): Map<number, ReaderParts> {
   const days = new Map<number, ReaderParts>();
   for (const field of fields) {
@@ -23,13 +23,13 @@ function daysOf(fields: readonly string[]): Map<number, ReaderParts> {
   return days;
 }
 
-/** Views of facts in this process, rendered on demand. Nothing is stored, so nothing has to be written first. */
+/** Reads views from facts in this process. Each is rendered when it is asked for, and none is stored. */
 export class FactsViewReader implements ViewReader {
   readonly #facts: Facts;
-  /** The view of a developer key of this process, which is live whatever the facts say. */
+  /** The view of this process's own developer key, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
-  /** The fields of the last reader asked for: histories ask for one reader again and again. */
+  /** The fields of the last rider asked for. A history asks for the same rider again and again. */
   #fieldsOf: { key: string; fields: Fields } = { key: '', fields: new Map() };
   /** Called with the names of a reader's fields that are read. */
   onFields: ((key: string, fields: readonly string[]) => void) | null = null;

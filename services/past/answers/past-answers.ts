@@ -16,9 +16,9 @@ export interface PastAnswer {
   body: string;
 }
 
-/** A request of the interface: a target below the base path, and the rider. */
+/** A request of the interface, e.g. `/rides/sh20r6756`, and the rider who sends it. */
 export interface PastRequest {
-  /** With its query. It begins with a slash. */
+  /** Path and query below the base path. It begins with a slash. */
   target: string;
   /** The rider, for /me answers. */
   rider: string | null;
@@ -36,14 +36,14 @@ export const targets = {
  */
 export class PastAnswers {
   readonly reader: FactsViewReader;
-  readonly cache: WatchedCache;
+  readonly cache: UsedViewsCache;
   readonly #answer: ReturnType<typeof calendar>;
   readonly #key = ownKey();
   #clockMs = 0;
 
   constructor(facts: Facts) {
     this.reader = new FactsViewReader(facts, this.#key);
-    this.cache = new WatchedCache(this.reader);
+    this.cache = new UsedViewsCache(this.reader);
     this.#answer = calendar({
       baseUrl,
       cache: this.cache,
@@ -72,8 +72,8 @@ export function withAnswer(object: object, body: string): string {
   return `${JSON.stringify(object).slice(0, -1)},"answer":${body === '' ? 'null' : body}}`;
 }
 
-/** A cache that tells which views are used, those that are not there too. */
-class WatchedCache extends ViewCache {
+/** A cache that reports which views are used, even views that do not exist. */
+class UsedViewsCache extends ViewCache {
   onUsed: ((key: string) => void) | null = null;
 
   override peek(key: string): Entry | undefined {
@@ -87,11 +87,11 @@ class WatchedCache extends ViewCache {
   }
 }
 
-/** Answers do not depend on it. Requests of the past are made below it. */
+/** Requests of the past are made below it. Answers do not depend on it. */
 const basePath = '/api';
 const baseUrl = `http://127.0.0.1${basePath}`;
 
-/** Reads a path as given to a command: below the base path or with it, or as a whole URL. Throws UsageError. */
+/** Parses a path given to a command: with or without the base path, or a whole URL. Throws UsageError. */
 export function requestOf(
   command: string,
   path: string,
@@ -127,7 +127,7 @@ export function needVersions({ target }: PastRequest): void {
   );
 }
 
-/** Throws UsageError for what --rider gave and no rider can be called. The message doesn't repeat it. */
+/** Throws UsageError if the value of --rider is not a rider id. The message doesn't repeat it. */
 export function checkRider(command: string, rider: string | undefined): void {
   if (rider === undefined || idPattern.test(rider)) return;
   throw new UsageError(

@@ -1,6 +1,6 @@
 import { type ExportedTopic, logTables } from './log-tables.ts';
 
-/** `calendar.sql`: views of an export's files, and what is asked most often, for DuckDB. */
+/** `calendar.sql`, for DuckDB: views of an export's files, and the queries that are asked most often. */
 export function calendarSql(topics: readonly ExportedTopic[]): string {
   const isPersonal = topics.includes('attendance');
   return `-- Views and macros for DuckDB over the Parquet files beside this one. In their folder: duckdb -init calendar.sql

@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { makeFolder } from '../../../infra/archive/format/make-folder.ts';
 import { syncFolder, writeFault } from '../../../infra/archive/format/write-atomically.ts';
 
-/** Writes something. What the system then says names the file and the fix. */
+/** Writes something. A fault's message names the file and the fix. */
 export function writing<T>(path: string, write: () => T): T {
   try {
     return write();
@@ -12,7 +12,7 @@ export function writing<T>(path: string, write: () => T): T {
   }
 }
 
-/** Files that take their place in a folder once all of them are whole. Until then they are in a folder within it. */
+/** Files that appear in a folder once all of them are complete. Until then they are in a hidden folder within it. */
 export class DraftFolder {
   readonly path: string;
   readonly #dir: string;
@@ -31,7 +31,7 @@ export class DraftFolder {
     process.once('exit', this.#drop);
   }
 
-  /** Puts the files in their place, the one named `last` after the others. */
+  /** Moves the files to the folder, the one named `last` after the others. */
   publish(last: string): void {
     writing(this.#dir, () => {
       const others = readdirSync(this.#dir).filter((name) => name !== basename(this.path));
@@ -43,7 +43,7 @@ export class DraftFolder {
     });
   }
 
-  /** Removes what has not taken its place. */
+  /** Removes the files that were not published. */
   drop(): void {
     this.#drop();
     process.off('exit', this.#drop);

@@ -2,7 +2,7 @@ import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { Night, Ride, TopicRecords } from '../../../schemas/events/records.ts';
 import type { Cell, Column, ColumnType } from './parquet-table.ts';
 
-/** Topics of which every version is exported; personal ones only where that is said. */
+/** The topics whose versions are exported. Personal ones only with `--personal`. */
 export const publicTopics = ['metros', 'districts', 'rides', 'nights'] as const;
 export const personalTopics = ['riders', 'attendance', 'relations'] as const;
 export type ExportedTopic = (typeof publicTopics)[number] | (typeof personalTopics)[number];
@@ -11,7 +11,7 @@ export type ExportedTopic = (typeof publicTopics)[number] | (typeof personalTopi
 export interface Discretion {
   /** Tables about riders, and rides' leaders. */
   personal: boolean;
-  /** Where secret meetings are. */
+  /** The places of secret meetings. */
   secrets: boolean;
 }
 
@@ -58,7 +58,7 @@ export function keyCells(topic: ExportedTopic, key: string): Cell[] {
   return logTables[topic].key.map(({ name }) => fields[name]!);
 }
 
-/** `isSecret`: the night's place is not to be told, whatever this version says of it. */
+/** `isSecret`: the night's place must be hidden, even if this version does not call it secret. */
 export function valueCells<T extends ExportedTopic>(
   topic: T,
   value: TopicRecords[T],
@@ -83,7 +83,7 @@ function nightFields(night: Night, isHidden: boolean): object {
   return { ...night, ...meeting, place_name: null, district };
 }
 
-/** The other columns of a table of the log: when the version counted, and which record it is. */
+/** The columns beside the record's fields: when the version counted, and the record's place. */
 export const versionColumns: readonly Column[] = [
   column('valid_from', 'instant'),
   column('valid_to', 'instant'),

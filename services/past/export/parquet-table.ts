@@ -4,7 +4,7 @@ import type { SchemaElement, Writer } from 'hyparquet-writer';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { writing } from './draft-folder.ts';
 
-/** Types of columns as Parquet has them: instants in UTC and milliseconds, days since 1970, milliseconds of a day. */
+/** Parquet types of columns. Instants are milliseconds in UTC, dates are days since 1970, times are milliseconds of a day. */
 const types = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   flag: { type: 'BOOLEAN' },
@@ -26,7 +26,7 @@ export interface Column {
 }
 export type Cell = string | number | bigint | boolean | null;
 
-/** What became of a file. */
+/** A file that was written. */
 export interface WrittenTable {
   file: string;
   rows: number;
@@ -35,7 +35,7 @@ export interface WrittenTable {
 
 const groupRows = 50_000;
 
-/** Writes one Parquet file, row by row; memory holds one group of rows. */
+/** Writes one Parquet file, row by row. One group of rows is in memory. */
 export class ParquetTable {
   readonly #file: string;
   readonly #columns: readonly Column[];
@@ -62,14 +62,14 @@ export class ParquetTable {
     if (this.#cells[0]!.length >= groupRows) this.#writeGroup();
   }
 
-  /** The file is durable then. */
+  /** Resolves when the file is durable. */
   end(): WrittenTable {
     this.#writeGroup();
     this.#writer.finish();
     return { file: this.#file, rows: this.#rows, sha256: this.#out.close() };
   }
 
-  /** Gives up: the file is not whole. */
+  /** Gives up. The file stays incomplete. */
   drop(): void {
     this.#out.drop();
   }
@@ -83,7 +83,7 @@ export class ParquetTable {
   }
 }
 
-/** The library's own file writer opens the file anew for each piece, and syncs nothing. */
+/** Used in place of the library's file writer, which opens the file again for each piece and never syncs it. */
 class FileOut {
   readonly writer: Writer = new ByteWriter();
   readonly #path: string;

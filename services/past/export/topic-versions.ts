@@ -9,9 +9,9 @@ import type { ExportedTopic } from './log-tables.ts';
 export interface TopicVersion {
   record: LogRecord;
   fromMs: number;
-  /** When another took its place; null: it is in force. A version that never counted ends as it begins. */
+  /** When the next version replaced it. Null: it is in force. A version that never counted ends when it begins. */
   toMs: number | null;
-  /** A night whose meeting is secret in its last version: then its place is secret in all of them. */
+  /** Whether the night's meeting is secret in its last version. Then its place is secret in all versions. */
   isSecret: boolean;
 }
 
@@ -22,8 +22,8 @@ interface VersionOptions {
 }
 
 /**
- * Every version of a topic's keys, in the log's order. The topic is read twice: first for the times, of which 16 bytes a
- * record are kept, since a later record of an earlier time ends a version too.
+ * Every version of a topic's keys, in the log's order. The topic is read twice, because a later record with an earlier time
+ * ends a version too. The first pass keeps the times, 16 bytes a record.
  */
 export async function eachVersion(
   sources: PastSources,
@@ -66,7 +66,7 @@ class Times {
     if ((record.value as Night).meeting) this.#secret[key] = isSecret(record);
   }
 
-  /** From times to ends, the last record first: a version ends with the earliest of those behind it. */
+  /** Computes ends from times, the last record first. A version ends at the earliest time of the versions behind it. */
   settle(): void {
     const next = new Float64Array(this.#numbers.length).fill(Number.POSITIVE_INFINITY);
     for (let i = this.#times.length - 1; i >= 0; i--) {

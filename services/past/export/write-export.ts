@@ -25,7 +25,7 @@ import { type Cell, type Column, ParquetTable, type WrittenTable } from './parqu
 import { eachVersion, type TopicVersion } from './topic-versions.ts';
 
 interface ExportOptions extends Discretion {
-  /** Later records do not count; the calendar's clock stands there. */
+  /** Later records do not count. It is also the time on the calendar's clock. */
   atMs: number;
   clockMs: number;
   signal: AbortSignal;
@@ -38,8 +38,8 @@ export interface Exported {
 }
 
 /**
- * Writes an export to a folder that is not there or empty: whole, or not at all. `manifest` makes the manifest's text of
- * what was written.
+ * Writes an export to a new or empty folder, completely or not at all. `manifest` makes the manifest's text from what was
+ * written.
  */
 export async function writeExport(
   dir: string,
@@ -91,7 +91,7 @@ class Export {
           signal.throwIfAborted();
           const id = valueViews[kind].id(past.facts, view);
           const { status, etag, body } = await answers.ask({ target: targets[kind](id), rider: null }, clockMs);
-          // A day without nights has a view no more than a ride that is not posted.
+          // A day without nights has no view, and neither has a ride that is not posted.
           if (status === 200 && etag !== '"empty"') add([...keyCells(id), etag, body]);
         }
       });
@@ -110,7 +110,7 @@ class Export {
     const value = record.value as TopicRecords[T] | null;
     const isHidden = isSecret || this.#isUnpublished(record);
     const cells = value ? valueCells(topic, value, this.#options, isHidden) : logTables[topic].value.map(() => null);
-    // A tombstone is in force at no time.
+    // A tombstone is never in force.
     const until = value ? toMs : fromMs;
     return [
       ...keyCells(topic, record.key),
@@ -121,7 +121,7 @@ class Export {
     ];
   }
 
-  /** A night of a ride that has no page: where it meets was never told. */
+  /** Whether the night's ride has no page: then its meeting place was never shown. */
   #isUnpublished({ topic, key }: LogRecord): boolean {
     if (topic !== 'nights') return false;
     const ride = this.#facts!.rideIds.find(fieldsOfKey('nights', key).ride);
@@ -168,7 +168,7 @@ const answerTables = {
   ride_pages: { kind: 'ride', key: [{ name: 'ride', type: 'text' }], keyCells: (id: string): Cell[] => [id] },
 } as const;
 
-/** The other columns of a table of answers: the ETag with its quotes, and the answer's bytes. */
+/** The columns beside an answer's id: the ETag with its quotes, and the answer's bytes. */
 const answerColumns: readonly Column[] = [
   { name: 'etag', type: 'text' },
   { name: 'answer', type: 'text' },

@@ -11,13 +11,13 @@ type Bytes = Pick<
   'topic' | 'partition' | 'offset' | 'timestampMs' | 'keyBytes' | 'valueBytes' | 'decoder'
 >;
 
-/** A record and when it counts from. Its bytes are its own, and stay valid. */
+/** A record, and the time from which it counts. Its bytes are a copy that stays valid. */
 export class TimedRecord {
   readonly bytes: Bytes;
   readonly timeMs: number;
-  /** The latest time up to it in its partition. */
+  /** The latest time of its partition's records up to this one. */
   readonly latestMs: number;
-  /** Which of the partitions it is in, by their order. */
+  /** The index of its partition in the topic's list. */
   readonly source: number;
 
   constructor({ encoded, timeMs, latestMs }: PartitionCursor, source: number) {
@@ -36,13 +36,13 @@ export class TimedRecord {
     this.source = source;
   }
 
-  /** Its key. Null where that is not UTF-8, as no good record's is. */
+  /** Its key. Null if it is not UTF-8: then the record is bad. */
   get key(): string | null {
     const key = decodeKey(this.bytes.keyBytes);
     return 'key' in key ? key.key : null;
   }
 
-  /** Its value, decoded with all its texts. Null: a tombstone, or one that cannot be decoded. */
+  /** Its value, decoded with all its texts. Null for a tombstone, and for a value that cannot be decoded. */
   get value(): AnyRecord | null {
     const { valueBytes, decoder } = this.bytes;
     const read = valueBytes === null ? null : decodeWith(decoder!, valueBytes);
@@ -52,7 +52,7 @@ export class TimedRecord {
 
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
-/** Where a record is in the log, and when it was; nothing of what it says. */
+/** A record's place and time, without its content. */
 export function placeOf({ bytes, key, value }: TimedRecord) {
   const { topic, partition, offset, timestampMs } = bytes;
   return {
@@ -72,12 +72,12 @@ export function placeText(timed: TimedRecord): string {
   return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
 }
 
-/** Records between two looks at the signal. */
+/** The signal is checked after this many records. */
 const turnRecords = 4_096;
 
 /**
- * The records of all partitions in the order of their times. A record that stands behind one of a later time comes in
- * its own time all the same, so what was applied up to an instant is what counts at it.
+ * The records of all partitions in the order of their times. Example: a record of 10:00 stands behind one of 11:00 in its
+ * partition; it comes first all the same. So the records applied up to an instant are those that count at it.
  */
 export class RecordsInTime {
   readonly #sources: PastSources;
@@ -91,7 +91,7 @@ export class RecordsInTime {
     this.lateTopics = new Set(late.map(({ bytes }) => bytes.topic));
   }
 
-  /** Reads the log once, for what is out of order: that is kept in memory. Throws ArchiveError, or the signal's reason. */
+  /** Reads the log once and keeps the records that are out of order in memory. Throws ArchiveError, or the signal's reason. */
   static async open(sources: PastSources, signal: AbortSignal): Promise<RecordsInTime> {
     const late: TimedRecord[] = [];
     for (const [source, partition] of sources.partitions.entries()) {
@@ -108,7 +108,7 @@ export class RecordsInTime {
     return new RecordsInTime(sources, late);
   }
 
-  /** Records that share a time, one group after the other, up to an instant. */
+  /** The records up to an instant, in groups of one time each. */
   async *groups(untilMs: number, signal: AbortSignal): AsyncGenerator<TimedRecord[]> {
     let group: TimedRecord[] = [];
     let read = 0;
@@ -150,7 +150,7 @@ export class RecordsInTime {
 const compareTimed = (a: TimedRecord, b: TimedRecord): number =>
   a.timeMs - b.timeMs || a.source - b.source || a.bytes.offset - b.bytes.offset;
 
-/** The next record that is not out of order; null at the end. */
+/** The next record that is not out of order. Null at the end. */
 async function nextInOrder(cursor: PartitionCursor, source: number): Promise<TimedRecord | null> {
   for (;;) {
     if (cursor.encoded === null && !(await cursor.fill())) return null;
@@ -168,7 +168,7 @@ interface Rank {
   source: number;
 }
 
-/** Folds records in the order of their times, and comes to the same facts as a fold in the log's order. */
+/** Folds records in the order of their times. The facts are the same as those of a fold in the log's order. */
 export class FoldInTime {
   readonly #fold: Fold;
   readonly #lateTopics: ReadonlySet<TopicName>;
@@ -180,7 +180,7 @@ export class FoldInTime {
     this.#lateTopics = lateTopics;
   }
 
-  /** Whether the record counts: it is good, and no later one of its key was there before its time. */
+  /** Whether the record counts: it is good, and at its time no later record of its key counted already. */
   take(timed: TimedRecord): boolean {
     if (validator.validate(timed.bytes) !== null || this.#isSuperseded(timed)) return false;
     this.#fold.apply(timed.bytes.topic, validator.key, validator.value as never);
@@ -200,6 +200,6 @@ export class FoldInTime {
   }
 }
 
-/** Of two records of a key, in a partition the last counts, of several partitions the one of the latest time. */
+/** Which of two records of a key counts: in one partition the last one, in two partitions the one with the latest time. */
 const compareRank = (a: Rank, b: Rank): number =>
   a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source - b.source;

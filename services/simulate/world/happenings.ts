@@ -12,10 +12,10 @@ import type { Random } from './random.ts';
 import { cancellationReason, riderName, rideTitle } from './texts.ts';
 import { confirmedResponse, goingResponse, meetsOn, noneResponse, type Records, type World } from './world.ts';
 
-/** Something that happens on a day. No record where there is no occasion. */
+/** Something that happens on a day. It yields no record if there is no occasion. */
 type Happen = (world: World, random: Random, today: number) => Records;
 
-/** What happens, and how often: so many a day for each thousand riders or rides, or in a thousand days. */
+/** What happens, and how often: times a day for each thousand riders or rides, or times in a thousand days. */
 const happenings: readonly [times: number, per: 'riders' | 'rides' | 'days', happen: Happen][] = [
   [300, 'riders', onComingNight(respond)],
   [30, 'riders', onComingNight(thinkAgain)],
@@ -33,7 +33,7 @@ const happenings: readonly [times: number, per: 'riders' | 'rides' | 'days', hap
   [50, 'days', replaceKey],
 ];
 
-/** What happens to a world of these sizes: how much in a day, and one thing at random. */
+/** How much happens in a day in a world of these sizes, and one thing at random. */
 export function happeningsOf({ riders, rides }: World['options']) {
   const thousands = { riders: riders / 1_000, rides: rides / 1_000, days: 1 / 1_000 };
   const rates = happenings.map(([times, per, happen]) => ({ rate: times * thousands[per], happen }));
@@ -51,7 +51,7 @@ export function happeningsOf({ riders, rides }: World['options']) {
   };
 }
 
-/** Everything once, so that any world has all of it. */
+/** Everything once, so that even a small world has all of it. */
 export function* oneOfEach(world: World, random: Random, today: number): Records {
   for (const [, , happen] of happenings) yield* happen(world, random, today);
 }
@@ -212,7 +212,7 @@ function* oneOff(world: World, random: Random, today: number): Records {
   for (let i = 0; i < 4; i++) yield* respond(world, random, night);
 }
 
-/** To a ride, but not to the sample rider's own. */
+/** Something that happens to a ride, but not to the sample rider's own. */
 function onRide(happen: HappenTo): Happen {
   return function* (world, random, today) {
     if (world.rides.length > 1) yield* happen(world, random, random.int(1, world.rides.length - 1), today);

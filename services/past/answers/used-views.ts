@@ -18,7 +18,7 @@ export interface ViewPart {
 
 const nameOf = ({ key, field }: ViewPart): string => (field === null ? key : `${key} ${field}`);
 
-/** Notes what answers are made of. */
+/** Notes the views that an answer is made of. */
 export class UsedViews {
   readonly #names = new Set<string>();
 
@@ -29,7 +29,7 @@ export class UsedViews {
     };
   }
 
-  /** An answer is about to be made: what the one before was made of counts no more. */
+  /** Call it before an answer is made: it forgets the views of the answer before. */
   begin(): void {
     this.#names.clear();
   }
@@ -44,17 +44,17 @@ export class UsedViews {
   }
 }
 
-/** Says what records touch, as the projector's own marking has it, without slices: everybody is told at once. */
+/** Says which views records touch, by the projector's own marking. A change to many riders is marked at once, not in slices. */
 export class TouchedViews {
   readonly #fold: Fold;
   readonly #marks = new Marks();
-  /** Keys by the numbers of views. */
+  /** The views' keys, by kind and number. */
   readonly #keys = Object.fromEntries(factKinds.map((kind) => [kind, new Map()])) as Record<
     FactKind,
     Map<number, string>
   >;
 
-  /** `isPublic`: nobody is told of riders' own layers. */
+  /** `isPublic`: riders' own views are not marked. */
   constructor(fold: Fold, isPublic: boolean) {
     this.#fold = fold;
     const marking = new Marking(fold.facts, this.#marks, null);
@@ -67,7 +67,7 @@ export class TouchedViews {
     fold.subscribe(isPublic ? publicOnly : marking);
   }
 
-  /** What was touched since the last call: of riders' views only this rider's. */
+  /** The views touched since the last call. Of riders' views, only this rider's. */
   take(rider: string | null): ViewPart[] {
     if (this.#marks.size === 0) return [];
     const { values, readerDays } = this.#marks.take();
