@@ -18,7 +18,7 @@ export interface KafkaBroker extends LocalServer {
 }
 
 /** Where a broker listens, and whom it lets in. */
-export interface KafkaListening {
+interface KafkaListening {
   /** For clients. The broker connects to itself by the last one, which must be PLAINTEXT. */
   listeners: { name: string; protocol: string; port: number }[];
   /** Further settings, as lines of server.properties. */

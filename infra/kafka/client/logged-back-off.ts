@@ -49,19 +49,14 @@ export class LoggedBackOff {
   }
 }
 
-export interface RetryOptions extends LoggedBackOffOptions {
-  /** Whether waiting cannot fix this error. */
-  isFatal?: (error: unknown) => boolean;
-}
-
 /**
- * Retries until it succeeds, because servers come back. Throws errors for which `isFatal` is true, what Kafka refuses
- * permanently (`refusalOf`), and the signal's reason.
+ * Retries until it succeeds, because servers come back. Throws errors that waiting cannot fix (`isFatal`), what Kafka
+ * refuses permanently (`refusalOf`), and the signal's reason.
  */
 export async function untilAnswered<T>(
   what: string,
   attempt: () => Promise<T>,
-  { isFatal = () => false, ...options }: RetryOptions,
+  { isFatal = () => false, ...options }: LoggedBackOffOptions & { isFatal?: (error: unknown) => boolean },
 ): Promise<T> {
   const { signal } = options;
   const backOff = new LoggedBackOff(what, options);
