@@ -11,7 +11,6 @@ import {
 } from '../../schemas/views/view-kinds.ts';
 import { dayOf, type Facts, subjectDay, subjectOf } from '../facts/facts.ts';
 import type { Interner } from '../facts/interner.ts';
-import type { Touched } from '../facts/touched.ts';
 import { renderDay } from './day.ts';
 import { renderNight, textOrNull } from './night.ts';
 import { renderRide } from './ride.ts';
@@ -30,16 +29,8 @@ export interface NumberedViews {
   find(facts: Facts, id: string): number;
 }
 
-/**
- * A change that views are marked by. A metro's change counts as one of each of its rides, and a ride's as one of each of its
- * nights (projector/writing/marking.ts).
- */
-export type MarkedBy = keyof Pick<Touched, 'metro' | 'ride' | 'night' | 'card' | 'keyHash'>;
-
 /** A kind of view that is one key's value. */
 interface ValueViews extends NumberedViews {
-  /** Which changed facts the view shows: the number of the view for the number of the fact. -1: there is none. */
-  markedBy: { readonly [change in MarkedBy]?: (facts: Facts, changed: number) => number };
   /** The view's value, a pure function of the facts, without a clock. Null if the view should not exist. */
   render(facts: Facts, view: number): Buffer | null;
 }
@@ -58,14 +49,7 @@ function* numbers(count: number, there: (n: number) => boolean): Generator<numbe
   for (let n = 0; n < count; n++) if (there(n)) yield n;
 }
 
-const itself = (_facts: Facts, changed: number): number => changed;
-
 const idOfDay = (facts: Facts, day: number): string => dayId(facts.metroIds.text(subjectOf(day)), dayText(dayOf(day)));
-
-function dayOfNight({ rides, nightRide, nightDay }: Facts, night: number): number {
-  const { metro } = rides[nightRide[night]!]!;
-  return metro < 0 ? -1 : subjectDay(metro, nightDay[night]!);
-}
 
 function findDay(facts: Facts, id: string): number {
   const slash = id.lastIndexOf('/');
@@ -76,34 +60,28 @@ function findDay(facts: Facts, id: string): number {
 
 export const valueViews: Record<FactKind, ValueViews> = {
   metro: {
-    markedBy: { metro: itself },
     render: renderMetro,
     ...interned('metroIds', (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null)),
   },
   key: {
-    markedBy: { keyHash: itself },
     render: renderDeveloperKey,
     ...interned('hashIds', (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0)),
   },
   rider: {
-    markedBy: { card: itself },
     render: renderRider,
     ...interned('riderIds', (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider))),
   },
   ride: {
-    markedBy: { ride: itself, night: ({ nightRide }, night) => nightRide[night]! },
     render: renderRide,
     ...interned('rideIds', (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null)),
   },
   night: {
-    markedBy: { night: itself },
     render: renderNight,
     ...interned('nightKeys', (facts) =>
       numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
     ),
   },
   day: {
-    markedBy: { night: dayOfNight },
     render: renderDay,
     all: (facts) => facts.nightsOfDay.keys(),
     id: idOfDay,
@@ -118,6 +96,32 @@ export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
   reader: interned('riderIds', (facts) => facts.riders.keys()),
 };
 export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
+
+/** Takes the numbers of views that show a change, by kind. */
+type ValueMarks = { readonly [kind in FactKind]: { add(view: number): void } };
+
+/** Marks the views that show a changed fact. A metro shows in all of its rides, a ride in all of its nights. */
+export const valueMarks = {
+  metro(facts: Facts, marks: ValueMarks, metro: number): void {
+    marks.metro.add(metro);
+    for (const ride of facts.ridesOfMetro.get(metro) ?? []) valueMarks.ride(facts, marks, ride);
+  },
+  ride(facts: Facts, marks: ValueMarks, ride: number): void {
+    marks.ride.add(ride);
+    for (const night of facts.rides[ride]!.nights.values()) {
+      if (facts.nightRecords[night]) valueMarks.night(facts, marks, night);
+    }
+  },
+  night({ rides, nightRide, nightDay }: Facts, marks: ValueMarks, night: number): void {
+    const ride = nightRide[night]!;
+    const { metro } = rides[ride]!;
+    marks.night.add(night);
+    marks.ride.add(ride);
+    if (metro >= 0) marks.day.add(subjectDay(metro, nightDay[night]!));
+  },
+  card: (marks: ValueMarks, rider: number): void => marks.rider.add(rider),
+  keyHash: (marks: ValueMarks, hash: number): void => marks.key.add(hash),
+};
 
 /** A metro that exists, with its zone. */
 function renderMetro(facts: Facts, metro: number): Buffer | null {

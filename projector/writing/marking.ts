@@ -1,25 +1,17 @@
-import { factKinds } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Touched } from '../facts/touched.ts';
 import { ownPart } from '../views/reader.ts';
 import { goingDays, type MarkReader, markOwnLayer, markRelation, partsShowing } from '../views/reader-marks.ts';
-import { type MarkedBy, valueViews } from '../views/value-views.ts';
+import { valueMarks } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { Marks } from './marks.ts';
 
 /** A rider with more watchers than this is written in slices, so that other changes are not held up. */
 const inlineMax = 64;
 
-const markedBy = factKinds.flatMap((kind) =>
-  Object.entries(valueViews[kind].markedBy).map(([change, viewOf]) => ({ change: change as MarkedBy, kind, viewOf })),
-);
-/** The kinds of views that a change marks, each with the view's number for the fact's. */
-const kindsMarked = Object.groupBy(markedBy, ({ change }) => change) as Record<MarkedBy, typeof markedBy>;
-
 /**
- * Marks the views that show a changed fact. Which ones they are is said in projector/views: value-views.ts and
- * reader-marks.ts. Here it is said that a metro shows in its rides, a ride in its nights, and a rider with many watchers
- * is told to them slice by slice.
+ * Marks the views that show a changed fact. projector/views says which ones they are: value-views.ts and reader-marks.ts. A
+ * change of a rider with many watchers is told to them slice by slice.
  */
 export class Marking implements Touched {
   readonly #facts: Facts;
@@ -37,34 +29,23 @@ export class Marking implements Touched {
   }
 
   metro(metro: number): void {
-    this.#mark('metro', metro);
-    for (const ride of this.#facts.ridesOfMetro.get(metro) ?? []) this.ride(ride);
+    valueMarks.metro(this.#facts, this.#marks.values, metro);
   }
 
   ride(ride: number): void {
-    this.#mark('ride', ride);
-    for (const night of this.#facts.rides[ride]!.nights.values()) {
-      if (this.#facts.nightRecords[night]) this.night(night);
-    }
+    valueMarks.ride(this.#facts, this.#marks.values, ride);
   }
 
   night(night: number): void {
-    this.#mark('night', night);
+    valueMarks.night(this.#facts, this.#marks.values, night);
   }
 
   card(rider: number): void {
-    this.#mark('card', rider);
+    valueMarks.card(this.#marks.values, rider);
   }
 
   keyHash(hash: number): void {
-    this.#mark('keyHash', hash);
-  }
-
-  #mark(change: MarkedBy, changed: number): void {
-    for (const { kind, viewOf } of kindsMarked[change]) {
-      const view = viewOf(this.#facts, changed);
-      if (view >= 0) this.#marks.values[kind].add(view);
-    }
+    valueMarks.keyHash(this.#marks.values, hash);
   }
 
   own(rider: number, day: number): void {
