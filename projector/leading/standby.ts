@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import { beatMs, lookMsMax, StillFences } from '../ports/leading.ts';
+import { beatMs, isFree, lookMsMax, StillFences } from '../ports/leading.ts';
 import type { Log } from '../ports/log.ts';
 import type { Leadership, TagLook, TakenTag } from '../ports/view-writer.ts';
 import { LoggedFault } from '../ports/waiting.ts';
@@ -32,7 +32,7 @@ interface StandbyDeps {
  */
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {
   const { leadership, tags, clock, signal } = deps;
-  const still = new StillFences(leadership.isFree);
+  const still = new StillFences();
   const fault = new LoggedFault('look who leads', deps.log);
   while (!signal.aborted) {
     const beganMs = clock.nowMs();
@@ -68,11 +68,11 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
     await clock.sleep(Math.min(freeEveryMs, leftMs), signal);
     // If the store is away, the next look logs it.
     const look = (some: readonly number[]) => leadership.look(some).catch(() => []);
-    const isFree = (looks: readonly TagLook[]): boolean =>
-      looks.length > 0 && looks.every(({ fence }) => leadership.isFree(fence));
-    if (signal.aborted || !isFree(await look(tags.slice(0, 1)))) continue;
+    const areFree = (looks: readonly TagLook[]): boolean =>
+      looks.length > 0 && looks.every(({ fence }) => isFree(fence));
+    if (signal.aborted || !areFree(await look(tags.slice(0, 1)))) continue;
     const looks = await look(tags);
-    if (!isFree(looks)) continue;
+    if (!areFree(looks)) continue;
     deps.onLook(looks);
     if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
   }

@@ -48,24 +48,22 @@ export const commandLookMs = 400;
 export const hasMoved = (before: string | null | undefined, now: string | null): boolean =>
   before !== undefined && now !== null && now !== before;
 
+/** Whether the leader gave the tag up, so that anybody may take it: `isFree('1:8:a:free')` is true. */
+export const isFree = (fence: string): boolean => fence.endsWith(':free');
+
 /**
  * Says whether all of some fences may be taken, from looks at them. A store that is frozen, full or away deposes nobody:
  * a look that failed or was too slow says nothing of the leader, nor does one while nothing can be written.
  */
 export class StillFences {
-  readonly #isFree: (fence: string) => boolean;
   #last: readonly string[] = [];
   #still: number[] = [];
-
-  constructor(isFree: (fence: string) => boolean) {
-    this.#isFree = isFree;
-  }
 
   /** Every fence at one moment, empty text for one that is absent. True if all may be taken as they were seen. */
   looked(fences: readonly string[]): boolean {
     this.#still = fences.map((fence, i) => (hasMoved(this.#last[i], fence) ? 1 : (this.#still[i] ?? 0) + 1));
     this.#last = fences;
-    return fences.every((fence, i) => this.#isFree(fence) || this.#still[i]! >= stillLooksMin);
+    return fences.every((fence, i) => isFree(fence) || this.#still[i]! >= stillLooksMin);
   }
 
   /** A look does not count: the count starts again. */

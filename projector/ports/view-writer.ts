@@ -131,8 +131,6 @@ export interface Leadership {
   take(tag: number, seen: string, doubtful: boolean): Promise<TakenTag | null>;
   /** Whether a fence is as this leader left it, or as a batch leaves it whose reply was lost. */
   isAsLeft(tag: number, fence: string): boolean;
-  /** Whether a fence is free for anyone to take. */
-  isFree(fence: string): boolean;
   /** Bytes that the store has room for. Null: it does not say. */
   room(): Promise<number | null>;
   /** Gives a tag up: its fence says so. */

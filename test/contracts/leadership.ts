@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { takeAll } from '../../projector/leading/standby.ts';
+import { isFree } from '../../projector/ports/leading.ts';
 import type { Leadership, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { readerKey } from '../../schemas/views/reader-fields.ts';
 import { allTags, completeKey } from '../../schemas/views/view-keys.ts';
@@ -103,10 +104,10 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
     it('says that a tag is free once its leader gave it up, and lets that one write no more', async () => {
       const [one, other] = [await writer(), await writer()];
       await lead(one);
-      const isFree = async () => (await fences(other)).map((fence) => other.leadership.isFree(fence));
-      expect(new Set(await isFree())).toEqual(new Set([false]));
+      const areFree = async () => (await fences(other)).map(isFree);
+      expect(new Set(await areFree())).toEqual(new Set([false]));
       for (const each of allTags) await one.leadership.free(each);
-      expect(new Set(await isFree())).toEqual(new Set([true]));
+      expect(new Set(await areFree())).toEqual(new Set([true]));
       expect(await one.commit(tag, [valueWrite(ride, view('late'))])).toMatchObject({ committed: false });
       await lead(other);
       // Too late to give it up.

@@ -99,7 +99,6 @@ export function viewWriterOver(
       return own !== undefined && (fence === spell(own) || fence === spell(next(own)));
     },
     room: () => roomOf(connection),
-    isFree: (fence) => parseFence(fence).state === 'free',
     async free(tag) {
       const own = held.get(tag);
       if (own) await script(freeScript, [keys.fence(tag)], [spell(own), spell(own, 'free')]);

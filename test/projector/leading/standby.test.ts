@@ -38,7 +38,6 @@ async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refus
       if (nowMs > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
       return some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null }));
     },
-    isFree: (fence: string) => fence === 'free',
   } as unknown as Leadership;
   const { signal } = new AbortController();
   const say = (message: string) => void said.push(message);
@@ -59,14 +58,14 @@ async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refus
 // docs/rules.md#beginning
 describe('a standby', () => {
   it('follows a leader that gives its tags up within a tenth of a second, not at its next look', async () => {
-    const { fences, ms } = await stoodBy({ fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : 'free') });
-    expect(fences).toEqual(['free', 'free', 'free']);
+    const { fences, ms } = await stoodBy({ fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : ':free') });
+    expect(fences).toEqual([':free', ':free', ':free']);
     expect(ms).toBeLessThanOrEqual(1_220);
   });
 
   it('takes them as soon as it is folded', async () => {
     const { ms } = await stoodBy({
-      fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : 'free'),
+      fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : ':free'),
       isFolded: (ms) => ms >= 1_730,
     });
     expect(ms).toBeGreaterThanOrEqual(1_730);
@@ -74,8 +73,8 @@ describe('a standby', () => {
   });
 
   it('waits for every tag, and counts five looks half a second apart where a leader has died while giving up', async () => {
-    const { fences, ms } = await stoodBy({ fenceAt: (tag) => (tag === 5 ? 'led' : 'free') });
-    expect(fences).toEqual(['free', 'free', 'led']);
+    const { fences, ms } = await stoodBy({ fenceAt: (tag) => (tag === 5 ? 'led' : ':free') });
+    expect(fences).toEqual([':free', ':free', 'led']);
     expect(ms).toBe(2_000);
   });
 

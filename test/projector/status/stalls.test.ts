@@ -133,7 +133,7 @@ test('a standby whose looks at the store take too long to tell who leads waits f
     await clock.sleep(2_001);
     return tags.map(() => ({ fence: '', position: null }));
   };
-  const leadership = { look, coming: async () => {}, isFree: () => false } as unknown as Leadership;
+  const leadership = { look, coming: async () => {} } as unknown as Leadership;
   const writer = { ...new MemoryViewStore().writer(), leadership };
   running = startProjector(new MemoryEventLog({ partitions, records: [] }), writer, null, { clock });
   const { projector } = running;
