@@ -9,7 +9,7 @@ import { approve } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
-const docs = (name: string): string => fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url));
+const docs = (name: string): string => fileURLToPath(new URL(`../../../../docs/${name}`, import.meta.url));
 const guide = readFileSync(docs('sign-in.md'), 'utf8');
 const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
