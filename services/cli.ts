@@ -25,6 +25,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
+// Nobody can be told. A log that is lost, on a full disk, must not end what serves.
+process.stderr.on('error', () => undefined);
+
 process.exitCode = await runCli(process.argv.slice(2), io, process.env);
 // A connection that does not close must not keep a finished command alive.
 setTimeout(() => process.exit(), 500).unref();

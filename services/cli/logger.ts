@@ -14,7 +14,7 @@ const credentialPaths = ['authorization', '"x-api-key"', 'cookie', '"set-cookie"
  */
 export function makeLogger(
   settings: Pick<Settings, 'logLevel'>,
-  { destination = pino.destination(2), tty = process.stderr.isTTY === true }: LoggerTarget = {},
+  { destination = process.stderr, tty = process.stderr.isTTY === true }: LoggerTarget = {},
 ): Logger {
   return pino(
     {

@@ -30,19 +30,23 @@ interface RunOptions {
   nodeArgs?: string[];
   /** Sent once something has been written to standard output. */
   signal?: NodeJS.Signals;
-  /** An open file that standard output goes to. */
+  /** Open files that standard output and standard error go to. */
   stdout?: number;
+  stderr?: number;
 }
 
 /** Runs the command with nothing of this process's environment but the path. */
 function run(
   args: string[],
-  { env = {}, node = process.execPath, nodeArgs = [], signal, stdout }: RunOptions = {},
+  { env = {}, node = process.execPath, nodeArgs = [], signal, stdout, stderr }: RunOptions = {},
 ): Promise<Ended> {
   const child = spawn(node, [...nodeArgs, bin, ...args], {
     cwd: dir,
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+    // One that hangs is killed.
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
+    stdio: ['pipe', stdout ?? 'pipe', stderr ?? 'pipe'],
   });
   let out = '';
   let err = '';
@@ -50,7 +54,7 @@ function run(
     if (out === '' && signal) child.kill(signal);
     out += chunk;
   });
-  child.stderr!.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     err += chunk;
   });
   return new Promise((resolve, reject) => {
@@ -157,6 +161,14 @@ describe('output to a full disk', () => {
       });
     },
   );
+
+  it('loses the log, and the command goes on', async () => {
+    const full = openSync('/dev/full', 'w');
+    const args = ['history', '/metros/portland/days/2015-06-13', '--archive', portland];
+    // A misspelt setting is logged.
+    const ended = await run(args, { env: { METRIC_PORT: '1' }, stderr: full }).finally(() => closeSync(full));
+    expect(ended).toMatchObject({ code: 0, out: expect.stringContaining('status 404 → 200') });
+  });
 });
 
 describe('archive save', () => {
