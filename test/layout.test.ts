@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -112,6 +112,21 @@ describe('the layout', () => {
     expect(large.map(([room, files]) => [room, files!.length])).toEqual([]);
     const lines = (file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length - 1;
     expect(sources.filter((file) => lines(file) > 300)).toEqual([]);
+  });
+
+  it('is mirrored by the tests: each of their folders is a folder of the source', () => {
+    const tests = execFileSync('git', ['ls-files', ...tops.map((room) => `test/${room}`)], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const rooms = new Set(
+      tests
+        .trim()
+        .split('\n')
+        .map((file) => dirname(file).slice('test/'.length)),
+    );
+    expect(rooms.size).toBeGreaterThan(40);
+    expect([...rooms].filter((room) => !existsSync(join(root, room)))).toEqual([]);
   });
 
   it('finds what it looks for', () => {

@@ -4,10 +4,10 @@ import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/toke
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
-import { Gathering } from '../../../support/sign-in/gathering.ts';
 import { authorizeUrl, nights, redeem, refresh, register, signedIn } from '../../../support/sign-in/sign-in-flow.ts';
 import { newSigningKeys, startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
 import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { Gathering } from './gathering.ts';
 
 const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
   await parseSigningKeys(JSON.stringify({ keys: sets.flat() }), 'keys');

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
-import { Gathering } from '../../../support/sign-in/gathering.ts';
 import {
   callback,
   codeFor,
@@ -16,6 +15,7 @@ import {
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { Gathering } from './gathering.ts';
 
 // Long enough for some requests in a row on a busy machine.
 const reuseSeconds = 5;

@@ -1,4 +1,4 @@
-import type { StateStore } from '../../../api/ports/sign-in-state.ts';
+import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 
 /** Makes uses of codes and tokens truly parallel, also at several instances, however busy the machine is. */
 export class Gathering {
