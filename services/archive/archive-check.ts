@@ -11,7 +11,10 @@ export interface ArchiveCheckOptions {
   json?: boolean;
 }
 
-/** Reads every record of an archive and compares its files with the manifest. Exit code 1 if anything differs, 3 without a manifest. */
+/**
+ * Reads every record of an archive and compares its files with the manifest (docs/rules.md#archive-check). Exit code 1
+ * if anything differs, 3 without a manifest.
+ */
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, json } = options;
   needFolderName(dir, 'archive check');

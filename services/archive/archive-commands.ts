@@ -1,6 +1,6 @@
 import type { Commands } from '../cli/commands.ts';
 
-/** Archives of the log. */
+/** The commands of archives. */
 export function archiveCommands(program: Commands): void {
   const archive = program.group('archive', 'Copies the event log to an archive on disk, or back.');
   archive

@@ -17,7 +17,7 @@ export interface ArchiveLoadOptions {
   json?: boolean;
   /** Brings topics that hold records to the archive's facts. */
   append?: boolean;
-  /** Also where files are not as the manifest says. */
+  /** Loads even if files differ from the manifest. */
   unchecked?: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const command = { json, title: 'Records', stopped: 'call it again with --append to go on' };
   try {
     return await runWithProgress(command, io, async (progress) => {
-      // Before anything is asked of Kafka; it can be stopped as the load can.
+      // Before the first request to Kafka. Ctrl-C stops this too.
       if (!unchecked) await assertLoadable(dir, prefix, io.signal);
       const result = await archiveLoad(
         { dir, prefix },
@@ -59,7 +59,7 @@ function linesOf(dir: string, append: boolean, { records, newer, same, rejected,
   return lines;
 }
 
-/** Nothing of an archive that is not whole may reach topics, where it can't be taken back. */
+/** Throws for an archive that is not complete: records cannot be removed from topics again. */
 async function assertLoadable(dir: string, prefix: string, signal: AbortSignal): Promise<void> {
   const fix = 'Nothing was loaded: put it back from a copy, or load what is there with --unchecked';
   const unfinished = await assertAsSaved({ dir, prefix, verb: 'load', fix, withoutManifest: 'all', signal });

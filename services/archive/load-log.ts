@@ -34,7 +34,7 @@ export interface LoadOptions {
 export interface LoadResult {
   /** Records that were published. */
   records: number;
-  /** With `append`: keys whose last record in the topics is newer than the archive's, and as old. */
+  /** With `append`: keys whose last record in the topics is newer than the archive's, or as old (`same`). */
   newer: number;
   same: number;
   /** Bad records that came with them, and were not there before. */
@@ -48,13 +48,13 @@ const recordsMax = 5_000;
 const rejectsMax = 500;
 
 /**
- * Publishes an archive, as it is now, to a log (docs/rules.md#archive-load): all records in order to empty topics, or, with
- * `append`, of each key the last record, except where the topic's last one is newer or as old. A topic's partitions are
- * merged by time, and each key goes where Kafka's own producer puts it. Timestamps and headers are kept. Offsets are
- * assigned by the log.
+ * Publishes an archive, as it is now, to a log (docs/rules.md#archive-load). Into empty topics it publishes all records
+ * in order. With `append` it publishes the last record of each key, unless the topic's last one is newer or as old. A
+ * topic's partitions are merged by time, and each key goes where Kafka's own producer puts it. Timestamps and headers
+ * are kept. The log assigns offsets.
  *
- * Bad records go to the log's bad records, except those that are published with its topics: the projector that folds them
- * rejects them again, at their new offsets.
+ * Bad records go to the log's `rejected`. Those that are in the archive's topics too are published there only: the
+ * projector sets them aside again, at their new offsets.
  *
  * Throws UsageError, before anything is published, if the topics hold records and `append` is not given.
  */
@@ -133,10 +133,10 @@ class Loading {
     });
   }
 
-  /** Which records of the sequence, each asked about once and in order, the topic needs. */
+  /** Returns whether the topic needs a record. Ask once for each record, in the order of the load. */
   async #wanted(topic: TopicName): Promise<(record: EncodedRecord) => boolean> {
     const times = await this.#timesThere(topic);
-    /** Of each key, where in the sequence its last record is. */
+    /** The index of each key's last record, in the order of the load. */
     const last = new LargeMap<string, number>();
     let count = 0;
     await this.#each(topic, ({ keyBytes }) => {
@@ -154,7 +154,7 @@ class Loading {
     };
   }
 
-  /** Of each key, the timestamp of its last record in the topic. */
+  /** The timestamp of each key's last record in the topic. */
   async #timesThere(topic: TopicName): Promise<LargeMap<string, number>> {
     const times = new LargeMap<string, number>();
     const from = positionOf(this.#there, 'end');
@@ -197,16 +197,16 @@ class Loading {
 const sizeOf = (bounds: LogBounds): number =>
   topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
 
-/** A record as a load publishes it, where its key puts it. */
+/** A record as a load publishes it. Its key decides the partition. */
 function loadedRecord(record: EncodedRecord): PublishedRecord {
   const { keyBytes: key, timestampMs, headers = [] } = record;
   return { key, value: ourValue(record), timestampMs, headers };
 }
 
-/** Whether a value came with more than our schema holds. That is not loaded (docs/rules.md#raw-values). */
+/** Whether a value came with more fields than our schema has. These are not loaded (docs/rules.md#raw-values). */
 const holdsMore = ({ rawValue }: EncodedRecord): boolean => (rawValue ?? null) !== null;
 
-/** A value in our schema. One that cannot be decoded stays as it came, and bad. */
+/** A value in our schema. A value that cannot be decoded stays as it came. */
 function ourValue(record: EncodedRecord): Buffer | null {
   const one = decoded(record);
   if ('undecodable' in one) return record.raw().value;

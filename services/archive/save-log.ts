@@ -20,8 +20,8 @@ export interface SaveOptions {
   onProgress?: (part: Part) => void;
   prefix?: string;
   /**
-   * How long the log keeps superseded records at least. After a longer gap between two saves, some may be missing. 0 if
-   * absent.
+   * The log keeps superseded records for at least this long. After a longer gap between two saves, some may be missing.
+   * 0 if absent.
    */
   compactionLagMs?: () => Promise<number>;
   /** The schema of a value that is kept as it came. */
@@ -29,8 +29,7 @@ export interface SaveOptions {
   /** Goes on until the signal aborts, and updates the manifest this often. */
   followEveryMs?: number;
   /**
-   * The manifest has been updated with what is saved so far. `isComplete`: that was everything in the log when it was
-   * last asked.
+   * Called when the manifest has been updated. `isComplete`: it has everything that the log had when it was last asked.
    */
   onCheckpoint?: (result: SaveResult, isComplete: boolean) => void;
 }
@@ -48,7 +47,7 @@ type ReadRejected = (onRejects: (rejects: Reject[]) => Promise<void>) => Promise
 
 /**
  * Saves a log as an archive. Partitions, offsets, timestamps and headers are kept, and so are parts of values that our
- * schema does not have. It ends at the log's ends as they were when it began, or follows the log. Bad records are added
+ * schema does not have. It ends at the ends that the log had at the start, or follows the log. Bad records are added
  * to the existing ones, each once. If the archive holds an earlier part of the same log and matches its manifest, it is
  * added to (docs/rules.md#archive-save). Throws the signal's reason if it ends early.
  */

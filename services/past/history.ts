@@ -19,7 +19,10 @@ interface HistoryCommandOptions {
   by?: RecordClock;
 }
 
-/** Prints every version of one answer, oldest first, with the records that caused it. Exit code 1 if there never was one. */
+/**
+ * Prints every version of one answer, oldest first, with the records that caused it. Exit code 1 if there never was
+ * one.
+ */
 export async function runHistory(options: HistoryCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, archive, by = 'timestamp' } = options;
   const request = requestOf('history', options.path, options.rider, settings.basePath);

@@ -30,8 +30,8 @@ export interface PastLog {
 }
 
 /**
- * Opens the log that a command for the past reads: the one of `--archive`, else the log of the settings. Kafka's records
- * are first copied to a temporary archive, without a consumer group. Throws UsageError if there is no such log.
+ * Opens the log that a command for the past reads: the one of `--archive`, else the log of the settings. Kafka's
+ * records are first copied to a temporary archive, without a consumer group. Throws UsageError if there is no such log.
  */
 export async function openPastLog(
   command: string,

@@ -22,7 +22,7 @@ export interface CheckedArchive extends Omit<ArchiveInspection, 'partitions'> {
 }
 
 /**
- * Inspects an archive, which another process may be writing: a save that began before counts as no problem. Throws
+ * Inspects an archive (docs/rules.md#archive-check). It is no problem if a save is writing it meanwhile. Throws
  * ArchiveError while `archive forget` rewrites the archive.
  */
 export async function checkArchive(options: CheckOptions): Promise<CheckedArchive> {
@@ -44,7 +44,7 @@ export async function checkArchive(options: CheckOptions): Promise<CheckedArchiv
   return { ...found, manifest, problems: [...problems, ...found.problems] };
 }
 
-/** A log has an identity, and no save of it has come to its end. */
+/** Whether the archive was saved from a log, and no save has come to the end of it. */
 const isHalfSaved = ({ log, saved_until }: ArchiveManifest): boolean => log !== null && saved_until === null;
 
 const halfSaved = (dir: string): ArchiveProblem => ({
@@ -79,15 +79,15 @@ interface AsSavedOptions {
   verb: string;
   /** For messages: what the command did, and what to do. */
   fix: string;
-  /** What to read if there is no manifest, which would say what belongs to the archive. */
+  /** What to read if there is no manifest. */
   withoutManifest: Reading;
   signal: AbortSignal;
 }
 
 /**
  * Throws ArchiveError that names the file if an archive differs from its manifest (docs/rules.md#archive-read). Every
- * file's hash is compared, which takes a small part of the time for reading it. Returns what a killed save wrote after
- * its manifest: it is complete, but nothing vouches for it.
+ * file's hash is compared, which takes a small part of the time for reading it. Returns the files that a
+ * killed save wrote after its last manifest: their records are complete, but no hash covers them.
  */
 export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
   const { dir, prefix, verb, fix, withoutManifest, signal } = options;
@@ -100,14 +100,14 @@ export async function assertAsSaved(options: AsSavedOptions): Promise<ArchivePro
     signal,
   });
   if (manifest) assertSamePrefix(dir, prefix, manifest, verb);
-  // A rider may be half forgotten.
+  // Some files may still name the rider.
   if (isForgetting(dir)) throw notAsSaved(dir, problems, fix, verb);
   const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
   if (wrong.length > 0) throw notAsSaved(dir, wrong, fix, verb);
   return problems;
 }
 
-/** A manifest says nothing about folders of another prefix beside its own. */
+/** Throws if the folders to read have another prefix than the manifest's: it says nothing about them. */
 function assertSamePrefix(dir: string, prefix: string, manifest: ArchiveManifest, verb: string): void {
   if (manifest.prefix === prefix || !topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)))) return;
   throw new ArchiveError(

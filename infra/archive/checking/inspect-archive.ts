@@ -77,7 +77,10 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
   };
 }
 
-/** Files of bad records may have more than the manifest says, from a save that was killed: the next one finds them. */
+/**
+ * A file of bad records may have more than the manifest says, after a save that was killed. The next save adds it to
+ * the manifest.
+ */
 async function inspectRejected(
   options: InspectOptions,
   onBytes: (bytes: number) => void,
@@ -131,7 +134,7 @@ async function list(
     }
     listing[topic] = byPartition(files, Math.max(1, said));
   }
-  // This says what is wrong with the folder.
+  // Throws an error that says what is wrong with the folder.
   if (folders === 0 && !manifest) await listArchive(dir, prefix, 'archive check');
   return listing;
 }

@@ -36,14 +36,14 @@ export function notAsSaved(
   return new ArchiveError(`Cannot ${verb} the archive ${dir}: ${file}: ${problem}${more}. ${fix}`);
 }
 
-/** What a partition contains, and those of its files' manifest entries that need no change. */
+/** What a partition contains, and its files' manifest entries. They are complete only if `read` is `uncovered`. */
 export interface KnownPartition {
   ledger: PartitionLedger;
   files: ManifestFile[];
 }
 
-/** Which records are read: all, those that the manifest does not vouch for, or none: files are only compared with it. */
-export type Reading = 'all' | 'unvouched' | 'none';
+/** Which records are read: all, those that the manifest does not cover, or none. With none, only files are compared. */
+export type Reading = 'all' | 'uncovered' | 'none';
 
 export interface PartitionToInspect {
   topic: TopicName;
@@ -97,8 +97,8 @@ async function compareFiles(one: PartitionToInspect): Promise<ArchiveProblem[]> 
 }
 
 /**
- * How a file differs from its entry in the manifest, by its first bytes: it may have more. `altered`: what to say of
- * other bytes.
+ * How a file differs from its entry in the manifest. The file may have more bytes than the entry. `altered`: the
+ * message for bytes that differ.
  */
 export async function differenceOf(
   file: string,
@@ -161,15 +161,15 @@ async function readRecords(
   problems: ArchiveProblem[],
 ): Promise<{ ledger: PartitionLedger; ends: FileEnd[] }> {
   const { said } = one;
-  const vouched = one.sameHash && one.read !== 'all' ? said : null;
-  const ledger = vouched ? PartitionLedger.of(one.topic, vouched) : new PartitionLedger(one.topic);
-  const vouchedTo = vouched?.last_offset ?? -1;
+  const covered = one.sameHash && one.read !== 'all' ? said : null;
+  const ledger = covered ? PartitionLedger.of(one.topic, covered) : new PartitionLedger(one.topic);
+  const coveredTo = covered?.last_offset ?? -1;
   const take = (record: LogRecord | UndecodableRecord) => {
-    if (record.offset > vouchedTo) ledger.addRead(record);
+    if (record.offset > coveredTo) ledger.addRead(record);
   };
   const ends: FileEnd[] = [];
   let readTo = -1;
-  for (const file of filesFrom(one.files, vouchedTo + 1)) {
+  for (const file of filesFrom(one.files, coveredTo + 1)) {
     try {
       const end = await readFile(one, file, { readTo, take });
       if (end) ends.push({ file, ...end });
@@ -232,7 +232,7 @@ function unreadable(file: string, error: ArchiveError): ArchiveProblem {
   return { file, kind: error instanceof CutError ? 'cut' : 'altered', problem };
 }
 
-/** Compares the manifest's numbers and hash with the records, if these end where it says. */
+/** Compares the manifest's numbers and hash with the records, unless there are more records than it says. */
 function compareSummary({ said, sameHash, topic, partition, folder }: PartitionToInspect, ledger: PartitionLedger) {
   const found = ledger.summary();
   if (!said || !sameHash || (found.last_offset ?? -1) > (said.last_offset ?? -1)) return [];

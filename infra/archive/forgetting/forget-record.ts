@@ -10,8 +10,8 @@ import { parseRecordKey } from '../../../schemas/events/record-keys.ts';
 import type { Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
 
 /**
- * What was removed from a record: all of it, or parts. `leaders`: the rider among a ride's leaders. `headers`: those
- * that name the rider. `raw`: the value as it came, of which only what our schema holds is left.
+ * What was removed from a record. `record`: all of it. `leaders`: the rider among a ride's leaders. `headers`: those
+ * that name the rider. `raw`: the value as it came; what our schema holds of it stays.
  */
 export type ForgottenPart = 'record' | 'leaders' | 'headers' | 'raw';
 
@@ -118,13 +118,13 @@ function isOfRider(record: LogRecord | UndecodableRecord, rider: string): boolea
 /** Whether a bad record is about the rider. It cannot be edited, so it is removed as a whole. */
 export function isRejectOfRider({ topic, reason, raw }: Reject, rider: string): boolean {
   const { key, value, headers } = raw;
-  // Nobody can look into a batch that does not unpack.
+  // A batch that cannot be unpacked cannot be searched.
   if (isBatchFault(reason)) return true;
   if (Object.entries(headers).some(([name, header]) => isWordIn(name, rider) || mentions(header, rider))) return true;
   return isBadRecordOfRider(topic, key, value, rider);
 }
 
-/** A bad record may be of another topic than it stands in: what matters is whether it names the rider. */
+/** Whether a bad record names the rider, whatever its topic: it may have been published to the wrong one. */
 function isBadRecordOfRider(topic: TopicName, key: Buffer | null, value: Buffer | null, rider: string): boolean {
   return isKeyOfRider(topic, key?.toString('latin1') ?? '', rider) || (value !== null && mentions(value, rider));
 }

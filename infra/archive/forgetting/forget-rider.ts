@@ -34,7 +34,7 @@ export interface Forgotten {
   rejected: number;
   /** Records with a header that named the rider. */
   headers: number;
-  /** Values as they came, of which only what our schema holds is left. */
+  /** Values as they came that were removed. What our schema holds of them stays. */
   raw: number;
   /** The rider was the example in the manifest of an archive that `simulate` made. */
   example: boolean;
@@ -49,8 +49,8 @@ const fix = 'Nothing was changed: put it back from a copy';
 /**
  * Removes a rider from an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad
  * records about them. All files change atomically, even if the process is killed. Other records stay value for value.
- * Throws MissingTopicsError, ArchiveError that names a file that differs from the manifest, and the signal's reason. Also
- * throws if another process writes the archive.
+ * Throws MissingTopicsError, ArchiveError that names a file that differs from the manifest, and the signal's reason.
+ * Also throws if another process writes the archive.
  */
 export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
   const { dir, prefix } = options;
@@ -95,7 +95,7 @@ class Forgetting {
   async run(): Promise<Forgotten> {
     const { dir, prefix, rider, signal } = this.#options;
     const manifest = this.#manifest;
-    const found = await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
+    const found = await inspectArchive({ dir, prefix, manifest, read: 'uncovered', beingWritten: true, signal });
     if (found.problems.length > 0) throw notAsSaved(dir, found.problems, fix);
     const listing = await listArchive(dir, prefix, 'archive forget');
     const files = topicNames.flatMap((topic) => listing[topic].flat());
@@ -150,7 +150,7 @@ class Forgetting {
     if (now.every(({ path }, i) => path === files[i]!.path)) return known;
     const { dir, prefix, signal } = this.#options;
     const place = { topic, partition, folder: archiveFolder(dir, prefix, topic), files: now };
-    const reading = { read: 'unvouched', beingWritten: true, signal } as const;
+    const reading = { read: 'uncovered', beingWritten: true, signal } as const;
     const again = await inspectPartition({ ...place, ...reading, said: null, sameHash: false });
     if (again.problems.length > 0) throw notAsSaved(dir, again.problems, fix);
     // A later save must not bring back the last record.

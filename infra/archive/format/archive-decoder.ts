@@ -166,8 +166,8 @@ class ArchiveDecoder {
   }
 
   /**
-   * A value's bytes behind a single-object header of the writer's schema: what goes to `rejected` can still be decoded
-   * by whoever has the schema.
+   * A value's bytes behind a single-object header of the writer's schema, so that anyone who has that schema can decode
+   * it in `rejected`.
    */
   asWritten(value: Buffer): Buffer | null {
     const isUnion = branchesOf(this.#value)[0] !== this.#value;
@@ -202,7 +202,10 @@ function valueTypeOf(writer: types.RecordType): Type {
 
 const branchesOf = (type: Type): readonly Type[] => (type as { types?: readonly Type[] }).types ?? [type];
 
-/** By Avro's rules a union that shares null alone with ours is good for tombstones: of a file it says that it is not ours. */
+/**
+ * Throws for a union that shares only null with ours. Avro would decode its tombstones, but the file is of another
+ * topic.
+ */
 function checkValueType(topic: TopicName, type: Type): void {
   const branches = branchesOf(type).filter(({ typeName }) => typeName !== 'null');
   const failures = branches.flatMap((branch) => {

@@ -27,7 +27,7 @@ const blockHeadBytes = 20;
 const headerBytesMax = 16 * 1024 * 1024;
 
 /**
- * An open archive file, read block by block: its blocks as records of the topic. Errors are ArchiveErrors with file and
+ * An open archive file. It is read block by block, and gives each block's records. Throws ArchiveError with file and
  * byte.
  */
 export class OpenArchiveFile {
@@ -50,7 +50,7 @@ export class OpenArchiveFile {
     this.#handle = handle;
   }
 
-  /** Null if the file ends within its header, as a file does that is being created. */
+  /** Null if the file ends within its header: another process is creating it. */
   static async open(topic: TopicName, file: ArchiveFile): Promise<OpenArchiveFile | null> {
     const handle = await translated(open(file.path, 'r'));
     let opened: OpenArchiveFile | null = null;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 
-/** `<dir>/<topic name>/<partition>-<first offset, 20 digits>.avro` (docs/rules.md#archive-files). */
+/** e.g. `backup/ride-calendar.nights/0-00000000000000000017.avro` (docs/rules.md#archive-files). */
 export interface ArchiveFile {
   path: string;
   partition: number;
@@ -78,8 +78,8 @@ export function archiveFile(folder: string, name: string): ArchiveFile {
 }
 
 /**
- * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder, and
- * ArchiveError.
+ * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder,
+ * and ArchiveError.
  */
 export async function listArchive(dir: string, prefix: string, named: string): Promise<ArchiveListing> {
   refuseLinks(dir);
@@ -111,7 +111,7 @@ export function linksIn(dir: string): string[] {
   return links.filter((one) => one.isSymbolicLink()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** None of a folder that cannot be read: who reads it says why. */
+/** Empty for a folder that cannot be read: the code that reads it reports that. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });

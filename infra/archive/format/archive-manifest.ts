@@ -40,7 +40,7 @@ const writerSchema = z.object({
   /** The eight bytes of the single-object encoding's header, in hexadecimal. */
   fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
   schema: z.string(),
-  /** The texts of the schemas that it refers to, each after those that it refers to itself. */
+  /** The texts of the schemas that it refers to. A schema comes after those that it refers to itself. */
   references: z.array(z.string()).readonly(),
 });
 

@@ -111,8 +111,8 @@ export function rejectedEntry(path: string): ManifestFile | null {
 const blockBytes = 1 << 20;
 
 /**
- * Adds bad records to an archive, durably before `publish` resolves. First reads what is there already, from any writer,
- * so that a restart publishes nothing twice. `forgotten`: places of bad records that are left out.
+ * Adds bad records to an archive, durably before `publish` resolves. First reads what is there already, from any
+ * writer, so that a restart publishes nothing twice. `forgotten`: places of bad records that are left out.
  */
 export function archiveRejectSink(place: RejectedPlace, forgotten: readonly string[] = []): RejectSink {
   const published = new RejectPlaces();
@@ -171,8 +171,8 @@ function encode({ topic, partition, offset, timestampMs, reason, raw }: Reject):
 }
 
 /**
- * Continues the last file if its format is ours, else starts one. `known`: the number of bad records there. A new file is
- * named by it.
+ * Continues the last file if its format is ours, else starts one. `known`: the number of bad records there. A new file
+ * is named by it.
  */
 function openIn(folder: string, known: number): ContainerWriter {
   let count = known;

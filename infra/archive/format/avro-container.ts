@@ -31,8 +31,8 @@ export interface BlockFrame {
 
 const cursor = new Cursor();
 /**
- * Blocks are held in memory as a whole, unpacked: a megabyte of deflate may hold a gigabyte. A record that fills a batch
- * of Kafka (64 MiB) may be in a block twice, as its value and as it came.
+ * Blocks are held in memory as a whole, unpacked: a megabyte of deflate may hold a gigabyte. A record that fills a
+ * batch of Kafka (64 MiB) may be in a block twice, as its value and as it came.
  */
 const blockBytesMax = 129 << 20;
 /** Many tools write some 10,000 records to a block. */

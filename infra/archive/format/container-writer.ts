@@ -20,8 +20,8 @@ const longType = avro.Type.forSchema('long');
 const deflateLevel = 1;
 
 /**
- * Appends whole blocks to a container file. A block is one write. So whoever reads the file meanwhile, or after a crash,
- * finds at most one incomplete block, at the end.
+ * Appends whole blocks to a container file. A block is one write. So whoever reads the file meanwhile, or after a
+ * crash, finds at most one incomplete block, at the end.
  */
 export class ContainerWriter {
   readonly path: string;

@@ -40,7 +40,7 @@ function withoutValue(record: UndecodableRecord): ArchiveRecord {
 }
 
 /** A record's place and time. */
-interface Mark {
+interface RecordPlace {
   offset: number;
   timestampMs: number;
 }
@@ -49,8 +49,8 @@ interface Mark {
 export class PartitionLedger {
   readonly #topic: TopicName;
   records = 0;
-  first: Mark | null = null;
-  last: Mark | null = null;
+  first: RecordPlace | null = null;
+  last: RecordPlace | null = null;
   /** The next offset to save. It is beyond the last record if bad records followed that. */
   nextOffset: number | null = null;
   #hash = new PartitionHash('');
@@ -73,7 +73,7 @@ export class PartitionLedger {
   }
 
   /** Adds a record, encoded as our archives store it. */
-  add({ offset, timestampMs }: Mark, bytes: Uint8Array): void {
+  add({ offset, timestampMs }: RecordPlace, bytes: Uint8Array): void {
     this.records++;
     this.first ??= { offset, timestampMs };
     this.last = { offset, timestampMs };
@@ -109,8 +109,9 @@ export function hashSchemaOf(topic: TopicName): string {
 const hashBytes = 32;
 
 /**
- * One hash over a partition's records, however they are divided into files (docs/rules.md#archive-manifest): the SHA-256
- * of the hash before a record and the record, as `Archived` in Avro's binary encoding. Nothing is before the first.
+ * One hash over a partition's records, however they are divided into files (docs/rules.md#archive-manifest): the
+ * SHA-256 of the hash before a record and the record, as `Archived` in Avro's binary encoding. Nothing is before the
+ * first.
  */
 class PartitionHash {
   /** The hash so far, with room for a record behind it. Empty: there is no record. */

@@ -27,8 +27,8 @@ export interface ArchiveEventLogOptions {
 const batchesPerTurn = 64;
 
 /**
- * The event log from an archive, as it is when it is first asked (docs/rules.md#archive-read): what is added later is not
- * read. Faults of its files are thrown as ArchiveError, with file, byte and fix.
+ * The event log from an archive, as it is when it is first asked (docs/rules.md#archive-read). Records that are added
+ * later are not read. Throws ArchiveError for faults of its files, with file, byte and fix.
  */
 export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   const { dir, prefix = defaultTopicPrefix, named = 'ARCHIVE_DIR', log } = options;
@@ -80,13 +80,13 @@ interface ReadPartition {
   batches: AsyncGenerator<EncodedRecord[], void>;
   /** The offset after what was handed over. */
   next: number;
-  /** What is read and may not be handed over yet. */
+  /** Records that were read and may not be handed over yet. */
   held: EncodedRecord[] | null;
 }
 
 /**
- * Hands over what a partition has, up to a turn's batches. False if it had nothing, or is held: then what it waits for is
- * among `holds`.
+ * Hands over what a partition has, at most a turn's batches. False if it had nothing, or is held. If it is held, it
+ * adds the promise that it waits for to `holds`.
  */
 async function deliver(
   from: ReadPartition,

@@ -46,14 +46,15 @@ export class ArchiveWriter {
     this.#of(topic, partition).begin(firstOffset);
   }
 
-  /** Records that a partition was saved up to an offset, even if no record has the offset before it. */
+  /**
+   * Notes that a partition was saved up to an offset. Bad records may be in front of it, which are not in the
+   * partition.
+   */
   reached(topic: TopicName, partition: number, nextOffset: number): void {
     this.#of(topic, partition).reached(nextOffset);
   }
 
-  /**
-   * A manifest's topics, of what was written, which is durable then. `partitions`: their numbers of partitions.
-   */
+  /** Makes what was written durable, and returns the manifest's topics. `partitions`: their numbers of partitions. */
   manifestTopics(partitions: Record<TopicName, number>): ManifestTopics {
     const topics: ManifestTopics = {};
     for (const topic of topicNames) {
@@ -122,7 +123,7 @@ class PartitionWriter {
     this.#begun = this.#files.size > 0;
   }
 
-  /** The position that was saved, if it is beyond the last record. */
+  /** Notes the position that was saved. It may be beyond the last record. */
   reached(nextOffset: number): void {
     this.#ledger.nextOffset = Math.max(nextOffset, this.#ledger.nextOffset ?? 0);
   }

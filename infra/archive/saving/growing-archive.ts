@@ -101,7 +101,7 @@ export class GrowingArchive extends ArchiveWriter {
     super.append(topic, record);
   }
 
-  /** Each once; resolves to how many were not there before. */
+  /** Adds bad records, each once. Resolves to the number of new ones. */
   reject(rejects: Reject[]): Promise<number> {
     return this.#rejects.publish(rejects);
   }
@@ -166,7 +166,7 @@ async function partitionsIn(
   if (!manifest && topicNames.every((topic) => !existsSync(archiveFolder(dir, prefix, topic)))) {
     return Object.fromEntries(topicNames.map((topic) => [topic, [] as KnownPartition[]])) as KnownPartitions;
   }
-  const found = await inspectArchive({ dir, prefix, manifest, read: 'unvouched', beingWritten: true, signal });
+  const found = await inspectArchive({ dir, prefix, manifest, read: 'uncovered', beingWritten: true, signal });
   if (found.problems.length === 0) return found.partitions;
   const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
   throw notAsSaved(dir, found.problems, fix);

@@ -23,14 +23,14 @@ interface HistoryOptions {
 
 const dayMs = 86_400_000;
 /**
- * How many days from a night a midnight may still change an answer: as many as a rider's nights are shown. The margin is for
- * local dates, at most a day from UTC's, and for clocks that go back, by a day at most.
+ * How many days from a night a midnight may still change an answer: as many as a rider's nights are shown. The margin
+ * is for local dates, at most a day from UTC's, and for clocks that go back, by a day at most.
  */
 const nearDays = Math.max(daysBack, daysAhead) + 3;
 
 /**
- * Every version of one answer, oldest first. At each instant it is the answer of `replay --as-of` with that instant. There
- * is no version before the first record.
+ * Every version of one answer, oldest first. At each instant it is the answer of `replay --as-of` with that instant.
+ * There is no version before the first record.
  */
 export async function* answerHistory(
   sources: PastSources,
@@ -127,7 +127,9 @@ class AnswerHistory {
     return this.#answers.ask(this.#request, clockMs);
   }
 
-  /** The next midnight that may change an answer. Midnights long before the first night or after the last are left out. */
+  /**
+   * The next midnight that may change an answer. Midnights long before the first night or after the last are left out.
+   */
   #midnightAfter(ms: number): number {
     const days = this.#nightDays;
     for (const { nightDay } = this.#fold.facts; days.nights < nightDay.length; days.nights++) {

@@ -113,7 +113,10 @@ export function requestOf(
   return { target, rider: isRiders ? rider! : null };
 }
 
-/** Throws UsageError for a request whose answer never changes: the document of the interface, or a refusal of its inputs. */
+/**
+ * Throws UsageError for a request whose answer never changes: the document of the interface, or a refusal of its
+ * inputs.
+ */
 export function needVersions({ target }: PastRequest): void {
   const { path, query } = splitTarget(target);
   const { operation, segments } = routePath('', path)!;

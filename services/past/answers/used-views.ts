@@ -44,7 +44,10 @@ export class UsedViews {
   }
 }
 
-/** Says which views records touch, by the projector's own marking. A change to many riders is marked at once, not in slices. */
+/**
+ * Says which views records touch, by the projector's own marking. A change to many riders is marked at once, not in
+ * slices.
+ */
 export class TouchedViews {
   readonly #fold: Fold;
   readonly #marks = new Marks();

@@ -4,7 +4,10 @@ import type { SchemaElement, Writer } from 'hyparquet-writer';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { writing } from './draft-folder.ts';
 
-/** Parquet types of columns. Instants are milliseconds in UTC, dates are days since 1970, times are milliseconds of a day. */
+/**
+ * Parquet types of columns. Instants are milliseconds in UTC, dates are days since 1970, times are milliseconds of a
+ * day.
+ */
 const types = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   flag: { type: 'BOOLEAN' },

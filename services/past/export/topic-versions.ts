@@ -22,8 +22,8 @@ interface VersionOptions {
 }
 
 /**
- * Every version of a topic's keys, in the log's order. The topic is read twice, because a later record with an earlier time
- * ends a version too. The first pass keeps the times, 16 bytes a record.
+ * Every version of a topic's keys, in the log's order. The topic is read twice, because a later record with an earlier
+ * time ends a version too. The first pass keeps the times, 16 bytes a record.
  */
 export async function eachVersion(
   sources: PastSources,

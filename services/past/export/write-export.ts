@@ -38,8 +38,8 @@ export interface Exported {
 }
 
 /**
- * Writes an export to a new or empty folder, completely or not at all. `manifest` makes the manifest's text from what was
- * written.
+ * Writes an export to a new or empty folder, completely or not at all. `manifest` makes the manifest's text from what
+ * was written.
  */
 export async function writeExport(
   dir: string,

@@ -91,7 +91,10 @@ async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCur
   return open;
 }
 
-/** Visits records, the earliest first, until a partition has none loaded. With equal times the lower partition comes first. */
+/**
+ * Visits records, the earliest first, until a partition has none loaded. With equal times the lower partition comes
+ * first.
+ */
 async function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): Promise<void> {
   for (;;) {
     let first: PartitionCursor | null = null;

@@ -76,8 +76,8 @@ export function placeText(timed: TimedRecord): string {
 const turnRecords = 4_096;
 
 /**
- * The records of all partitions in the order of their times. Example: a record of 10:00 stands behind one of 11:00 in its
- * partition; it comes first all the same. So the records applied up to an instant are those that count at it.
+ * The records of all partitions in the order of their times. Example: a record of 10:00 stands behind one of 11:00 in
+ * its partition; it comes first all the same. So the records applied up to an instant are those that count at it.
  */
 export class RecordsInTime {
   readonly #sources: PastSources;
@@ -91,7 +91,10 @@ export class RecordsInTime {
     this.lateTopics = new Set(late.map(({ bytes }) => bytes.topic));
   }
 
-  /** Reads the log once and keeps the records that are out of order in memory. Throws ArchiveError, or the signal's reason. */
+  /**
+   * Reads the log once and keeps the records that are out of order in memory. Throws ArchiveError, or the signal's
+   * reason.
+   */
   static async open(sources: PastSources, signal: AbortSignal): Promise<RecordsInTime> {
     const late: TimedRecord[] = [];
     for (const [source, partition] of sources.partitions.entries()) {
@@ -200,6 +203,8 @@ export class FoldInTime {
   }
 }
 
-/** Which of two records of a key counts: in one partition the last one, in two partitions the one with the latest time. */
+/**
+ * Which of two records of a key counts: in one partition the last one, in two partitions the one with the latest time.
+ */
 const compareRank = (a: Rank, b: Rank): number =>
   a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source - b.source;

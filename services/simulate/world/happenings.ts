@@ -116,8 +116,8 @@ function onComingNight(happen: HappenTo): Happen {
 }
 
 /**
- * The next riders of the ride's metro respond. Each ride begins elsewhere in the list, so it has regulars, and nobody is
- * asked twice. Once all were asked, one of them thinks again.
+ * The next riders of the ride's metro respond. Each ride begins elsewhere in the list, so it has regulars, and nobody
+ * is asked twice. Once all were asked, one of them thinks again.
  */
 function* respond(world: World, random: Random, night: number): Records {
   const state = world.nights[night]!;

@@ -44,8 +44,8 @@ export function simulation(options: SimulationOptions): Simulation {
 }
 
 /**
- * The calendar's past, up to an hour before `today` begins: what is founded, then what happens day by day. `progress` is
- * called with the share done, 0 to 1.
+ * The calendar's past, up to an hour before `today` begins: what is founded, then what happens day by day. `progress`
+ * is called with the share done, 0 to 1.
  */
 function* history(world: World, progress: (done: number) => void): Records {
   const { firstDay, options } = world;

@@ -133,7 +133,7 @@ export async function writerIn(dir: string, how: Partial<ArchiveWriterOptions> =
   const reading = {
     prefix: defaultTopicPrefix,
     manifest: null,
-    read: 'unvouched',
+    read: 'uncovered',
     beingWritten: true,
     signal,
   } as const;
