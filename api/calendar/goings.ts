@@ -2,7 +2,7 @@ import { ByteMap } from '../../schemas/views/byte-map.ts';
 import { compareNights } from '../../schemas/views/order-of-nights.ts';
 import { decodeGoing } from '../../schemas/views/reader-fields.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { type NamedNight, type NamedRider, type NamedViews, type NightView, RiderView } from './views/named-views.ts';
+import type { NamedNight, NamedRider, NamedViews, NightView, RiderView } from './views/named-views.ts';
 
 /** A field of a reader's hash. */
 export interface ReaderField {
@@ -93,13 +93,23 @@ export class Goings {
       .sort((a, b) => compareNights(a.night, b.night));
   }
 
-  /** docs/rules.md#order-of-riders */
-  #inOrderOfRiders(): { card: RiderView; goer: Goer }[] {
-    const cards: { card: RiderView; goer: Goer }[] = [];
+  #inOrderOfRiders(): Carded[] {
+    const cards: Carded[] = [];
     for (const goer of this.#goers) {
       const card = goer.rider?.card;
       if (card) cards.push({ card, goer });
     }
-    return cards.sort((a, b) => RiderView.compare(a.card, b.card) || compareText(a.goer.id, b.goer.id));
+    return cards.sort(compareRiders);
   }
 }
+
+interface Carded {
+  card: RiderView;
+  goer: Goer;
+}
+
+/** Order of riders (docs/rules.md#order-of-riders): folded name, or folded handle if there is none; handle; id. */
+const compareRiders = (a: Carded, b: Carded): number =>
+  compareText(a.card.sort, b.card.sort) ||
+  compareText(a.card.handle, b.card.handle) ||
+  compareText(a.goer.id, b.goer.id);

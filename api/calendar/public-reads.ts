@@ -79,7 +79,7 @@ const wrong = ({ input, detail }: { input: string; detail: string }): PublicRead
   answer: () => refuse.invalid(input, detail),
 });
 
-/** getDay (docs/rules.md#paths, #filters). */
+/** getDay (docs/rules.md#filters, #etag). */
 function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
   const { metro, day } = inputs;
   const filtered = Boolean(inputs.q !== undefined || inputs.far || inputs.who || inputs.where);
@@ -111,7 +111,7 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
   };
 }
 
-/** getRide (docs/rules.md#paths). */
+/** getRide (docs/rules.md#etag). */
 function rideRead({ ride }: Inputs<'getRide'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
   return {
     keys: [rideKey(ride)],

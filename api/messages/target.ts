@@ -74,7 +74,7 @@ export interface Route {
   segments: string[];
 }
 
-/** The interface's paths, as segments below the base path; null is a parameter. */
+/** The interface's paths (docs/rules.md#paths), as segments below the base path; null is a parameter. */
 const routes: readonly { operation: OperationName; shape: readonly (string | null)[] }[] = [
   { operation: 'getDay', shape: ['metros', null, 'days', null] },
   { operation: 'getRide', shape: ['rides', null] },

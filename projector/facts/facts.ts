@@ -140,8 +140,8 @@ export class Facts {
   }
 
   /**
-   * The metro that a ride is published in. Null if the ride is not posted or its metro is not known: then it has no
-   * page.
+   * The metro that a ride is published in. Null if the ride is not posted or its metro is not known: then it has no page
+   * (docs/rules.md#posted).
    */
   postedIn(ride: RideFact): Metro | null {
     return ride.record?.posted ? (this.metros[ride.metro] ?? null) : null;

@@ -14,7 +14,6 @@ interface PublishedNight {
   order: NightOrder;
 }
 
-/** docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood */
 interface Meeting {
   withheld: boolean;
   place_name: string | null;
@@ -61,8 +60,8 @@ function meetTime(night: Night): string | null {
 }
 
 /**
- * Where a night meets, as anybody may see it. Of a secret place it has only the neighbourhood, and only if the leader
- * shows that.
+ * Where a night meets, as anybody may see it: of a secret place only the neighbourhood, and only if the leader shows it
+ * (docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood).
  */
 function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   const shown = place && (!place.secret || place.show_neighbourhood) && place.district !== null;

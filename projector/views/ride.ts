@@ -2,9 +2,7 @@ import { encodeRide } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
 import { joinNights, publishedNights, textOrNull } from './night.ts';
 
-/**
- * A ride and every date that it meets (docs/rules.md#nights-of-a-ride). Null if it has no page (docs/rules.md#posted).
- */
+/** A ride and every date that it meets (docs/rules.md#nights-of-a-ride). Null if it has no page. */
 export function renderRide(facts: Facts, number: number): Buffer | null {
   const fact = facts.rides[number]!;
   const metro = facts.postedIn(fact);

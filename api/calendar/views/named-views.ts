@@ -1,7 +1,6 @@
 import { dayText, dayTextLength } from '../../../schemas/views/days.ts';
 import type { NightOrder } from '../../../schemas/views/order-of-nights.ts';
 import { goingBits } from '../../../schemas/views/reader-fields.ts';
-import { compareText } from '../../../schemas/views/text.ts';
 import { decodeCard, decodeNight, type NightHeader, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
 import { memoize } from './memoize.ts';
 import { withPast } from './past-bytes.ts';
@@ -61,16 +60,16 @@ const friendEnds: readonly ByteText[] = Array.from({ length: bitsMax }, (_, bits
 
 /** A stored rider card, with its JSON as riders' answers show it. The JSON is made once, while the card is cached. */
 export class RiderView {
-  readonly #sort: string;
-  readonly #handle: string;
+  readonly sort: string;
+  readonly handle: string;
   /** `{"handle":…,"name":…`, which is left open. */
   readonly #open: ByteText;
   readonly #friends: (ByteText | undefined)[] = new Array(2 * bitsMax);
 
   constructor(value: Buffer) {
     const { handle, name, sort } = decodeCard(value);
-    this.#sort = sort;
-    this.#handle = handle;
+    this.sort = sort;
+    this.handle = handle;
     this.#open = byteText(Buffer.from(JSON.stringify({ handle, name }).slice(0, -1)));
   }
 
@@ -90,11 +89,6 @@ export class RiderView {
   /** A FlaggedRider. */
   flagged(): ByteText {
     return `${this.#open}}`;
-  }
-
-  /** Order of riders without the id (docs/rules.md#order-of-riders): folded name, or handle if there is none; handle. */
-  static compare(a: RiderView, b: RiderView): number {
-    return compareText(a.#sort, b.#sort) || compareText(a.#handle, b.#handle);
   }
 }
 
