@@ -61,38 +61,27 @@ export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): str
   return params.toString();
 }
 
-/** A form of the token endpoint as oidc-provider should see it, or the error to answer without asking oidc-provider. */
-export type TokenRequest = { form: string } | { refuse: { error: string; error_description: string } };
+/** The error to answer without asking oidc-provider (RFC 6749, 5.2; RFC 7591, 3.2.2). */
+type Refused = { refuse: { error: string; error_description: string } };
 
 /**
- * Spells the resource in one way, and refuses any other resource. oidc-provider would use up the refresh token first,
- * and only then find the resource wrong.
+ * A form of the token endpoint as oidc-provider should see it, with the resource spelled in one way; or a refusal of any
+ * other resource, which oidc-provider would find wrong only after it has used up the refresh token.
  */
-export function canonicalTokenRequest(form: URLSearchParams, service: ServiceUrl): TokenRequest {
-  const resources = new Set(
-    form
-      .getAll('resource')
-      .filter((resource) => resource !== '')
-      .map((resource) => canonicalResource(resource, service)),
-  );
+export function canonicalTokenRequest(form: URLSearchParams, service: ServiceUrl): { form: string } | Refused {
+  const given = form.getAll('resource').filter((resource) => resource !== '');
+  const resources = new Set(given.map((resource) => canonicalResource(resource, service)));
+  const why = `the only resource here is ${service.resource}`;
   for (const resource of resources)
-    if (resource !== service.resource)
-      return {
-        refuse: { error: 'invalid_target', error_description: `the only resource here is ${service.resource}` },
-      };
+    if (resource !== service.resource) return { refuse: { error: 'invalid_target', error_description: why } };
   const canonical = new URLSearchParams(form);
   canonical.delete('resource');
   for (const resource of resources) canonical.append('resource', resource);
   return { form: canonical.toString() };
 }
 
-interface RegistrationError {
-  error: 'invalid_client_metadata' | 'invalid_redirect_uri' | 'invalid_request';
-  error_description: string;
-}
-
-/** A registration (RFC 7591) as oidc-provider should see it, or the error to answer without asking oidc-provider. */
-export function registrationRequest(text: string): { metadata: ClientMetadata } | { refuse: RegistrationError } {
+/** A registration (RFC 7591) as oidc-provider should see it, or a refusal. */
+export function registrationRequest(text: string): { metadata: ClientMetadata } | Refused {
   let given: unknown;
   try {
     given = JSON.parse(text);

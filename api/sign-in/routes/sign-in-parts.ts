@@ -15,7 +15,8 @@ import { paths } from '../tokens/metadata.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type UpstreamSettings, type UpstreamSignIn, upstreamSignIn } from './upstream-sign-in.ts';
 
-export interface SignInDeps extends Omit<ProviderOptions, 'service' | 'riderGone' | 'knownClients' | Optional> {
+export interface SignInDeps
+  extends Omit<ProviderOptions, 'service' | 'riderGone' | 'knownClients' | 'audit' | 'lifetimes'> {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
   /**
@@ -31,7 +32,6 @@ export interface SignInDeps extends Omit<ProviderOptions, 'service' | 'riderGone
   lifetimes?: Partial<Lifetimes>;
   sweepDelayMs?: number;
 }
-type Optional = 'audit' | 'lifetimes';
 
 /** What the routes of sign-in are made of. Each takes the parts that it needs. */
 export interface SignInParts extends ProviderOptions {
