@@ -15,7 +15,7 @@ import { SettingsError } from '../settings/settings.ts';
 export function warnOfMissingTopics(dir: string, prefix: string, log: { warn(message: string): void }): void {
   const folders = topicNames.map((topic) => prefix + topic);
   const missing = folders.filter((folder) => !existsSync(join(dir, folder)));
-  // With no topic at all it is no archive, which the reader reports.
+  // With no topic at all it is no archive, which opening it reports.
   if (missing.length === 0 || missing.length === folders.length) return;
   log.warn(`The archive ${dir} has no folder ${missing.join(', ')}: it is read as if these topics were empty`);
 }

@@ -101,7 +101,7 @@ function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
   ]);
 }
 
-/** Waits until the reader finds the views complete. That is a moment after the projector is ready. */
+/** Waits until the view reader finds the views complete. That is a moment after the projector is ready. */
 async function untilComplete(
   projecting: Projecting,
   reader: Pick<ViewReader, 'ready'>,

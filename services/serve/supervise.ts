@@ -41,7 +41,7 @@ export function supervise(first: Projecting, options: SuperviseOptions): Supervi
   };
 
   const isServed = async (): Promise<boolean> => {
-    // A new reader has to connect first.
+    // A new view reader has to connect first.
     if (!(await hasBeenComplete())) await clock.sleep(connectMs, signal);
     return await hasBeenComplete();
   };

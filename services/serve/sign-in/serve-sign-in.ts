@@ -26,16 +26,11 @@ export interface ServeSignInOptions {
   sampleRiders?(count: number): SampleRider[];
 }
 
-/** Where grants and sessions are, and what says why nobody can sign in just now (null: riders can). */
-export interface OpenSignInState {
-  store: StateStore;
-  trouble(): string | null;
-}
-
+/** Opens the store of grants and sessions. `trouble` says why nobody can sign in just now. Null: riders can. */
 export function openSignInState(
   { settings: { authRedis }, metrics, log }: ServeSignInOptions,
   closing: AbortSignal,
-): OpenSignInState {
+): { store: StateStore; trouble(): string | null } {
   // In memory nothing can be away.
   if (!authRedis) return { store: memorySignInState(), trouble: () => null };
   const store = redisSignInState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) });
