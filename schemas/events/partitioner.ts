@@ -15,7 +15,7 @@ export const defaultPartitions: Record<TopicName, number> = {
 
 /**
  * The partition that Kafka's Java producer, and every client that follows it, chooses for a key: murmur2 of the key's
- * bytes.
+ * bytes. E.g. 4 for `r1` and 8 partitions.
  */
 export function murmur2Partition(key: Uint8Array, partitions: number): number {
   // Java's `toPositive` clears the sign bit. It does not negate.
@@ -23,7 +23,8 @@ export function murmur2Partition(key: Uint8Array, partitions: number): number {
 }
 
 /**
- * librdkafka's default (`consistent_random`): CRC-32 of the key's bytes. It puts an empty key into a random partition.
+ * librdkafka's default (`consistent_random`): CRC-32 of the key's bytes, e.g. 1 for `r1` and 8 partitions. It puts an empty
+ * key into a random partition.
  */
 export function crc32Partition(key: Uint8Array, partitions: number): number {
   return crc32(key) % partitions;

@@ -132,7 +132,7 @@ export class RecordKey {
 
 const parsed = new RecordKey();
 
-/** The fields of a key as texts, or why it is bad. */
+/** The fields of a key, or why it is bad: e.g. ride `taco` and day 16,599 for `taco/2015-06-13` of `nights`. */
 export function parseRecordKey<T extends TopicName>(
   topic: T,
   key: string,

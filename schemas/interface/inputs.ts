@@ -134,8 +134,8 @@ const dayMs = 86_400_000;
 const rangeDaysMax = 31;
 
 /**
- * What is wrong with the last day of a range of two existing dates, or null. It may be the first day itself, and at
- * most 31 days after it (docs/rules.md#range-of-dates).
+ * What is wrong with the last day of a range of two existing dates, or null. E.g. `2026-07-01` to `2026-08-01` is as long as
+ * it may be: `to` may be `from` itself, and at most 31 days after it (docs/rules.md#range-of-dates).
  */
 export function rangeFault(from: string, to: string): string | null {
   const days = (Date.parse(to) - Date.parse(from)) / dayMs;

@@ -4,7 +4,7 @@ export const dayMax = 2_932_896;
 
 const texts = new Map<number, string>();
 
-/** `YYYY-MM-DD` of a day. */
+/** A day's `YYYY-MM-DD`, e.g. `2015-06-13` for 16,599. */
 export function dayText(day: number): string {
   let text = texts.get(day);
   if (text === undefined) {
@@ -14,7 +14,7 @@ export function dayText(day: number): string {
   return text;
 }
 
-/** The Monday of a day's week. Day 0 was a Thursday. */
+/** The Monday of a day's week, e.g. 16,594 for 16,599. Day 0 was a Thursday. */
 export const weekOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7);
 
 /** The length of `YYYY-MM-DD`. */
@@ -41,14 +41,14 @@ export function dayOfBytes(bytes: Uint8Array, start: number): number {
 /** Days from 1 March of the year 0 to 1970-01-01. */
 const marchOfYear0 = 719_468;
 
-/** The number of two decimal digits. NaN for anything else. */
+/** The number of two decimal digits, e.g. 13. NaN for anything else. */
 function twoDigits(bytes: Uint8Array, at: number): number {
   const tens = bytes[at]! - 48;
   const ones = bytes[at + 1]! - 48;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? 10 * tens + ones : Number.NaN;
 }
 
-/** The day of a `YYYY-MM-DD` that exists, in the years 0001 to 9999. Otherwise null. */
+/** The day of a `YYYY-MM-DD` in the years 0001 to 9999. Null if there is no such day, e.g. for `2015-02-29`. */
 export function parseDay(text: string): number | null {
   const bytes = Buffer.from(text);
   const day = bytes.length === dayTextLength ? dayOfBytes(bytes, 0) : Number.NaN;

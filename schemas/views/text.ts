@@ -18,14 +18,14 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** The folded text, for search and for the order of riders (docs/rules.md#folded-text). */
+/** The folded text, e.g. `cafe` for `Café`, for search and for the order of riders (docs/rules.md#folded-text). */
 export function foldText(text: string): string {
   // Most titles are plain ASCII, which has nothing to fold but case.
   if (!/[^\0-\x7f]/.test(text)) return text.toLowerCase();
   return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** The words of a search: its folded text, split at everything but letters, numbers and `'` (docs/rules.md#q). */
+/** A search's words, e.g. `taco` and `bob's` for `Taco: Bob’s`. All but letters, numbers and `'` divides them (docs/rules.md#q). */
 export function searchWords(q: string): string[] {
   return foldText(q)
     .split(/[^\p{L}\p{N}']+/u)
