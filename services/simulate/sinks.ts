@@ -1,5 +1,5 @@
-import { type SimulatedArchive, writeManifest } from '../../infra/archive/format/archive-manifest.ts';
-import { ArchiveWriter, type ManifestTopics } from '../../infra/archive/saving/archive-writer.ts';
+import { emptyManifest, type SimulatedArchive, writeManifest } from '../../infra/archive/format/archive-manifest.ts';
+import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
@@ -41,8 +41,8 @@ export function archiveSink(place: { dir: string; prefix: string }, simulated?: 
 }
 
 /**
- * Writes the manifest of an archive that was not saved from a log. Called before the first file, so
- * that an incomplete archive is recognized, and again when everything is written: then with `simulated`.
+ * Writes the manifest of a made-up archive: before the first file, so that an incomplete archive is recognized, and again
+ * when everything is written, then with `simulated`.
  */
 function writeManifestOfMade(
   { dir, prefix }: { dir: string; prefix: string },
@@ -50,27 +50,10 @@ function writeManifestOfMade(
   simulated?: SimulatedArchive,
 ): void {
   const topics = writer.manifestTopics(defaultPartitions);
-  const exact_since = firstInstant(topics);
-  writeManifest(dir, {
-    version: 1,
-    prefix,
-    log: null,
-    exact_since,
-    saved_until: null,
-    topics,
-    rejected: [],
-    forgotten_rejects: [],
-    schemas: [],
-    ...(simulated && { simulated }),
-  });
-}
-
-function firstInstant(topics: ManifestTopics): string | null {
-  let first: number | null = null;
-  for (const { partitions } of Object.values(topics)) {
-    for (const { first_timestamp: time } of partitions) if (time !== null) first = Math.min(first ?? time, time);
-  }
-  return first === null ? null : new Date(first).toISOString();
+  const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
+  const times = partitions.flatMap(({ first_timestamp: time }) => time ?? []);
+  const exact_since = times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
+  writeManifest(dir, { ...emptyManifest(prefix), exact_since, topics, ...(simulated && { simulated }) });
 }
 
 const batchRecordsMax = 5_000;

@@ -10,7 +10,6 @@ import {
   byPartition,
   isHidden,
   listArchive,
-  refuseLinks,
 } from '../format/archive-files.ts';
 import { type ArchiveManifest, manifestName } from '../format/archive-manifest.ts';
 import { readRejectedFile, rejectedFiles } from '../format/archive-reject-sink.ts';
@@ -41,14 +40,13 @@ export interface ArchiveInspection {
 }
 
 /**
- * Compares an archive with its manifest and reads it: every record, or only those that the manifest does not cover. An
- * archive without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, ArchiveError for
- * links in it, and the signal's reason.
+ * Compares an archive without links with its manifest and reads it: every record, or only those that the manifest does not
+ * cover. An archive without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, and the
+ * signal's reason.
  */
 export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
   const { dir, prefix, manifest, read } = options;
   const problems: ArchiveProblem[] = [];
-  refuseLinks(dir);
   const listing = await list(options, problems);
   const progress = progressOf(options, listing);
   const partitions = {} as ArchiveInspection['partitions'];

@@ -9,7 +9,13 @@ import { OpenArchiveFile } from '../format/archive-file.ts';
 import { type ArchiveFile, archiveFolder, listArchive } from '../format/archive-files.ts';
 import { finishForgetting, replaceFiles, replacementPath } from '../format/archive-journal.ts';
 import { lockArchive } from '../format/archive-lock.ts';
-import { type ArchiveManifest, type ManifestFile, manifestText, readManifest } from '../format/archive-manifest.ts';
+import {
+  type ArchiveManifest,
+  emptyManifest,
+  type ManifestFile,
+  manifestText,
+  readManifest,
+} from '../format/archive-manifest.ts';
 import { rejectedBlocks, rejectedEntry, rejectedFiles } from '../format/archive-reject-sink.ts';
 import { readContainer } from '../format/avro-container.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
@@ -110,20 +116,10 @@ class Forgetting {
     const simulated = manifest?.simulated;
     const example = simulated?.rider === rider;
     if (this.#changed.length === 0 && !example) return this.#result;
-    const { log = null, exact_since = null, saved_until = null, schemas = [] } = manifest ?? {};
-    const text = manifestText({
-      version: 1,
-      prefix,
-      log,
-      exact_since,
-      saved_until,
-      topics,
-      rejected,
-      forgotten_rejects: [...(manifest?.forgotten_rejects ?? []), ...this.#forgottenRejects],
-      schemas,
-      ...(simulated && { simulated: example ? { ...simulated, rider: null } : simulated }),
-    });
-    replaceFiles(dir, prefix, this.#changed, text);
+    const now = { ...(manifest ?? emptyManifest(prefix)), topics, rejected };
+    now.forgotten_rejects = [...now.forgotten_rejects, ...this.#forgottenRejects];
+    if (example) now.simulated = { ...simulated, rider: null };
+    replaceFiles(dir, prefix, this.#changed, manifestText(now));
     return { ...this.#result, example, files: this.#changed.length };
   }
 

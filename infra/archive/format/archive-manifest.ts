@@ -82,6 +82,19 @@ export type SimulatedArchive = z.infer<typeof simulatedSchema>;
 /** `manifest.json` (docs/rules.md#archive-manifest). Timestamps of records are in milliseconds since the epoch. */
 export type ArchiveManifest = z.infer<typeof manifestSchema>;
 
+/** The manifest of an archive that has nothing yet. */
+export const emptyManifest = (prefix: string): ArchiveManifest => ({
+  version: 1,
+  prefix,
+  log: null,
+  exact_since: null,
+  saved_until: null,
+  topics: {},
+  rejected: [],
+  forgotten_rejects: [],
+  schemas: [],
+});
+
 /** An archive's manifest, or null if it has none. Throws ArchiveError if it cannot be read. */
 export function readManifest(dir: string): ArchiveManifest | null {
   const path = join(dir, manifestName);

@@ -22,7 +22,7 @@ export interface ArchiveWriterOptions {
   known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
 }
 
-export type ManifestTopics = ArchiveManifest['topics'];
+type ManifestTopics = ArchiveManifest['topics'];
 
 /** Writes a new archive (docs/rules.md#archive), or adds to one. One writer at a time. */
 export class ArchiveWriter {

@@ -4,6 +4,7 @@ import { GroupPositions } from '../../../infra/kafka/log/group-positions.ts';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
@@ -104,6 +105,14 @@ describe('rejected resubmit', () => {
     });
     const left = await run('rejected', 'resubmit', '--json', '--place', 'riders/1@3');
     expect(outcomes(left.out)).toEqual([{ place: 'riders/1@3', now: 'riders/1@5', note: null }]);
+    await publisher.close();
+  });
+
+  it('publishes a bad record of another log, whose partition is not here, where its key puts it', async () => {
+    const { run, publisher } = await setUp([{ ...reject('ada', 3), partition: 7 }]);
+    const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
+    const now = `riders/${murmur2Partition(Buffer.from('ada'), 2)}@0`;
+    expect({ code, out: outcomes(out) }).toEqual({ code: 0, out: [{ place: 'riders/7@3', now, note: null }] });
     await publisher.close();
   });
 
