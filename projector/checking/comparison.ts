@@ -19,8 +19,8 @@ export function numberOf(facts: Facts, { kind, id }: Pick<StoredName, 'kind' | '
 }
 
 /**
- * Compares what is stored with what the facts render. A difference is said as the write that mends it: null is a view or
- * field that should not exist.
+ * Compares what is stored with what the facts render. Returns a difference as the write that mends it, with null for a
+ * view or field that should not exist.
  */
 export class Comparison {
   readonly #facts: Facts;
@@ -131,7 +131,7 @@ export async function compareStored(
     differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
     await onDifference(tag, write);
   };
-  // Asked at each step: the signal itself would look at all that it is composed of.
+  // Asked at each step. Asking the signal itself takes longer: it is composed of others.
   let stopped = false;
   const stop = (): void => {
     stopped = true;

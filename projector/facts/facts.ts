@@ -80,7 +80,7 @@ export class Facts {
   readonly nightRide: number[] = [];
   readonly nightDay: number[] = [];
   readonly nightRecords: (Night | null)[] = [];
-  /** The number of riders who exist and responded GOING or CONFIRMED (docs/rules.md#going-count). */
+  /** How many riders go who exist. Public views show nothing else of them (docs/rules.md#going-count, #nobody-is-named). */
   readonly nightGoing: number[] = [];
 
   /** Keys of nights, `<ride>/<YYYY-MM-DD>`. A key's number is the night's number. */
