@@ -3,7 +3,7 @@ import { Repairs } from '../checking/repairs.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Folding } from '../intake/folding.ts';
 import { positionOf } from '../intake/position.ts';
-import type { EventLog, LogBatch } from '../ports/event-log.ts';
+import type { EventLog, LogBatch, LogBounds } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, untilAborted } from '../ports/waiting.ts';
@@ -79,6 +79,15 @@ export class Leader {
     return lanes.refusal ?? 'stopped';
   }
 
+  /** The log's bounds as they are now; null when told to stop. */
+  #bounds(stop: AbortSignal): Promise<LogBounds | null> {
+    const { eventLog, status } = this.#deps;
+    return untilAborted(status.askingLog(eventLog.bounds()), stop).catch((cause: unknown) => {
+      if (!stop.aborted) throw cause;
+      return null;
+    });
+  }
+
   #folded(batch: LogBatch): void {
     // Only marked changes are measured: the others were in the log before this leader's start.
     if (this.#pending.isMarking) this.#deps.status.changes.take(batch, this.#pending.begunFanOut());
@@ -93,6 +102,8 @@ export class Leader {
       tags,
       onWritten: (views, bytes) => metrics.written(views, bytes),
       onCompare: (tag) => repairs.compare(tag, true),
+      // The next round is not waited for: reads may be.
+      onNoticed: () => folding.moved.notify(),
     });
     const { barriers } = folding;
     const rounds = new Rounds({ facts: this.#facts, pending: this.#pending, lanes, barriers, identity });
@@ -101,12 +112,10 @@ export class Leader {
   }
 
   async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs): Promise<void> {
-    const { signal, folding, eventLog, log, tags, status } = this.#deps;
+    const { signal, folding, log, tags } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
     // Sampled after taking the tags. So nothing older than what any leader before wrote is ever written.
-    const bounds = await untilAborted(status.askingLog(eventLog.bounds()), stop).catch((cause) => {
-      if (!stop.aborted) throw cause;
-    });
+    const bounds = await this.#bounds(stop);
     if (!bounds) return this.#finish(lanes);
     const ends = positionOf(bounds, 'end');
     this.#pending.begin();
@@ -139,12 +148,14 @@ export class Leader {
 
   #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
     const { clock, folding, status } = this.#deps;
-    const onStand = (): void => {
-      lanes.beginStamping();
-      void repairs.done().then(() => status.caughtUp());
+    const onStand = (): void => void repairs.done().then(() => status.caughtUp());
+    const catchUp = async (): Promise<void> => {
+      const bounds = await this.#bounds(signal);
+      if (bounds) await folding.foldTo(positionOf(bounds, 'end'), signal);
     };
     const { changes } = status;
-    return writeRounds({ rounds, lanes, folding, changes, fanOuts: this.#pending.fanOuts, clock, signal, onStand });
+    const { fanOuts } = this.#pending;
+    return writeRounds({ rounds, lanes, folding, changes, fanOuts, clock, signal, catchUp, onStand });
   }
 
   /** A store in this process needs no check: nobody else can write there. */

@@ -20,6 +20,8 @@ interface WriteRoundsDeps {
   fanOuts: Pick<FanOuts, 'told'>;
   clock: Clock;
   signal: AbortSignal;
+  /** Folds the log to its ends as they are now. */
+  catchUp(): Promise<void>;
   /** The first round is written whole: the views stand where the leader before left them, or further. */
   onStand(): void;
 }
@@ -28,12 +30,21 @@ interface WriteRoundsDeps {
 export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
   const { rounds, lanes, folding, changes, fanOuts, clock, signal } = deps;
   let stands = false;
+  let caughtUpAt = -1;
   // At least one round: it holds what was left by the leader before.
   while (!signal.aborted) {
+    const { noticed } = lanes;
+    // This process may have stood still while another one led, and the store be a copy from before that. Then the fences are
+    // as this leader left them, and the views older than what readers have seen.
+    if (caughtUpAt !== noticed) await deps.catchUp();
     const bytesBefore = lanes.bytesWritten;
     const begun = changes.begin();
     const all = await rounds.run(folding.position);
     if (all) changes.written(begun, fanOuts.told);
+    if (all && caughtUpAt !== noticed) {
+      caughtUpAt = noticed;
+      lanes.beginStamping(noticed);
+    }
     if (all && !stands) deps.onStand();
     stands ||= all;
     if (!all) await clock.sleep(awayPauseMs, signal);

@@ -33,6 +33,8 @@ interface TagLanesDeps {
   onWritten(views: number, bytes: number): void;
   /** The views of a tag must be compared: its open list has become too long. */
   onCompare(tag: number): void;
+  /** Another process of the store was noticed: its tags are stamped once `beginStamping` is called again. */
+  onNoticed?(): void;
 }
 
 /**
@@ -59,7 +61,10 @@ export class TagLanes implements LaneOwner {
   readonly #answeredTurns = new Map<number, number>();
   #noticedTurn = 0;
   #turn = 0;
-  #stamping = false;
+  /** How many processes of the store were noticed in this term: a new one may hold what it held long ago. */
+  noticed = 0;
+  /** What `noticed` was when the views were last known to be as new as any that a reader has seen. */
+  #provenAt = -1;
 
   constructor(deps: TagLanesDeps) {
     this.#deps = deps;
@@ -148,14 +153,17 @@ export class TagLanes implements LaneOwner {
     return this.drain();
   }
 
-  /** The views are as new as any that a reader has seen. From now on tags are stamped as complete. */
-  beginStamping(): void {
-    this.#stamping = true;
+  /**
+   * The views are as new as any that a reader has seen: the log's ends, asked for when `noticed` was this, are folded and
+   * written. Tags are stamped as complete until another process of the store is noticed.
+   */
+  beginStamping(noticed: number): void {
+    this.#provenAt = noticed;
     this.beat();
   }
 
   stampOf(tag: number): string {
-    if (!this.#stamping) return '';
+    if (this.#provenAt !== this.noticed) return '';
     const answered = this.#deps.tags.every((each) => (this.#answeredTurns.get(each) ?? 0) > this.#noticedTurn);
     return answered ? this.#processes.get(tag)! : '';
   }
@@ -166,10 +174,12 @@ export class TagLanes implements LaneOwner {
     this.#answeredTurns.set(tag, turn);
     if (!isNew) {
       // The last tag to answer since then: all may be stamped now.
-      if (turn === this.#noticedTurn + 1 && this.#stamping && this.stampOf(tag) !== '') this.beat();
+      if (turn === this.#noticedTurn + 1 && this.stampOf(tag) !== '') this.beat();
       return;
     }
+    this.noticed += 1;
     this.#noticedTurn = this.#turn;
+    this.#deps.onNoticed?.();
     this.beat();
   }
 

@@ -35,6 +35,36 @@ it('a leader that loses one tag still writes what another tag had not answered',
   expect(scene.said.join('\n')).toContain('taking the lead again');
 });
 
+it('a leader that stood still while another led stamps no store that is restored to its own time, before it has caught up', async () => {
+  const scene = await led();
+  const [first] = scene.projectors as [ProjectorProcess];
+  const standby = scene.startProjector();
+  await settle(scene);
+  const [master] = scene.masters as [Master];
+  first.process.freeze();
+  await scene.goOn(50);
+  const { snapshot } = master.redis;
+  for (const ride of rides) scene.publish(scene.changes.ride(ride));
+  await scene.goOn(5_000);
+  expect(standby.leads).toBe(true);
+  for (let i = 0; i < 200; i++) scene.read();
+  await scene.goOn(500);
+  master.stop();
+  standby.process.kill();
+  master.start(snapshot, scene.newProcess(null));
+  // What the other leader wrote is not known before the log answers.
+  scene.log.freeze();
+  first.process.resume((channels) => channels[0]!);
+  // Whoever is told something older than before fails the world.
+  for (let i = 0; i < 100; i++) {
+    await scene.goOn(10);
+    for (let each = 0; each < 10; each++) scene.read();
+  }
+  scene.log.resume();
+  await settle(scene);
+  expect(first.leads).toBe(true);
+});
+
 it('a leader that is deposed with changes in hand counts none of them as unreadable once it stands by', async () => {
   const scene = await led();
   const [first] = scene.projectors as [ProjectorProcess];
