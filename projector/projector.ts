@@ -2,7 +2,6 @@ import { allTags } from '../schemas/views/view-keys.ts';
 import type { Facts } from './facts/facts.ts';
 import { Fold } from './facts/fold.ts';
 import { Folding } from './intake/folding.ts';
-import { copyPosition, positionOf } from './intake/position.ts';
 import { Leader } from './leading/leader.ts';
 import { SignsOfLife } from './leading/signs-of-life.ts';
 import { Terms } from './leading/terms.ts';
@@ -12,6 +11,7 @@ import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { ViewWriter } from './ports/view-writer.ts';
 import { retryLogged, untilAborted } from './ports/waiting.ts';
+import { copyPosition, positionOf } from './position/position.ts';
 import { type ProjectorStatus, type Role, Status } from './status/status.ts';
 
 export interface ProjectorDeps {

@@ -1,6 +1,6 @@
 import type { Facts } from '../facts/facts.ts';
-import type { StoredFanOut } from '../intake/settled-position.ts';
 import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import type { StoredFanOut } from '../position/settled-position.ts';
 import { Comparison } from './comparison.ts';
 import { type Difference, differencesOf } from './difference.ts';
 import type { WindowMarks } from './window-marks.ts';

@@ -1,8 +1,6 @@
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { Folding } from '../intake/folding.ts';
-import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '../intake/position.ts';
-import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../intake/settled-position.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import { goneMs } from '../ports/leading.ts';
@@ -11,6 +9,8 @@ import type { Log } from '../ports/log.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import type { StoredName } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
+import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '../position/position.ts';
+import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../position/settled-position.ts';
 import { compareStored } from './comparison.ts';
 import type { Difference } from './difference.ts';
 import { type Covered, Judge, type Unjudged } from './judge.ts';

@@ -1,6 +1,6 @@
 import type { FactKind } from '../../schemas/views/view-kinds.ts';
 import { type Facts, subjectDay } from '../facts/facts.ts';
-import type { StoredFanOut } from '../intake/settled-position.ts';
+import type { StoredFanOut } from '../position/settled-position.ts';
 import { firstDayOf, partOfField } from '../views/reader.ts';
 import { Marking } from '../writing/marking.ts';
 import { Marks } from '../writing/marks.ts';

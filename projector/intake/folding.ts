@@ -3,11 +3,11 @@ import { Fold } from '../facts/fold.ts';
 import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { type RetryDeps, WakeUp } from '../ports/waiting.ts';
+import { copyPosition, partitionsBehind, positionOf } from '../position/position.ts';
+import { PositionBarriers } from '../position/settled-position.ts';
 import type { Status } from '../status/status.ts';
 import { Intake } from './intake.ts';
 import { PartitionerCheck } from './partitioner-check.ts';
-import { copyPosition, partitionsBehind, positionOf } from './position.ts';
-import { PositionBarriers } from './settled-position.ts';
 
 const askEveryMs = 1_000;
 const progressEveryMs = 10_000;

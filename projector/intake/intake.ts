@@ -3,9 +3,9 @@ import type { Fold } from '../facts/fold.ts';
 import type { EncodedRecord, LogBatch, Reject, RejectSink } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
+import type { PositionBarriers } from '../position/settled-position.ts';
 import type { Status } from '../status/status.ts';
 import { LastRevisions } from './last-revisions.ts';
-import type { PositionBarriers } from './settled-position.ts';
 import { Validator } from './validator.ts';
 
 // Rejects that wait for their acknowledgement. With more of them, or more bytes, the log waits: memory stays bounded.

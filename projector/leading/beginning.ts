@@ -1,9 +1,9 @@
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Folding } from '../intake/folding.ts';
-import { copyPosition, isWithin } from '../intake/position.ts';
-import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../intake/settled-position.ts';
 import type { Position } from '../ports/event-log.ts';
 import { countText, type Log } from '../ports/log.ts';
+import { copyPosition, isWithin } from '../position/position.ts';
+import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../position/settled-position.ts';
 import type { TakenTags } from './standby.ts';
 
 /** What a new leader must do before its views stand, beside folding to the ends. */

@@ -1,9 +1,9 @@
 import type { Folding } from '../intake/folding.ts';
-import { assertSamePartitions, isWithin, nearest, positionOf } from '../intake/position.ts';
-import { parseStoredPosition } from '../intake/settled-position.ts';
 import type { EventLog, LogBounds, Position } from '../ports/event-log.ts';
 import type { TagLook } from '../ports/view-writer.ts';
 import { untilAborted } from '../ports/waiting.ts';
+import { assertSamePartitions, isWithin, nearest, positionOf } from '../position/position.ts';
+import { parseStoredPosition } from '../position/settled-position.ts';
 import type { Status } from '../status/status.ts';
 
 export interface StandbyFoldDeps {

@@ -1,6 +1,6 @@
 import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
-import type { Barrier, PositionBarriers, StoredFanOut } from '../intake/settled-position.ts';
+import type { Barrier, PositionBarriers, StoredFanOut } from '../position/settled-position.ts';
 
 // How many watchers' days are marked between two rounds. Other riders' changes wait for at most this many.
 const sliceMax = 200;

@@ -1,6 +1,6 @@
 import type { Fold } from '../facts/fold.ts';
-import type { PositionBarriers, StoredFanOut } from '../intake/settled-position.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
+import type { PositionBarriers, StoredFanOut } from '../position/settled-position.ts';
 import { FanOuts } from './fan-outs.ts';
 import { Marking } from './marking.ts';
 import { Marks, markOpenNames } from './marks.ts';

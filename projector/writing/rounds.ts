@@ -1,10 +1,10 @@
 import { tagOf } from '../../schemas/views/view-keys.ts';
 import { factKinds } from '../../schemas/views/view-kinds.ts';
 import { dayOf, type Facts, subjectOf } from '../facts/facts.ts';
-import { copyPosition } from '../intake/position.ts';
-import { type PositionBarriers, settledPosition } from '../intake/settled-position.ts';
 import type { Position } from '../ports/event-log.ts';
 import { Turns } from '../ports/waiting.ts';
+import { copyPosition } from '../position/position.ts';
+import { type PositionBarriers, settledPosition } from '../position/settled-position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 import type { Marks } from './marks.ts';

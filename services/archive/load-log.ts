@@ -3,10 +3,10 @@ import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import { placeOf } from '../../infra/reject-places.ts';
 import { LargeMap } from '../../projector/facts/large-map.ts';
-import { positionOf } from '../../projector/intake/position.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
 import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
+import { positionOf } from '../../projector/position/position.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';

@@ -1,5 +1,5 @@
-import { partitionsBehind, positionOf } from '../../projector/intake/position.ts';
 import type { EventLog, LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { partitionsBehind, positionOf } from '../../projector/position/position.ts';
 
 /** Follows a log from a position until every partition has reached its end. Throws the signal's reason. */
 export async function followToEnds(

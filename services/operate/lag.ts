@@ -1,12 +1,12 @@
 import { type Leading, readStoreState, type StoreState } from '../../infra/redis/leadership/who-leads.ts';
-import { nearest } from '../../projector/intake/position.ts';
+import { inOrder } from '../../projector/leading/beginning.ts';
+import type { LogBounds, Position } from '../../projector/ports/event-log.ts';
+import { nearest } from '../../projector/position/position.ts';
 import {
   parseStoredPosition,
   type StoredPosition,
   viewsOfAnotherLog,
-} from '../../projector/intake/settled-position.ts';
-import { inOrder } from '../../projector/leading/beginning.ts';
-import type { LogBounds, Position } from '../../projector/ports/event-log.ts';
+} from '../../projector/position/settled-position.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';

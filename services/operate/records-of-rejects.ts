@@ -1,5 +1,5 @@
-import { positionOf } from '../../projector/intake/position.ts';
 import type { EventLog, LogBounds, Position, Reject } from '../../projector/ports/event-log.ts';
+import { positionOf } from '../../projector/position/position.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';
 import { rejectPlace } from './rejected-log.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { parseStoredPosition } from '../../projector/intake/settled-position.ts';
+import { parseStoredPosition } from '../../projector/position/settled-position.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { Intake } from '../../../projector/intake/intake.ts';
-import { PositionBarriers } from '../../../projector/intake/settled-position.ts';
 import type { EncodedRecord, LogBatch, Position, Reject } from '../../../projector/ports/event-log.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { type AnyRecord, topicNames } from '../../../schemas/events/records.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';

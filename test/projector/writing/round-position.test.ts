@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
-import { PositionBarriers } from '../../../projector/intake/settled-position.ts';
 import type { Position } from '../../../projector/ports/event-log.ts';
+import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { FanOuts } from '../../../projector/writing/fan-outs.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';

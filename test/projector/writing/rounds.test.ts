@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { parseStoredPosition } from '../../../projector/intake/settled-position.ts';
 import type { ViewWrite } from '../../../projector/ports/view-writer.ts';
+import { parseStoredPosition } from '../../../projector/position/settled-position.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import { readerKey } from '../../../schemas/views/reader-fields.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Barrier, PositionBarriers, parseStoredPosition } from '../../../projector/intake/settled-position.ts';
 import type { Position } from '../../../projector/ports/event-log.ts';
+import { type Barrier, PositionBarriers, parseStoredPosition } from '../../../projector/position/settled-position.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
 const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]]));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { assertSamePartitions } from '../../../projector/intake/position.ts';
-import type { StoredPosition } from '../../../projector/intake/settled-position.ts';
 import { type LogBounds, PartitionsChangedError, type Position } from '../../../projector/ports/event-log.ts';
+import { assertSamePartitions } from '../../../projector/position/position.ts';
+import type { StoredPosition } from '../../../projector/position/settled-position.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
 const bounds = (partitions: number): LogBounds =>
