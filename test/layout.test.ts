@@ -114,6 +114,16 @@ describe('the layout', () => {
     expect(sources.filter((file) => lines(file) > 300)).toEqual([]);
   });
 
+  it('says in each room what it is for, in a README of at most fifteen lines', () => {
+    const rooms = [...new Set(sources.map((file) => dirname(file)))];
+    const linesOf = (room: string): number | null => {
+      const readme = join(root, room, 'README.md');
+      return existsSync(readme) ? readFileSync(readme, 'utf8').trimEnd().split('\n').length : null;
+    };
+    const found = rooms.map((room) => [room, linesOf(room)] as const);
+    expect(found.filter(([, lines]) => lines === null || lines > 15)).toEqual([]);
+  });
+
   it('is mirrored by the tests: each of their folders is a folder of the source', () => {
     const tests = execFileSync('git', ['ls-files', ...tops.map((room) => `test/${room}`)], {
       cwd: root,
