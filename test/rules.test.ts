@@ -48,6 +48,13 @@ describe('the rules', () => {
     const inTests = new Set(tests.flatMap(({ text }) => cited(text)));
     expect(rules.filter((anchor) => !inTests.has(anchor))).toEqual([]);
   });
+
+  it('are cited by code that implements them, each', () => {
+    const code = files.filter(({ path }) => !path.startsWith('test/') && !/\.(?:md|json)$/.test(path));
+    const inCode = new Set(code.flatMap(({ text }) => cited(text)));
+    // It is about releases: no code decides it.
+    expect(rules.filter((anchor) => !inCode.has(anchor))).toEqual(['schema-changes']);
+  });
 });
 
 describe('citations', () => {

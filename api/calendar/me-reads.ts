@@ -61,6 +61,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       }
       if (!inputs.ok) return refuse.invalid(inputs.input, inputs.detail);
       if (ofMetro?.value === null) return refuse.notFound(noSuchMetroBody);
+      // Else a field that is missing would say that there is nothing (docs/rules.md#absence).
       if (!complete!.isThere) throw new StoreAwayError("the rider's views are not known to be complete");
       const body = await bodyOf({ fields: readerFields(asked, values), cache, nowMs });
       return success(

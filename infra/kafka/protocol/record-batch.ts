@@ -9,7 +9,7 @@ import { codecNames, decompress, TooLargeError } from './decompress.ts';
 
 /** A batch that unpacks to more is bad as a whole (docs/rules.md#bad-batches). */
 export const batchBytesMax = 64 << 20;
-/** A record with more headers is bad: a header of two bytes in a batch takes a hundred times that in memory. */
+/** A record with more headers is bad (docs/rules.md#bad-batches): two bytes in a batch are 200 in memory. */
 const headersMax = 1_000;
 /** Records that are handed on together. There may be millions in one batch. */
 const pieceRecords = 1_000;
@@ -181,8 +181,8 @@ class PlacedRecord implements FetchedRecord {
 }
 
 /**
- * Headers of a record that stands for records of a bad batch: the last one's offset, and the codec's name, as text. The
- * first one is at the record's own offset.
+ * Headers of a record that stands for records of a bad batch (docs/rules.md#bad-batches): the last one's offset, and the
+ * codec's name, as text. The first one is at the record's own offset.
  */
 export const batchHeaders = { lastOffset: 'ride-calendar.last-offset', codec: 'ride-calendar.codec' } as const;
 

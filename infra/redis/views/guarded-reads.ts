@@ -24,7 +24,10 @@ interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
   areComplete(tags: readonly number[]): Promise<boolean>;
 }
 
-/** Reads views where the guard says that none are lost, and that they may be served. Throws StoreAwayError elsewhere. */
+/**
+ * Reads views where the guard says that none are lost, and that they may be served (docs/rules.md#absence). Throws
+ * StoreAwayError elsewhere.
+ */
 export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): GuardedReads {
   const away = (cause: unknown): never => {
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
@@ -33,7 +36,7 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
     if (!guard.covers(tags))
       throw new StoreAwayError('Cannot read views: they are not known to be complete in this Redis process');
   };
-  /** A stamp that names another process counts as absent. */
+  /** A stamp that names another process counts as absent (docs/rules.md#complete). */
   const believed = (key: string, value: Buffer | null): Buffer | null =>
     value === null || !isCompleteKey(key) || guard.isComplete(parseKey(key).tag, value.toString()) ? value : null;
 

@@ -60,6 +60,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       tracking = trackChanges(client, keys, listener);
     },
     noticePause: () => tracking?.noticePause(),
+    // docs/rules.md#ready-api
     async ready() {
       const lacking = missing();
       try {
