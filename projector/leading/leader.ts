@@ -103,7 +103,7 @@ export class Leader {
       onWritten: (views, bytes) => metrics.written(views, bytes),
       onCompare: (tag) => repairs.compare(tag, true),
       // The next round is not waited for: reads may be.
-      onNoticed: () => folding.moved.notify(),
+      onDoubt: () => folding.moved.notify(),
     });
     const { barriers } = folding;
     const rounds = new Rounds({ facts: this.#facts, pending: this.#pending, lanes, barriers, identity });
@@ -152,6 +152,7 @@ export class Leader {
     const catchUp = async (): Promise<void> => {
       const bounds = await this.#bounds(signal);
       if (bounds) await folding.foldTo(positionOf(bounds, 'end'), signal);
+      folding.moved.notify();
     };
     const { changes } = status;
     const { fanOuts } = this.#pending;

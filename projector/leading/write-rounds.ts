@@ -1,5 +1,6 @@
 import type { Folding } from '../intake/folding.ts';
 import type { Clock } from '../ports/clock.ts';
+import { silentMsMax } from '../ports/leading.ts';
 import type { UnreadableChanges } from '../status/unreadable-changes.ts';
 import type { FanOuts } from '../writing/fan-outs.ts';
 import type { Rounds } from '../writing/rounds.ts';
@@ -30,25 +31,43 @@ interface WriteRoundsDeps {
 export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
   const { rounds, lanes, folding, changes, fanOuts, clock, signal } = deps;
   let stands = false;
-  let caughtUpAt = -1;
+  // Of `lanes.doubts`: up to which one the log was folded to its ends since. A new leader has done so since it took the tags.
+  let caughtUp = 0;
+  let catchingUp = 0;
+  let stampedAt = 0;
+  let fault: unknown = null;
   // At least one round: it holds what was left by the leader before.
   while (!signal.aborted) {
-    const { noticed } = lanes;
     // This process may have stood still while another one led, and the store be a copy from before that. Then the fences are
     // as this leader left them, and the views older than what readers have seen.
-    if (caughtUpAt !== noticed) await deps.catchUp();
+    const { doubts } = lanes;
+    if (catchingUp !== doubts) {
+      catchingUp = doubts;
+      // A log that is away for longer delays no more than this: waiting brings nothing better.
+      const late = clock.sleep(silentMsMax, signal);
+      Promise.race([deps.catchUp(), late]).then(
+        () => {
+          caughtUp = Math.max(caughtUp, doubts);
+        },
+        (cause: unknown) => {
+          fault = cause;
+        },
+      );
+    }
+    if (fault !== null) throw fault;
+    const provenAt = caughtUp;
     const bytesBefore = lanes.bytesWritten;
     const begun = changes.begin();
     const all = await rounds.run(folding.position);
     if (all) changes.written(begun, fanOuts.told);
-    if (all && caughtUpAt !== noticed) {
-      caughtUpAt = noticed;
-      lanes.beginStamping(noticed);
+    if (all && (!stands || provenAt !== stampedAt)) {
+      stampedAt = provenAt;
+      lanes.beginStamping(provenAt);
     }
     if (all && !stands) deps.onStand();
     stands ||= all;
     if (!all) await clock.sleep(awayPauseMs, signal);
     else if (lanes.bytesWritten - bytesBefore > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, signal);
-    if (rounds.idle && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);
+    if (rounds.idle && caughtUp === provenAt && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);
   }
 }

@@ -42,7 +42,8 @@ export interface LaneOwner {
   /** The process that a tag may be stamped for; empty where it may not. */
   stampOf(tag: number): string;
   /** A beat was answered by a process of the store. */
-  answered(tag: number, process: string, turn: number): void;
+  /** `askedMs`: when the tag was asked, which was this leader's then or later. */
+  answered(tag: number, process: string, turn: number, askedMs: number): void;
   wrote(views: number, bytes: number): void;
   refused(reason: 'fenced' | 'lost'): void;
   /** The store has put `compare` into the open list, which was too long. */
@@ -179,7 +180,8 @@ export class TagLane {
     const { settled, round, clock } = this.#owner;
     const comparing = this.#comparing;
     const turn = this.#beatDue;
-    const isDue = this.#owner.leaving || clock.nowMs() - this.#carriedMs >= positionEveryMs;
+    const askedMs = clock.nowMs();
+    const isDue = this.#owner.leaving || askedMs - this.#carriedMs >= positionEveryMs;
     const carries = settled !== null && settled !== this.#carried && isDue;
     const ends = carries && comparing.at === 'compared' && settled.start.round >= comparing.round;
     const notes: TagNotes = {
@@ -196,7 +198,7 @@ export class TagLane {
         else if (ends) this.#comparing = { at: 'not' };
         else if (comparing.at === 'not' && compare) this.#owner.mustCompare(this.#tag);
       }
-      if (turn > 0) this.#owner.answered(this.#tag, process, turn);
+      if (turn > 0) this.#owner.answered(this.#tag, process, turn, askedMs);
       if (turn === this.#beatDue) this.#beatDue = 0;
     };
     return { notes, done };

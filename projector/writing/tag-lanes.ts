@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import { beatMs } from '../ports/leading.ts';
+import { beatMs, takeOverMsMin } from '../ports/leading.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from '../position/settled-position.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
@@ -33,8 +33,8 @@ interface TagLanesDeps {
   onWritten(views: number, bytes: number): void;
   /** The views of a tag must be compared: its open list has become too long. */
   onCompare(tag: number): void;
-  /** Another process of the store was noticed: its tags are stamped once `beginStamping` is called again. */
-  onNoticed?(): void;
+  /** `doubts` has risen: tags are stamped once `beginStamping` is called again. */
+  onDoubt?(): void;
 }
 
 /**
@@ -61,15 +61,18 @@ export class TagLanes implements LaneOwner {
   readonly #answeredTurns = new Map<number, number>();
   #noticedTurn = 0;
   #turn = 0;
-  /** How many processes of the store were noticed in this term: a new one may hold what it held long ago. */
-  noticed = 0;
-  /** What `noticed` was when the views were last known to be as new as any that a reader has seen. */
+  /** When a tag was last known to be this leader's. */
+  #ledMs: number;
+  /** How many processes were noticed so late that another leader may have been there: the store may be older than it. */
+  doubts = 0;
+  /** What `doubts` was when the views were last known to be as new as any that a reader has seen. */
   #provenAt = -1;
 
   constructor(deps: TagLanesDeps) {
     this.#deps = deps;
     this.writer = deps.writer;
     this.clock = deps.clock;
+    this.#ledMs = deps.clock.nowMs();
     this.mustCompare = deps.onCompare;
     this.signal = AbortSignal.any([deps.signal, this.#refusal.signal]);
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
@@ -154,21 +157,23 @@ export class TagLanes implements LaneOwner {
   }
 
   /**
-   * The views are as new as any that a reader has seen: the log's ends, asked for when `noticed` was this, are folded and
-   * written. Tags are stamped as complete until another process of the store is noticed.
+   * The views are as new as any that a reader has seen: the log's ends, asked for when `doubts` was this, are folded and
+   * written. Tags are stamped as complete from now on, until the next doubt.
    */
-  beginStamping(noticed: number): void {
-    this.#provenAt = noticed;
+  beginStamping(doubts: number): void {
+    this.#provenAt = doubts;
     this.beat();
   }
 
   stampOf(tag: number): string {
-    if (this.#provenAt !== this.noticed) return '';
+    if (this.#provenAt !== this.doubts) return '';
     const answered = this.#deps.tags.every((each) => (this.#answeredTurns.get(each) ?? 0) > this.#noticedTurn);
     return answered ? this.#processes.get(tag)! : '';
   }
 
-  answered(tag: number, process: string, turn: number): void {
+  answered(tag: number, process: string, turn: number, askedMs: number): void {
+    const silentMs = this.clock.nowMs() - this.#ledMs;
+    this.#ledMs = Math.max(this.#ledMs, askedMs);
     const isNew = ![...this.#processes.values()].includes(process);
     this.#processes.set(tag, process);
     this.#answeredTurns.set(tag, turn);
@@ -177,9 +182,11 @@ export class TagLanes implements LaneOwner {
       if (turn === this.#noticedTurn + 1 && this.stampOf(tag) !== '') this.beat();
       return;
     }
-    this.noticed += 1;
     this.#noticedTurn = this.#turn;
-    this.#deps.onNoticed?.();
+    if (silentMs >= takeOverMsMin) {
+      this.doubts += 1;
+      this.#deps.onDoubt?.();
+    }
     this.beat();
   }
 
