@@ -4,7 +4,7 @@ import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, 
 
 /**
  * Keys of the event log's records (docs/rules.md#keys, #tombstones): the fields that each topic's key is made of. Keys are
- * parsed, checked and compared with their values only here, and as bytes, because there are millions.
+ * parsed and checked only here, and as bytes, because there are millions. avro/key-agreement.ts compares them with values.
  */
 
 /** The fields of a record that its key is made of. */
