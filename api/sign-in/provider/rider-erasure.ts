@@ -19,6 +19,7 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
   /** Riders whose end is not complete. It is completed even if they come back (docs/rules.md#republished-rider). */
   const open = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
+  let closed = false;
   let told = false;
 
   const end = async (rider: string): Promise<void> => {
@@ -39,10 +40,11 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
     if (erased > 0) logger.info({ erased }, 'destroyed grants and sessions of erased riders');
   };
 
-  /** Sweeps after a moment, again and again until it succeeds. */
+  /** Sweeps after a moment, again and again until it succeeds. Asked again meanwhile, it does not wait longer. */
   const sweepSoon = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
+    if (closed) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
       sweep().then(
         () => {
           told = false;
@@ -62,7 +64,10 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
     eraseRider: (rider: string): Promise<void> => end(rider).catch(sweepSoon),
     sweep,
     sweepSoon,
-    close: (): void => clearTimeout(timer),
+    close(): void {
+      closed = true;
+      clearTimeout(timer);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { riderErasure } from '../../../../api/sign-in/provider/rider-erasure.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
@@ -30,4 +30,32 @@ it('a sweep for erased riders that fails is repeated until it succeeds, and one 
   expect(said).toHaveLength(2);
   erasure.close();
   await store.close();
+});
+
+it('a sweep is not put off by those who ask for one meanwhile, and none follows once it is closed', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const sweeps: PromiseWithResolvers<never>[] = [];
+  const erasure = riderErasure({
+    store: {
+      async *accounts() {
+        const sweep = Promise.withResolvers<never>();
+        sweeps.push(sweep);
+        yield await sweep.promise;
+      },
+    },
+    grants: { endRider: async () => undefined },
+    riders: { card: async () => null },
+    logger: { info: () => undefined, warn: () => undefined },
+    sweepDelayMs: 5,
+  });
+  for (let ms = 0; ms < 6; ms++) {
+    erasure.sweepSoon();
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect(sweeps).toHaveLength(1);
+  erasure.close();
+  sweeps[0]!.reject(new Error('the store is away'));
+  await vi.advanceTimersByTimeAsync(20);
+  expect(sweeps).toHaveLength(1);
 });
