@@ -23,7 +23,8 @@ export function warnOfMissingTopics(dir: string, prefix: string, log: { warn(mes
 /**
  * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
  * nobody would know. Throws SettingsError. An archive without a manifest is read as it is, and so is what was written
- * after the manifest. `named`: what names the archive, for messages.
+ * after the manifest. `named`: what names the archive, for messages. Returns whether it holds more than its manifest says:
+ * then nobody knows whose records those are.
  */
 export async function assertReadable(
   dir: string,
@@ -31,26 +32,32 @@ export async function assertReadable(
   isSample: boolean,
   log: { warn(message: string): void },
   named: 'ARCHIVE_DIR' | '--archive' = 'ARCHIVE_DIR',
-): Promise<void> {
+): Promise<boolean> {
   const fix = isSample
     ? `DATA_DIR: remove ${dirname(dir)}, and it is made anew`
     : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
   const { signal } = new AbortController();
   try {
     const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
-    if (!first) return;
+    if (!first) return false;
     // A save that was killed leaves one for each partition.
     const others = more.length > 0 ? ` (and ${more.length} more: ride-calendar archive check ${dir})` : '';
     log.warn(`${first.file}: ${first.problem}${others}. It is read as well`);
+    return true;
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     throw new SettingsError([error.message]);
   }
 }
 
-/** Opens an archive that matches its manifest. Throws SettingsError for another one. */
-export async function openArchive(dir: string, prefix: string, log: Log, isSample = false): Promise<EventLog> {
+/** Opens an archive that matches its manifest. Throws SettingsError for another one. `holdsMore`: than its manifest says. */
+export async function openArchive(
+  dir: string,
+  prefix: string,
+  log: Log,
+  isSample = false,
+): Promise<{ eventLog: EventLog; holdsMore: boolean }> {
   warnOfMissingTopics(dir, prefix, log);
-  await assertReadable(dir, prefix, isSample, log);
-  return archiveEventLog({ dir, prefix, log });
+  const holdsMore = await assertReadable(dir, prefix, isSample, log);
+  return { eventLog: archiveEventLog({ dir, prefix, log }), holdsMore };
 }

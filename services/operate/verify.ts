@@ -61,7 +61,7 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
 
 async function openLog(settings: Settings, log: Log, io: Io): Promise<EventLog> {
   const { kafka, archiveDir, topicPrefix } = settings;
-  return kafka ? openKafkaLog(kafka, log, io.signal) : openArchive(archiveDir!, topicPrefix, log);
+  return kafka ? openKafkaLog(kafka, log, io.signal) : (await openArchive(archiveDir!, topicPrefix, log)).eventLog;
 }
 
 function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {

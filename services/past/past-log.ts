@@ -24,6 +24,8 @@ export interface PastLog {
   where: string;
   /** What is known of its history. Null without a manifest: files may then be missing. */
   manifest: ArchiveManifest | null;
+  /** Whether it holds more than its manifest says. */
+  holdsMore: boolean;
   /** Whether it was read from Kafka, which keeps only the last record of each key. Its history is not known. */
   isCompacted: boolean;
   close(): void;
@@ -43,16 +45,17 @@ export async function openPastLog(
   if (archive === undefined && settings.kafka) return openCopyOfKafka(settings.kafka, settings, io);
   const { topicPrefix: prefix, archiveDir, dataDir } = settings;
   const dir = archive ?? archiveDir;
+  const logger = makeLogger(settings);
   if (dir !== null) {
-    const logger = makeLogger(settings);
     warnOfMissingTopics(dir, prefix, logger);
     const named = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
-    await assertReadable(dir, prefix, false, logger, named);
-    return openArchive({ dir, prefix, named, where: `the archive ${dir}` }, io);
+    const holdsMore = await assertReadable(dir, prefix, false, logger, named);
+    return openArchive({ dir, prefix, named, where: `the archive ${dir}`, holdsMore }, io);
   }
   const sample = await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
   const where = 'the made-up sample calendar';
-  return openArchive({ dir: sample, prefix, named: 'DATA_DIR', where }, io);
+  const holdsMore = await assertReadable(sample, prefix, true, logger);
+  return openArchive({ dir: sample, prefix, named: 'DATA_DIR', where, holdsMore }, io);
 }
 
 interface OpenedArchive {
@@ -61,12 +64,23 @@ interface OpenedArchive {
   /** What names the folder, for messages. */
   named: string;
   where: string;
+  holdsMore: boolean;
 }
 
-async function openArchive({ dir, prefix, named, where }: OpenedArchive, io: Io): Promise<PastLog> {
+async function openArchive({ dir, prefix, named, where, holdsMore }: OpenedArchive, io: Io): Promise<PastLog> {
   const listing = await listArchive(dir, prefix, named);
   const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
-  return { dir, prefix, listing, bounds, where, manifest: readManifest(dir), isCompacted: false, close() {} };
+  return {
+    dir,
+    prefix,
+    listing,
+    bounds,
+    where,
+    manifest: readManifest(dir),
+    holdsMore,
+    isCompacted: false,
+    close() {},
+  };
 }
 
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
@@ -77,7 +91,10 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
   try {
     await copyKafka(dir, kafka, settings, io);
     const where = `Kafka at ${kafka.brokers.join(', ')}`;
-    const opened = await openArchive({ dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where }, io);
+    const opened = await openArchive(
+      { dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where, holdsMore: false },
+      io,
+    );
     return { ...opened, isCompacted: true, manifest: null, close };
   } catch (error) {
     close();
@@ -116,13 +133,14 @@ export function doubtsOf(log: PastLog, atMs: number): string[] {
     ];
   }
   // `simulate` wrote every record there ever was.
-  if (log.manifest?.simulated) return [];
+  if (log.manifest?.simulated && !log.holdsMore) return [];
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = log.manifest ?? {};
   if (exactSince === null) {
     const why = log.manifest ? 'no save of it has come to the end of the log' : 'no manifest says so';
     return [`since when the archive has every record is not known: ${why}`];
   }
   const doubts: string[] = [];
+  if (log.holdsMore) doubts.push('the archive holds more than its manifest says, and whether that is all is not known');
   if (atMs < Date.parse(exactSince)) {
     doubts.push(
       `the archive has every record since ${exactSince}: of the time before, what was superseded may be missing`,

@@ -22,10 +22,12 @@ export async function openEventLog(
   const { topicPrefix: prefix, dataDir, archiveDir } = settings;
   const dir = archiveDir ?? (await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() }));
   const isSample = archiveDir === null;
+  const { eventLog, holdsMore } = await openArchive(dir, prefix, log, isSample);
   return {
-    eventLog: await openArchive(dir, prefix, log, isSample),
+    eventLog,
     rejects: null,
     where: isSample ? 'a made-up sample calendar' : `the archive ${dir}`,
-    madeUp: readManifest(dir)?.simulated ?? null,
+    // What is in it besides may be of real riders, whom nobody may pick.
+    madeUp: holdsMore ? null : (readManifest(dir)?.simulated ?? null),
   };
 }

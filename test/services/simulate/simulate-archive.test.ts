@@ -10,13 +10,17 @@ import { defaultTopicPrefix, topicNames } from '../../../schemas/events/records.
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
+import { makeLogger } from '../../../services/cli/logger.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { openEventLog } from '../../../services/serve/open-event-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { runSimulate } from '../../../services/simulate/simulate.ts';
 import { archiveSink } from '../../../services/simulate/sinks.ts';
 import { simulation } from '../../../services/simulate/world/simulation.ts';
 import { defaultSizes } from '../../../services/simulate/world/sizes.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { rider as realRider } from '../../support/worlds/saved-archive.ts';
 
 it('an archive that is made up has every key where Kafka’s own producer would put it, with the default partitions', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-simulate-'));
@@ -98,5 +102,25 @@ describe('simulate --archive', () => {
     await archiveSave(log, async () => {}, dir, { signal: new AbortController().signal, onProgress });
     await log.close();
     expect(new Set(begun)).toEqual(new Set([undefined]));
+  });
+
+  // docs/rules.md#picking-a-rider: riders that were copied there may be real.
+  it('is made up no more where it holds more than its manifest says: nobody picks a rider, and the past may not be exact', async () => {
+    await using archive = await TestArchive.make();
+    const { dir } = archive;
+    await heard((io) => runSimulate({ ...options, archive: dir }, settings, io));
+    const served = loadSettings({ ARCHIVE_DIR: dir, LOG_LEVEL: 'silent' });
+    const opened = async () => {
+      const { eventLog, madeUp } = await openEventLog(served, makeLogger(served), () => {});
+      await eventLog.close();
+      const args = ['replay', '--archive', dir, '--as-of', '2030-01-01T00:00:00Z', '--get', '/rides/x'];
+      const { err } = await heard((io) => runCli(args, io, { LOG_LEVEL: 'silent' }));
+      return [madeUp !== null, err.join().includes('May not be exact: the archive holds more')];
+    };
+    expect(await opened()).toEqual([true, false]);
+    const writer = await writerIn(dir);
+    writer.append('riders', { ...realRider('ada'), partition: 0, offset: 10_000 });
+    await writer.close();
+    expect(await opened()).toEqual([false, true]);
   });
 });
