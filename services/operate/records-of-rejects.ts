@@ -21,8 +21,11 @@ export class RecordsOfRejects {
   /** What is at the places of the bad records: key and timestamp. */
   readonly #atPlace = new Map<string, string | null>();
   readonly #metKeys = new Set<string>();
+  /** Where the log ends. */
+  readonly #ends: Position;
 
-  constructor(rejects: readonly Reject[]) {
+  private constructor(rejects: readonly Reject[], ends: Position) {
+    this.#ends = ends;
     for (const reject of rejects) {
       this.#records.set(keyText(reject.topic, reject.raw.key), []);
       this.#atPlace.set(rejectPlace(reject), null);
@@ -37,8 +40,8 @@ export class RecordsOfRejects {
     bounds: LogBounds,
     signal: AbortSignal,
   ): Promise<RecordsOfRejects> {
-    const found = new RecordsOfRejects(rejects);
     const ends = positionOf(bounds, 'end');
+    const found = new RecordsOfRejects(rejects, ends);
     await followToEnds(log, from, bounds, signal, ({ topic, partition, records }) => {
       for (const { offset, keyBytes, timestampMs } of records) {
         if (offset < ends[topic][partition]!) found.add(topic, keyBytes, { partition, offset, timestampMs });
@@ -59,9 +62,10 @@ export class RecordsOfRejects {
     return this.#records.get(keyText(topic, raw.key))!;
   }
 
-  /** The partition that holds a bad record's key. Undefined: none does. */
+  /** The partition that a bad record's key is in. Undefined: none holds it, and the record came from another log. */
   partitionOf(reject: Reject): number | undefined {
-    return this.#isAtPlace(reject) ? reject.partition : this.of(reject).at(-1)?.partition;
+    if (this.#isAtPlace(reject)) return reject.partition;
+    return this.of(reject).at(-1)?.partition ?? (this.#mayBeGone(reject) ? reject.partition : undefined);
   }
 
   /**
@@ -76,9 +80,14 @@ export class RecordsOfRejects {
     const hasNewer = this.#metKeys.has(key) || records.some((one) => one.timestampMs >= timestampMs);
     this.#metKeys.add(key);
     if (this.#isAtPlace(reject)) return isFollowed;
-    // Without a record at its place, it may be of this log, and compacted away.
-    const isOfOtherLog = this.#atPlace.get(rejectPlace(reject)) !== null;
-    return hasNewer || (isFollowed && !isOfOtherLog);
+    return hasNewer || (isFollowed && this.#mayBeGone(reject));
+  }
+
+  /** Whether a bad record's place is empty. Then it may be of this log, and was compacted away or deleted. */
+  #mayBeGone(reject: Reject): boolean {
+    const { topic, partition, offset } = reject;
+    // No record has been at an offset behind the end.
+    return this.#atPlace.get(rejectPlace(reject)) === null && offset < (this.#ends[topic][partition] ?? 0);
   }
 
   #isAtPlace(reject: Reject): boolean {

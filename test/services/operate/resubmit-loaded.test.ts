@@ -94,3 +94,11 @@ test('a bad record that was compacted away is superseded by what stands behind, 
   log.compact(() => false);
   expect(await outcomesOf(log, [reject('ada', 0, 0, 5)])).toEqual([later]);
 });
+
+test('a bad record that was deleted with all of its key goes to its own partition, wherever murmur2 would put it', async () => {
+  const own = (partitionOf('ada', 3) + 1) % 3;
+  const log = emptyLog(3, 5);
+  expect(await outcomesOf(log, [reject('ada', own, 4, 50)])).toEqual([`riders/${own}@5`]);
+  // What stood behind the end was in another log.
+  expect(await outcomesOf(log, [reject('bo', own, 9, 50)])).toEqual([`riders/${partitionOf('bo', 3)}@5`]);
+});
