@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { InteractionResults } from 'oidc-provider';
 import { corsHeaders, options } from '../../messages/answer.ts';
 import { isLoopback } from '../../messages/service-url.ts';
@@ -30,10 +30,12 @@ export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
 
 /** Answers OPTIONS on a path. `allow` lists its methods, e.g. `POST, OPTIONS`. */
 function addOptions(app: FastifyInstance, path: string, allow: string): void {
-  app.options(path, async (request, reply) => {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { status, headers } = options(request.headers, allow);
     return reply.code(status).headers(headers).send();
-  });
+  };
+  // At once: a body, or a Content-Type without one, would be refused where it is not what the path takes.
+  app.options(path, { onRequest: answer }, answer);
 }
 
 function addMetadata(app: FastifyInstance, { service, registration, metadataFetch, provider }: SignInParts): void {

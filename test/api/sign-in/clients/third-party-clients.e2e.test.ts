@@ -136,6 +136,29 @@ describe('programs in browsers of other origins', () => {
       expect((await fetch(service.origin + path, { method: 'OPTIONS' })).status).toBe(405);
     }
   });
+
+  // docs/rules.md#options
+  test.each([
+    ['/oauth/token', 'POST, OPTIONS'],
+    ['/oauth/revoke', 'POST, OPTIONS'],
+    ['/oauth/register', 'POST, OPTIONS'],
+    ['/oauth/jwks', 'GET, HEAD, OPTIONS'],
+    ['/.well-known/oauth-authorization-server', 'GET, HEAD, OPTIONS'],
+    ['/.well-known/oauth-protected-resource/api', 'GET, HEAD, OPTIONS'],
+  ])('may ask for %s, whatever their OPTIONS carries', async (path, allow) => {
+    for (const type of [undefined, 'application/json', 'application/x-www-form-urlencoded', 'text/plain', 'no type']) {
+      for (const body of [undefined, '{']) {
+        const headers = { 'access-control-request-method': 'POST', ...(type && { 'content-type': type }) };
+        const answer = await fetch(service.origin + path, { method: 'OPTIONS', headers, ...(body && { body }) });
+        expect([type, body, answer.status]).toEqual([type, body, 204]);
+        expect(Object.fromEntries(answer.headers)).toMatchObject({
+          allow,
+          'access-control-allow-origin': '*',
+          'access-control-allow-methods': allow,
+        });
+      }
+    }
+  });
 });
 
 test('the published keys have no private part', async () => {
