@@ -29,6 +29,7 @@ export function componentHeaders(challenge: string): Record<string, Json> {
       'private, no-cache',
     ),
     RiderCacheControl: text("A rider's own answers are not kept.", 'private, no-store'),
+    NoStore: text('Not to be kept.', 'no-store'),
     Vary: text('The answer depends on the credentials being sent.', 'Authorization, X-Api-Key'),
     WWWAuthenticate: text(
       "Names the resource's metadata (RFC 9728); with `error` where a token was sent that is not live.",
@@ -40,10 +41,17 @@ export function componentHeaders(challenge: string): Record<string, Json> {
       schema: { type: 'integer', minimum: 0 },
       example: 1,
     },
+    AccessControlAllowOrigin: text('Pages of every origin may read this.', '*'),
+    AccessControlExposeHeaders: text('What such pages may see.', 'ETag, WWW-Authenticate, Retry-After'),
   };
 }
 
 const header = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
+
+const cors = {
+  'Access-Control-Allow-Origin': header('AccessControlAllowOrigin'),
+  'Access-Control-Expose-Headers': header('AccessControlExposeHeaders'),
+};
 
 /** Who may cache an answer, and for how long. */
 export type Caching = 'public' | 'calendar' | 'rider';
@@ -57,7 +65,7 @@ const cacheHeaders: Record<Caching, Json> = {
 export function okResponse(description: string, schema: Json, example: unknown, caching: Caching): Json {
   return {
     description,
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching] },
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
     content: { 'application/json': { schema, example } },
   };
 }
@@ -65,13 +73,17 @@ export function okResponse(description: string, schema: Json, example: unknown, 
 export function notModified(caching: Caching): Json {
   return {
     description: 'Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.',
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching] },
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
   };
 }
 
-/** A refusal or failure. Its headers are those that say what to do: all are `no-store`, and open to every origin. */
-function refusal(description: string, content: Json, headers?: Json): Json {
-  return { description, ...(headers && { headers }), content };
+/** A refusal or failure. `more`: headers besides those of each. */
+function refusal(description: string, content: Json | null, more: Json = {}): Json {
+  return {
+    description,
+    headers: { 'Cache-Control': header('NoStore'), ...more, ...cors },
+    ...(content && { content }),
+  };
 }
 
 const errorContent = (body: Buffer): Json => ({
@@ -98,7 +110,7 @@ export const componentResponses = {
     errorContent(invalidKeyBody),
     challenge,
   ),
-  NoLiveToken: { description: 'No live token for this resource. No body.', headers: challenge },
+  NoLiveToken: refusal('No live token for this resource. No body.', null, challenge),
   NoSuchMetro: refusal('No such metro.', errorContent(noSuchMetroBody)),
   NoSuchRide: refusal('No such posted ride.', errorContent(noSuchRideBody)),
   RequestTimeout: refusal('The request did not arrive in time.', problemContent(problems.requestTimeout)),

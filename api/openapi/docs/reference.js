@@ -16,6 +16,7 @@ async function start() {
   const spec = await response.json();
   document.querySelector('.version').textContent = spec.info.version;
   prefill(spec);
+  shorten(spec);
   const ui = window.SwaggerUIBundle({
     spec,
     domNode: root,
@@ -46,6 +47,15 @@ function prefill(spec) {
       if (parameter.required) parameter.example = values[parameter.name] ?? parameter.example;
       else delete parameter.example;
     }
+  }
+}
+
+/** Headers that every answer has would bury those that tell something. */
+function shorten({ paths, components }) {
+  const answers = Object.values(paths).flatMap(({ get }) => Object.values(get.responses));
+  for (const { headers } of [...answers, ...Object.values(components.responses)]) {
+    for (const name of Object.keys(headers ?? {})) if (name.startsWith('Access-Control-')) delete headers[name];
+    if (headers?.['Cache-Control']?.$ref.endsWith('/NoStore')) delete headers['Cache-Control'];
   }
 }
 
