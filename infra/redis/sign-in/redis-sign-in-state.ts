@@ -40,8 +40,11 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   const accountKey = (account: string): string => `${prefix}a:${account}`;
   const accountsKey = `${prefix}accounts`;
 
-  const away = awayErrors(redis, options);
+  const connection = watchConnection(redis, options);
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+    // ioredis keeps commands that were given up, and sends them once it is connected again. An outage would fill memory,
+    // and then count attempts that were refused long ago.
+    if (connection.lostForMs() > commandTimeoutMs) throw connection.away();
     // A cluster client keeps a command that it cannot send, without a limit of time.
     const gaveUp = new AbortController();
     const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
@@ -51,7 +54,7 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     try {
       return await Promise.race([command(), late]);
     } catch (cause) {
-      throw away(cause);
+      throw connection.away(cause);
     } finally {
       gaveUp.abort();
     }
@@ -128,12 +131,20 @@ function connect({ url, cluster = false }: RedisSignInStateOptions, commandTimeo
 
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
-/** Returns what makes a command's error from its cause. Reports each refusal once, because waiting does not help. */
-function awayErrors(
+interface Connection {
+  /** How long there has been none. 0: it is open, or opened for the first time just now. */
+  lostForMs(): number;
+  /** The error of a command that failed with `cause`, or was not sent. */
+  away(cause?: unknown): StateStoreAwayError;
+}
+
+/** Says why commands fail. Reports each refusal once, because waiting does not help. */
+function watchConnection(
   redis: Client,
   { cluster = false, onError = () => undefined }: RedisSignInStateOptions,
-): (cause: unknown) => StateStoreAwayError {
+): Connection {
   const asked = { setting, cluster, scriptRights: signInRights };
+  let lostAtMs: number | undefined;
   /** Why there is no connection, as far as Redis or the network said. A command that waited in vain gives no reason. */
   let fault: Error | undefined;
   const toldRefusals = new Set<string>();
@@ -144,7 +155,11 @@ function awayErrors(
     toldRefusals.add(words);
     return words;
   };
+  redis.on('close', () => {
+    lostAtMs ??= performance.now();
+  });
   redis.on('ready', () => {
+    lostAtMs = undefined;
     fault = undefined;
     toldRefusals.clear();
   });
@@ -152,12 +167,15 @@ function awayErrors(
     if (refusalOf(error) === null && fault === undefined) onError(error);
     fault = error;
   });
-  return (cause) => {
-    for (const one of [cause, fault]) {
-      const words = refusalOf(one);
-      if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
-    }
-    return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, { cause });
+  return {
+    lostForMs: () => (lostAtMs === undefined ? 0 : performance.now() - lostAtMs),
+    away(cause = fault) {
+      for (const one of [cause, fault]) {
+        const words = refusalOf(one);
+        if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
+      }
+      return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, { cause });
+    },
   };
 }
 

@@ -39,6 +39,19 @@ describe('a Redis that is restarted', () => {
     expect(errors).toHaveLength(1);
     await store.close();
   });
+
+  test('gets no command that was refused while it was down', async () => {
+    const store = redisSignInState({ url: server.url, commandTimeoutMs: 100 });
+    await store.put('Token', 'late', { n: 3 }, { lifeSeconds: 60 });
+    await server.kill();
+    // The loss is noticed while the first waits, and is as old as the limit before the third.
+    for (let n = 0; n < 3; n++) await expect(store.find('Token', 'late')).rejects.toThrow(StateStoreAwayError);
+    await expect(store.use('Token', 'late')).rejects.toThrow(StateStoreAwayError);
+    await server.start();
+    await expect.poll(() => store.find('Token', 'late').catch(() => null), { timeout: 10_000 }).toEqual({ n: 3 });
+    expect((await store.use('Token', 'late'))?.uses).toBe(1);
+    await store.close();
+  });
 });
 
 test('a connection that went silent without closing is given up for a new one, and holds back one command only', async () => {
