@@ -47,11 +47,6 @@ export class Repairs {
     return this.#wanted;
   }
 
-  /** The term has ended: these tags are no longer being repaired. */
-  end(): void {
-    this.#deps.status?.repairing(-this.#wanted.size);
-  }
-
   /** Resolves once no tag is left to be compared. */
   async done(): Promise<void> {
     while (this.#wanted.size > 0) await this.#changed.wait();

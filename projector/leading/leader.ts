@@ -70,7 +70,7 @@ export class Leader {
       end();
       await Promise.allSettled(tasks);
       await lanes.ended();
-      repairs.end();
+      this.#deps.status.termEnded(lanes.refusal === 'lost');
       unsubscribe();
       // The next term begins with what the store says, as another projector's would. The facts stay.
       this.#pending.end();

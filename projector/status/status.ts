@@ -57,7 +57,7 @@ export class Status {
   #ready = false;
   #besideOtherLog = false;
   #tagsInRepair = 0;
-  /** Since when tags have been compared. What the store lost is not readable until that is done. */
+  /** Since when tags have been compared, or were lost. What the store lost is not readable until a compare is done. */
   #repairSinceMs: number | null = null;
   readonly #eventLog: EventLog;
   readonly #clock: Clock;
@@ -106,6 +106,7 @@ export class Status {
       // A batch that the store refused is the leader's to wait for, which could write.
       this.waits.end('redis');
       this.changes.forget();
+      this.#repairSinceMs = null;
     }
   }
 
@@ -124,11 +125,31 @@ export class Status {
   /** This many more (or fewer) tags are being compared with the facts. */
   repairing(more: number): void {
     this.#tagsInRepair += more;
-    this.#repairSinceMs = this.#tagsInRepair > 0 ? (this.#repairSinceMs ?? this.#clock.nowMs()) : null;
+    if (more > 0) this.#repairSinceMs ??= this.#clock.nowMs();
+    this.#judgeRepair();
   }
 
-  /** The views have reached the ends sampled at the start. */
+  /** Nothing is left to compare: what was lost is readable again. */
+  #judgeRepair(): void {
+    if (this.#tagsInRepair > 0) return;
+    this.#repairSinceMs = null;
+    this.changes.compared();
+  }
+
+  /**
+   * A leader's term has ended, and nothing is compared any more. `isLoss`: the store lost something, so what was marked must
+   * be found by comparing, in the next term. Until then nothing counts as readable that did not before.
+   */
+  termEnded(isLoss: boolean): void {
+    this.#tagsInRepair = 0;
+    if (!isLoss) return;
+    this.#repairSinceMs ??= this.#clock.nowMs();
+    this.changes.lost();
+  }
+
+  /** The views have reached the log's ends sampled at the term's start. */
   caughtUp(): void {
+    this.#judgeRepair();
     if (this.#ready || this.#role !== 'leader') return;
     this.#ready = true;
     this.#behindSinceMs = null;

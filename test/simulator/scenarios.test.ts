@@ -205,6 +205,26 @@ it('a leader whose views are lost twice while the log stands still leads on, and
   expect([first!.leads, standby.leads]).toEqual([true, false]);
 });
 
+// P37
+it('what is not readable grows older over all losses until a compare is done', async () => {
+  const scene = await led();
+  const { projector } = scene.projectors[0]!;
+  const untilRepair = async (is: boolean) => {
+    while (projector.status().tagsInRepair > 0 !== is) await scene.timeline.step();
+  };
+  const since: (number | null)[] = [];
+  for (let loss = 0; loss < 3; loss++) {
+    scene.masters[0]!.redis.empty();
+    await untilRepair(false);
+    await untilRepair(true);
+    since.push(projector.status().unreadableSinceMs);
+  }
+  expect(since[0]).not.toBeNull();
+  expect(new Set(since).size).toBe(1);
+  await settle(scene);
+  expect(projector.status().unreadableSinceMs).toBeNull();
+});
+
 it('a leader that is told to stop as soon as its first fill is finished leaves nothing to compare', async () => {
   const scene = new Scene(1);
   const first = scene.startProjector();
