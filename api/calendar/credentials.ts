@@ -52,6 +52,6 @@ export function credentialViews(headers: IncomingHttpHeaders, { rider }: TokenHo
   return views;
 }
 
-/** Whether one of these views exists. Throws StoreAwayError if that is not certain, so that there is never a false 401. */
+/** Whether one of these views exists (docs/rules.md#live-token). Throws StoreAwayError if that is not certain, so that there is never a false 401. */
 export const isLive = (views: readonly Entry[]): boolean =>
   views.some(({ isThere }) => isThere) || views.some(({ value }) => value !== null);

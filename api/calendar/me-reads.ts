@@ -55,7 +55,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
         cache.load(keys),
       ]);
       if (card!.value === null) {
-        // The token of a rider who no longer exists is not live.
+        // The token of a rider who no longer exists is not live (docs/rules.md#live-token).
         riderGone?.(rider);
         return noLiveToken(true);
       }

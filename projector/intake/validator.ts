@@ -22,7 +22,7 @@ const contentFaults = [
 ] as const;
 
 /**
- * Why a record is bad (docs/rules.md#what-is-bad). Reasons are a small fixed set, because they label a metric. No reason
+ * Why a record is bad (docs/rules.md#what-is-bad, #rejected). Reasons are a small fixed set, because they label a metric. No reason
  * contains anything of the record.
  */
 export const badReasons = [...undecodableReasons, ...keyFaults, 'key disagrees with value', ...contentFaults] as const;

@@ -17,7 +17,7 @@ export interface StandbyFoldDeps {
   signal: AbortSignal;
 }
 
-/** How far a standby folds: up to the position that every tag has reached, so that it can take over there. */
+/** How far a standby folds (docs/rules.md#beginning): up to the position that every tag has reached, so that it can take over there. */
 export class StandbyFold {
   readonly #deps: StandbyFoldDeps;
   /** Up to where the look before let it fold. */

@@ -38,7 +38,7 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
   let fault: unknown = null;
   // At least one round: it holds what was left by the leader before.
   while (!signal.aborted) {
-    // This process may have stood still while another one led, and the store be a copy from before that. Then the fences are
+    // docs/rules.md#complete. This process may have stood still while another one led, and the store be a copy from before that. Then the fences are
     // as this leader left them, and the views older than what readers have seen.
     const { doubts } = lanes;
     if (catchingUp !== doubts) {

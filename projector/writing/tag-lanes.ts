@@ -165,6 +165,7 @@ export class TagLanes implements LaneOwner {
     this.beat();
   }
 
+  /** The process of the store that a tag may be stamped complete for (docs/rules.md#complete); empty for none. */
   stampOf(tag: number): string {
     if (this.#provenAt !== this.doubts) return '';
     const answered = this.#deps.tags.every((each) => (this.#answeredTurns.get(each) ?? 0) > this.#noticedTurn);

@@ -183,7 +183,7 @@ function settingsOf(given: Given) {
     /** Null without REDIS_URL. Views are then in memory. */
     redis,
     /**
-     * Where grants and sessions are: AUTH_REDIS_URL, or REDIS_URL. Null: in memory. AUTH_REDIS_URL is one server, unless it
+     * Where grants and sessions are (docs/rules.md#sign-in-state): AUTH_REDIS_URL, or REDIS_URL. Null: in memory. AUTH_REDIS_URL is one server, unless it
      * has several addresses, or an address of the views' cluster.
      */
     authRedis: given.AUTH_REDIS_URL ? redisAt(given.AUTH_REDIS_URL, isAuthCluster(given)) : redis,

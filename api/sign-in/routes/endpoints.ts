@@ -38,6 +38,7 @@ function addOptions(app: FastifyInstance, path: string, allow: string): void {
   app.options(path, { onRequest: answer }, answer);
 }
 
+/** docs/rules.md#metadata */
 function addMetadata(app: FastifyInstance, { service, registration, metadataFetch, provider }: SignInParts): void {
   const offers = { registration, clientMetadata: metadataFetch !== null };
   const documents: [string, object][] = [

@@ -40,6 +40,7 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
   const believed = (key: string, value: Buffer | null): Buffer | null =>
     value === null || !isCompleteKey(key) || guard.isComplete(parseKey(key).tag, value.toString()) ? value : null;
 
+  // docs/rules.md#ready-api
   const assertCurrent = (): void => {
     if (!guard.current)
       throw new StoreAwayError(`Cannot read views: ${guard.reason ?? 'it is not known yet whether they are led'}`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The scripts that write views (docs/rules.md#batch, #fence). Each works on one tag, so all its keys are in one slot. A fence
+ * The scripts that write views (docs/rules.md#batch, #fence, #complete). Each works on one tag, so all its keys are in one slot. A fence
  * is `<epoch>:<sequence>:<owner>:<led or free>`. The open list is a sorted set: names by the round that wrote them last.
  * The name `compare` in it says that the tag's views must be compared.
  */
