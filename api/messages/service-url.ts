@@ -28,9 +28,12 @@ export function serviceUrl(baseUrl: string): ServiceUrl {
   };
 }
 
+/** Where metadata of resources is (RFC 9728). */
+export const resourceMetadataPath = '/.well-known/oauth-protected-resource';
+
 /** Where the resource's metadata is: RFC 9728 puts the resource's path after the well-known one. */
 export const resourceMetadataUrl = ({ origin, basePath }: ServiceUrl): string =>
-  `${origin}/.well-known/oauth-protected-resource${basePath}`;
+  `${origin}${resourceMetadataPath}${basePath}`;
 
 /** The resource as tokens have it. A trailing slash is accepted in requests (docs/rules.md#resource). */
 export function canonicalResource(resource: string, service: ServiceUrl): string {

@@ -1,4 +1,4 @@
-import type { ServiceUrl } from '../../messages/service-url.ts';
+import { resourceMetadataPath, type ServiceUrl } from '../../messages/service-url.ts';
 import { readScope } from './access-token.ts';
 
 /** Paths of the authorization server, on the service's own origin. */
@@ -13,7 +13,7 @@ export const paths = {
   signOut: '/oauth/sign-out',
   connectedApps: '/oauth/connected-apps',
   serverMetadata: '/.well-known/oauth-authorization-server',
-  resourceMetadata: '/.well-known/oauth-protected-resource',
+  resourceMetadata: resourceMetadataPath,
 } as const;
 
 /** How clients authenticate at the token endpoint. */
