@@ -12,6 +12,7 @@ import { PendingWrites } from '../writing/pending-writes.ts';
 import { Rounds } from '../writing/rounds.ts';
 import { TagLanes } from '../writing/tag-lanes.ts';
 import { foldToBeginning } from './beginning.ts';
+import { CatchUp } from './catch-up.ts';
 import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './standby.ts';
 import { writeRounds } from './write-rounds.ts';
@@ -149,11 +150,12 @@ export class Leader {
   #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
     const { clock, folding, status } = this.#deps;
     const onStand = (): void => void repairs.done().then(() => status.caughtUp());
-    const catchUp = async (): Promise<void> => {
+    const foldToEnds = async (): Promise<void> => {
       const bounds = await this.#bounds(signal);
       if (bounds) await folding.foldTo(positionOf(bounds, 'end'), signal);
       folding.moved.notify();
     };
+    const catchUp = new CatchUp({ foldToEnds, clock, signal });
     const { changes } = status;
     const { fanOuts } = this.#pending;
     return writeRounds({ rounds, lanes, folding, changes, fanOuts, clock, signal, catchUp, onStand });
