@@ -7,7 +7,7 @@ type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'
 const placesMax = 4_000_000;
 
 /**
- * Remembers which bad records are set aside already: the latest `max` of them (docs/rules.md#rejected). Place and timestamp
+ * Remembers which bad records are set aside already: the latest `max` of them (docs/rules.md#rejected-once). Place and timestamp
  * identify a record, because offsets are used again when a topic is recreated or a log is loaded from an archive.
  */
 export class RejectPlaces {

@@ -33,7 +33,7 @@ type Defaulted = Required<ProjectorDeps>;
 const nothingLeft = { position: null, open: [], compare: false };
 
 /**
- * Folds the log and keeps the views up to date. Every beginning is one routine (docs/rules.md#beginning): it stands by,
+ * Folds the log and keeps the views up to date. Every beginning is one routine: it stands by,
  * folds up to the leader's position, takes over once nobody leads, writes what the leader before left undone, and
  * follows the log. Once another leads, it stands by again. Run it once. Abort the signal to stop it: it finishes the
  * present round, and leaves its tags free. Nothing else makes `run` resolve. It rejects with faults: of the log, or of a

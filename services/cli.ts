@@ -10,7 +10,6 @@ const io: Io = {
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   errIsTerminal: process.stderr.isTTY === true,
-  outIsTerminal: process.stdout.isTTY === true,
   // Made when it is first read. Until then Ctrl-C ends the process at once.
   get signal(): AbortSignal {
     signal ??= stopSignal();

@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { archiveCommands } from './archive/archive-commands.ts';
+import { buildInfo } from './cli/build-info.ts';
 import type { Commands } from './cli/commands.ts';
 import { outcomeOf } from './cli/error-outcomes.ts';
 import { type ExitCode, type Io, withoutProgress } from './cli/io.ts';
-import { generationsCommands, logCommands, rejectedCommands } from './operate/operate-commands.ts';
+import { generationsCommands, logCommands, rejectedCommands, signInCommands } from './operate/operate-commands.ts';
 import { pastCommands } from './past/past-commands.ts';
 import { serveCommands } from './serve/serve-commands.ts';
 import { loadSettings, misspeltSettings } from './settings/settings.ts';
@@ -24,6 +25,12 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
   program
     .description('Which group bike rides meet tonight: an event log folded into ready-made answers.')
     .usage('<command> [options]')
+    .option('-V, --version', 'print the version and the commit that it was built from')
+    .on('option:version', () => {
+      const { version, commit } = buildInfo();
+      io.out(`${version} ${commit}`);
+      throw new CommanderError(0, 'commander.version', '');
+    })
     .addHelpText('after', exitCodes)
     .showHelpAfterError('"ride-calendar --help" lists the commands, and each has --help of its own.')
     .exitOverride()
@@ -42,7 +49,7 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
         )
         .addHelpText('after', exitCodes);
       return added.action(async () => {
-        const args = added.registeredArguments.map((argument, i) => [argument.name(), added.args[i]]);
+        const args = added.registeredArguments.map((argument, i) => [argument.name(), added.processedArgs[i]]);
         const options = { ...added.opts(), ...Object.fromEntries(args) };
         const settings = loadSettings(env);
         const misspelt = misspeltSettings(env);
@@ -66,6 +73,7 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
   pastCommands(commands);
   rejectedCommands(commands);
   generationsCommands(commands);
+  signInCommands(commands);
   return program;
 }
 

@@ -88,7 +88,9 @@ describe('the documents', () => {
         : command.commands.map((sub) => `${command.name()} ${sub.name()}`),
     );
     const used = documents.flatMap((path) =>
-      [...read(path).matchAll(/^(?:.*[^`\w-])?(?:npx )ride-calendar ([a-z]+(?: [a-z]+)?)/gm)].map((match) => match[1]!),
+      [...read(path).matchAll(/^(?:.*[^`\w-])?(?:npx )ride-calendar ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)/gm)].map(
+        (match) => match[1]!,
+      ),
     );
     expect(used.length).toBeGreaterThan(5);
     const isKnown = (words: string): boolean => known.includes(words) || known.includes(words.split(' ')[0]!);

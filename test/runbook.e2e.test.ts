@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseSigningKeys } from '../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
@@ -125,6 +127,34 @@ test('sign-in’s Redis is backed up and restored, and then keeps what it has th
   } finally {
     await restored.close();
     await run('redis-cli', ['-p', PORT, 'shutdown', 'nosave']);
+  }
+});
+
+test('a password of a Redis user is changed: both count at first, then the new one, and no connection ends', async () => {
+  const acl = join(folder, 'users.acl');
+  await copyFile(redisUsersFile, acl);
+  const server = await startRedisServer({ args: ['--aclfile', acl] });
+  const old = 'known-to-everybody';
+  const pings = (password: string) =>
+    run('redis-cli', ['-u', server.url, '--user', 'api', 'ping'], {
+      env: { ...process.env, REDISCLI_AUTH: password },
+    }).then(({ stdout, stderr }) => (stdout + stderr).includes('PONG'));
+  const kept = new Redis(server.url.replace('//', `//api:${old}@`), { retryStrategy: null });
+  try {
+    await kept.ping();
+    const env = { REDIS: server.url, WHO: 'api', REDISCLI_AUTH: old };
+    const fresh = (await runs('redis-password-1', env)).stdout.trim().split('\n').at(-1)!;
+    expect(await Promise.all([pings(old), pings(fresh)])).toEqual([true, true]);
+    await runs('redis-password-2', { ...env, NEW: fresh });
+    expect(await Promise.all([pings(old), pings(fresh)])).toEqual([false, true]);
+    expect(await kept.ping()).toBe('PONG');
+    // As hashes, which a restart reads.
+    const line = (await readFile(acl, 'utf8')).split('\n').find((text) => text.startsWith('user api '))!;
+    expect(line.match(/#[0-9a-f]{64}/g)).toEqual([`#${createHash('sha256').update(fresh).digest('hex')}`]);
+    expect(line).toContain('~ride-calendar:g*');
+  } finally {
+    kept.disconnect();
+    await server.stop();
   }
 });
 

@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Answer, options, success } from '../messages/answer.ts';
+import { EncodedBody } from '../messages/encoded-body.ts';
 import { faultStatus } from '../messages/fault-status.ts';
+import { memoize } from '../messages/memoize.ts';
 import { allow, refuse, unauthorized } from '../messages/refusals.ts';
 import { serviceUrl } from '../messages/service-url.ts';
 import { type Route, routePath, splitTarget, targetBytesMax } from '../messages/target.ts';
 import { meReads } from './me-reads.ts';
 import { publicReads, type ReadDeps, type Reading } from './public-reads.ts';
 import { readInputs } from './read-inputs.ts';
-import { memoize } from './views/memoize.ts';
 
 export interface CalendarRequest {
   method: string;
@@ -20,7 +21,6 @@ export interface CalendarRequest {
 export interface CalendarDeps extends ReadDeps {
   /** Without a trailing slash. */
   baseUrl: string;
-  /** The OpenAPI document. */
   openApi: Buffer;
   /** Called with an unexpected fault, for the log. Never holds the request's content. */
   onFault(cause: unknown): void;
@@ -63,9 +63,10 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
     }
   }
 
-  const openApiEtag = `"${digestOf(deps.openApi)}"`;
-  const openApi: Reading = (headers) =>
-    success(openApiEtag, headers['if-none-match'], { 'Cache-Control': 'public, no-cache' }, () => deps.openApi);
+  const openApiTag = digestOf(deps.openApi);
+  const openApiBody = new EncodedBody(deps.openApi, 1);
+  const openApiCaching = { 'Cache-Control': 'public, no-cache', Vary: 'Accept-Encoding' };
+  const openApi: Reading = (headers) => success(openApiTag, headers, openApiCaching, () => openApiBody);
 
   const fault = (cause: unknown): Answer => {
     if (faultStatus(cause) === 503) return refuse.unavailable();

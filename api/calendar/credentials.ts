@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { developerKeyKey, riderKey } from '../../schemas/views/view-kinds.ts';
-import type { TokenChecker } from '../sign-in/tokens/access-token.ts';
-import { memoize } from './views/memoize.ts';
+import { memoize } from '../messages/memoize.ts';
+import type { TokenChecker } from '../ports/token-check.ts';
 import type { Entry } from './views/view-cache.ts';
 
 // Matches the scheme alone. A pattern that also matched the end would be quadratic in the number of spaces.
@@ -52,6 +52,9 @@ export function credentialViews(headers: IncomingHttpHeaders, { rider }: TokenHo
   return views;
 }
 
-/** Whether one of these views exists (docs/rules.md#live-token). Throws StoreAwayError if that is not certain, so that there is never a false 401. */
+/**
+ * Whether one of these views exists (docs/rules.md#live-token, #developer-keys). Throws StoreAwayError if that is not certain,
+ * so that there is never a false 401.
+ */
 export const isLive = (views: readonly Entry[]): boolean =>
   views.some(({ isThere }) => isThere) || views.some(({ value }) => value !== null);

@@ -5,9 +5,9 @@ import { completeKeyOf } from '../../schemas/views/view-keys.ts';
 import { metroKey, riderKey } from '../../schemas/views/view-kinds.ts';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { success } from '../messages/answer.ts';
+import { memoize } from '../messages/memoize.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
-import { StoreAwayError } from '../ports/view-reader.ts';
-import { tokenHolder } from './credentials.ts';
+import { isLive, tokenHolder } from './credentials.ts';
 import {
   daysAhead,
   daysBack,
@@ -20,7 +20,6 @@ import {
 } from './me-answers.ts';
 import type { ReadDeps, Reading } from './public-reads.ts';
 import type { InputsResult } from './read-inputs.ts';
-import { memoize } from './views/memoize.ts';
 
 export type RiderOperation = 'getMyNights' | 'getKnown' | 'getFriends' | 'getFlagged';
 
@@ -34,8 +33,9 @@ interface Wanted {
 }
 
 /**
- * The riders' own operations (docs/rules.md#me), in two round trips. The first reads the reader's fields and what the checks
- * need, the second the nights and cards that the fields name. One where a view is missing takes a third.
+ * The riders' own operations (docs/rules.md#me, #401-on-me, #order-of-checks), in two round trips. The first reads the
+ * reader's fields and what the checks need, the second the nights and cards that the fields name. One where a view is
+ * missing takes a third.
  */
 export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, { noLiveToken }: Unauthorized) {
   return (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>
@@ -54,22 +54,16 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
         asked.names.length > 0 ? cache.fields(keyOfFields(rider), asked.names) : [],
         cache.load(keys),
       ]);
-      if (card!.value === null) {
-        // The token of a rider who no longer exists is not live (docs/rules.md#live-token).
+      if (!isLive([card!])) {
         riderGone?.(rider);
         return noLiveToken(true);
       }
       if (!inputs.ok) return refuse.invalid(inputs.input, inputs.detail);
       if (ofMetro?.value === null) return refuse.notFound(noSuchMetroBody);
-      // Else a field that is missing would say that there is nothing (docs/rules.md#absence).
-      if (!complete!.isThere) throw new StoreAwayError("the rider's views are not known to be complete");
+      // Else a field that is missing would say that there is nothing.
+      complete!.assertKnown();
       const body = await bodyOf({ fields: readerFields(asked, values), cache, nowMs });
-      return success(
-        `"${digestOf(body)}"`,
-        headers['if-none-match'],
-        { 'Cache-Control': 'private, no-store' },
-        () => body,
-      );
+      return success(digestOf(body), headers, { 'Cache-Control': 'private, no-store' }, () => body);
     };
 }
 

@@ -3,7 +3,7 @@ import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayKey, metroKey, rideKey } from '../../schemas/views/view-kinds.ts';
 import { type Answer, success } from '../messages/answer.ts';
 import { noSuchMetroBody, noSuchRideBody, refuse, type Unauthorized } from '../messages/refusals.ts';
-import type { TokenChecker } from '../sign-in/tokens/access-token.ts';
+import type { TokenChecker } from '../ports/token-check.ts';
 import { credentialViews, isLive, type TokenHolder, tokenHolder } from './credentials.ts';
 import type { InputsResult } from './read-inputs.ts';
 import { dayAt, isPast, secondsUntil } from './views/local-days.ts';
@@ -29,26 +29,26 @@ interface PublicRead {
   /** Keys of views. The first is enough if it exists; the others say what its absence means. */
   keys: readonly string[];
   /** `views`: those of the keys, or the first alone if it exists. */
-  answer(ifNoneMatch: string | undefined, ...views: Entry[]): Answer;
+  answer(headers: IncomingHttpHeaders, ...views: Entry[]): Answer;
 }
 
 /** The public layer. Each target is parsed once, then answered from memory or in one round trip. */
 export function publicReads(deps: ReadDeps, { noLiveKey }: Unauthorized) {
   const { cache, checker, riderGone } = deps;
 
+  /** Credentials come first (docs/rules.md#order-of-checks); then the answer: inputs, existence, preconditions. */
   const reading = (read: PublicRead): Reading => {
     const [first] = read.keys;
     return (headers) => {
       const decide = (holder: TokenHolder): Answer | Promise<Answer> => {
         const credentials = credentialViews(headers, holder);
         if (credentials.length === 0) return noLiveKey(holder.tokenSent);
-        const ifNoneMatch = headers['if-none-match'];
         const view = first === undefined ? null : cache.peek(first);
         if (view === undefined || !credentials.some((key) => cache.peek(key)))
-          return readAndAnswer(read, credentials, holder, ifNoneMatch);
+          return readAndAnswer(read, credentials, holder, headers);
         // Everything is cached: no tick, no round trip.
         cache.hits += view === null ? 1 : 2;
-        return view === null ? read.answer(ifNoneMatch) : read.answer(ifNoneMatch, view);
+        return view === null ? read.answer(headers) : read.answer(headers, view);
       };
       const holder = tokenHolder(headers, checker);
       return holder instanceof Promise ? holder.then(decide) : decide(holder);
@@ -59,10 +59,10 @@ export function publicReads(deps: ReadDeps, { noLiveKey }: Unauthorized) {
     { keys, answer }: PublicRead,
     credentials: readonly string[],
     { rider, tokenSent }: TokenHolder,
-    ifNoneMatch: string | undefined,
+    headers: IncomingHttpHeaders,
   ): Promise<Answer> {
     const views = await cache.load([...credentials, ...keys]);
-    if (isLive(views.slice(0, credentials.length))) return answer(ifNoneMatch, ...views.slice(credentials.length));
+    if (isLive(views.slice(0, credentials.length))) return answer(headers, ...views.slice(credentials.length));
     if (rider !== null) riderGone?.(rider);
     return noLiveKey(tokenSent);
   }
@@ -79,19 +79,19 @@ const wrong = ({ input, detail }: { input: string; detail: string }): PublicRead
   answer: () => refuse.invalid(input, detail),
 });
 
-/** getDay (docs/rules.md#filters, #etag). */
+/** getDay (docs/rules.md#filters, #etag, #max-age). */
 function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
   const { metro, day } = inputs;
   const filtered = Boolean(inputs.q !== undefined || inputs.far || inputs.who || inputs.where);
   return {
     keys: [dayKey(metro, day), metroKey(metro)],
-    answer(ifNoneMatch, stored, ofMetro) {
+    answer(headers, stored, ofMetro) {
       // docs/rules.md#unknown-metro
       if (!stored!.isThere && ofMetro!.value === null) return refuse.notFound(noSuchMetroBody);
       const view = stored!.as(dayView);
       if (view === null) {
         const body = (): Buffer => Buffer.from(`{"metro":"${metro}","day":"${day}","nights":[]}`);
-        return success('"empty"', ifNoneMatch, publicCaching(cacheSeconds), body);
+        return success('empty', headers, publicCaching(cacheSeconds), body);
       }
       const now = calendarNowMs();
       const past = isPast(view.day, dayAt(view.zone, now));
@@ -101,30 +101,25 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
         cacheSeconds === 0 || (selected?.length ?? view.count) === 0
           ? cacheSeconds
           : secondsUntil(view.zone, now, cacheSeconds, changes);
-      return success(
-        `"${view.digest}-${past ? view.count : 0}"`,
-        ifNoneMatch,
-        publicCaching(maxAge, cacheSeconds),
-        () => (selected ? view.pick(selected, past) : view.body(past)),
+      return success(`${view.digest}-${past ? view.count : 0}`, headers, publicCaching(maxAge, cacheSeconds), () =>
+        selected ? view.pick(selected, past) : view.body(past),
       );
     },
   };
 }
 
-/** getRide (docs/rules.md#etag). */
+/** getRide (docs/rules.md#etag, #max-age). */
 function rideRead({ ride }: Inputs<'getRide'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
   return {
     keys: [rideKey(ride)],
-    answer(ifNoneMatch, stored) {
+    answer(headers, stored) {
       const view = stored!.as(rideView);
       if (view === null) return refuse.notFound(noSuchRideBody);
       const now = calendarNowMs();
       const past = view.pastCount(dayAt(view.zone, now));
       const changes = (today: number): boolean => view.pastCount(today) !== past;
       const maxAge = cacheSeconds === 0 ? 0 : secondsUntil(view.zone, now, cacheSeconds, changes);
-      return success(`"${view.digest}-${past}"`, ifNoneMatch, publicCaching(maxAge, cacheSeconds), () =>
-        view.body(past),
-      );
+      return success(`${view.digest}-${past}`, headers, publicCaching(maxAge, cacheSeconds), () => view.body(past));
     },
   };
 }
@@ -133,9 +128,9 @@ const dayView = (value: Buffer): DayView => new DayView(value);
 const rideView = (value: Buffer): RideView => new RideView(value);
 
 /**
- * `cacheSeconds` is CACHE_SECONDS. 0 means that clients must revalidate each time (docs/rules.md#cache-control, #vary).
+ * `cacheSeconds` is CACHE_SECONDS. 0 means that clients must revalidate each time (docs/rules.md#cache-control, #max-age, #vary).
  */
 const publicCaching = (maxAge: number, cacheSeconds = maxAge) => ({
   'Cache-Control': cacheSeconds > 0 ? `private, max-age=${maxAge}` : 'private, no-cache',
-  Vary: 'Authorization, X-Api-Key',
+  Vary: 'Authorization, X-Api-Key, Accept-Encoding',
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
+import { memoize } from '../messages/memoize.ts';
 import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../messages/target.ts';
-import { memoize } from './views/memoize.ts';
 
 /** Checked inputs, or the name of the first wrong one with a reason that is constant for each kind of fault. */
 export type InputsResult<O extends OperationName> =

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { type EncodedBody, etagOf, etagsOf } from './encoded-body.ts';
 
-/** An answer as it is sent. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
@@ -32,20 +32,33 @@ export function options(headers: IncomingHttpHeaders, allow: string): Answer {
   return answer;
 }
 
+/** The headers that a 200 and its 304 share. */
+export type Caching = Readonly<Record<'Cache-Control', string> & Record<string, string>>;
+
 /**
- * A 200, or a 304 if the client has the answer already (docs/rules.md#etag, #if-none-match). `etag` includes its
- * quotes.
+ * A 200, or a 304 if the client has the answer already (docs/rules.md#etag, #if-none-match). `tag` names the content, in
+ * whatever form. A 304's ETag is one that the client sent: it says which of its stored answers is still good. If the client
+ * sent that of the form that it asks for, it is that.
  */
 export function success(
-  etag: string,
-  ifNoneMatch: string | undefined,
-  caching: { 'Cache-Control': string; Vary?: string },
-  body: () => Buffer,
+  tag: string,
+  asked: Pick<IncomingHttpHeaders, 'if-none-match' | 'accept-encoding'>,
+  caching: Caching,
+  body: () => Buffer | EncodedBody,
+  contentType = 'application/json',
 ): Answer {
-  const headers: Record<string, string> = { ...corsHeaders, ETag: etag, ...caching };
-  if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
-  headers['Content-Type'] = 'application/json';
-  return { status: 200, headers, body: body() };
+  const sent = matchedEtag(asked, tag);
+  const headers: Record<string, string> = { ...corsHeaders, ETag: sent ?? `"${tag}"`, ...caching };
+  if (sent !== null && sent !== any) return { status: 304, headers, body: null };
+  const made = body();
+  const { bytes, coding } = Buffer.isBuffer(made)
+    ? { bytes: made, coding: null }
+    : made.formFor(asked['accept-encoding']);
+  headers.ETag = etagOf(tag, coding);
+  if (sent === any) return { status: 304, headers, body: null };
+  headers['Content-Type'] = contentType;
+  if (coding !== null) headers['Content-Encoding'] = coding.name;
+  return { status: 200, headers, body: bytes };
 }
 
 // An entity-tag (RFC 9110 §8.8.3), and a list of them (§5.6.1), which may have empty items.
@@ -53,14 +66,25 @@ const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
 const list = new RegExp(`^[ \\t,]*${tag}(?:[ \\t]*,(?:[ \\t]*${tag})?)*[ \\t]*$`);
 const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 
+const any = '*';
+
 /**
- * Whether an If-None-Match header matches a strong ETag (with its quotes), by weak comparison (RFC 9110 §13.1.2). A
- * malformed header is ignored (docs/rules.md#if-none-match).
+ * What an If-None-Match header has that matches, by weak comparison (RFC 9110 §13.1.2): the content's ETag in one of its
+ * forms, or `*`. Null: nothing. A malformed header is ignored (docs/rules.md#if-none-match).
  */
-function matchesEtag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  if (header === etag || header.trim() === '*') return true;
-  return header.includes(etag) && list.test(header) && (header.match(tags) as string[] | null)?.includes(etag) === true;
+function matchedEtag(
+  {
+    'if-none-match': header,
+    'accept-encoding': accepted,
+  }: Pick<IncomingHttpHeaders, 'if-none-match' | 'accept-encoding'>,
+  tag: string,
+): string | null {
+  if (header === undefined) return null;
+  if (header === `"${tag}"`) return header;
+  if (header.trim() === any) return any;
+  if (!header.includes(`"${tag}`) || !list.test(header)) return null;
+  const sent = header.match(tags) as string[];
+  return etagsOf(tag, accepted).find((ours) => sent.includes(ours)) ?? null;
 }
 
 /** Sends an answer. For HEAD, node:http leaves out the body but keeps Content-Length (docs/rules.md#head). */

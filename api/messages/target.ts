@@ -1,8 +1,8 @@
 import type { OperationName } from '../../schemas/interface/inputs.ts';
 
 /**
- * From the raw text of a request target to its route and its decoded parameters (docs/rules.md#path-decoding,
- * #broken-encoding).
+ * From the raw text of a request target to its route and its decoded parameters
+ * (docs/rules.md#path-decoding, #broken-encoding).
  */
 
 /** URLs of up to 8,000 bytes work (docs/rules.md#long-urls). */

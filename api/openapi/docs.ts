@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
-import { corsHeaders } from '../messages/answer.ts';
+import { digestOf } from '../../schemas/views/view-values.ts';
+import { type Caching, corsHeaders, send, success } from '../messages/answer.ts';
+import { EncodedBody } from '../messages/encoded-body.ts';
 import { Html, html } from '../messages/html.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
@@ -19,6 +21,7 @@ export interface DocsOptions {
   sample?: { metro?: string; ride?: string; day?: string };
 }
 
+const htmlType = 'text/html; charset=utf-8';
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -48,31 +51,37 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   for (const content of assets.values()) hash.update(content);
   const version = hash.digest('hex').slice(0, 12);
   const headers = pageHeaders(options.openapiUrl);
+  // All of these live as long as the process, so they are compressed for their first reader.
+  const serve = (path: string, content: Buffer, type: string, own: Caching): void => {
+    const body = new EncodedBody(content, 1);
+    const tag = digestOf(content);
+    app.get(path, (request, reply) => {
+      reply.hijack();
+      send(
+        reply.raw,
+        success(tag, request.headers, { ...own, Vary: 'Accept-Encoding' }, () => body, type),
+      );
+    });
+  };
 
-  const page = docsPage(options, `docs/${version}`);
   app.get('/', (_request, reply) => reply.headers(corsHeaders).redirect('docs'));
-  app.get('/docs', (_request, reply) => reply.headers(headers).send(page));
+  serve('/docs', Buffer.from(docsPage(options, `docs/${version}`)), htmlType, headers);
   // Relative, so that it works behind a proxy that adds a path prefix.
   app.get('/docs/', (_request, reply) => reply.headers(corsHeaders).redirect('../docs', 308));
-  const redirected = redirectPage(version);
-  app.get('/docs/oauth2-redirect.html', (_request, reply) => reply.headers(headers).send(redirected));
-
+  // The authorization server redirects to it. It hands the code to the page that opened it, and closes.
+  const script = 'oauth2-redirect.js';
+  const redirected = String(ofLibrary('oauth2-redirect.html')).replace(script, `${version}/${script}`);
+  serve('/docs/oauth2-redirect.html', Buffer.from(redirected), htmlType, headers);
   for (const [name, content] of assets) {
     const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
-    app.get(`/docs/${version}/${name}`, (_request, reply) =>
-      reply
-        .headers({
-          ...corsHeaders,
-          'content-type': type,
-          'cache-control': 'public, max-age=31536000, immutable',
-          'x-content-type-options': 'nosniff',
-        })
-        .send(content),
-    );
+    serve(`/docs/${version}/${name}`, content, type, {
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      'X-Content-Type-Options': 'nosniff',
+    });
   }
 }
 
-function pageHeaders(openapiUrl: string): Record<string, string> {
+function pageHeaders(openapiUrl: string): Caching {
   // The interface may be called by another name of this host, such as localhost for 127.0.0.1.
   const api = URL.canParse(openapiUrl) ? ` ${new URL(openapiUrl).origin}` : '';
   const policy = [
@@ -87,13 +96,11 @@ function pageHeaders(openapiUrl: string): Record<string, string> {
     "frame-ancestors 'none'",
   ];
   return {
-    ...corsHeaders,
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-cache',
-    'content-security-policy': policy.join('; '),
-    'x-content-type-options': 'nosniff',
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': policy.join('; '),
+    'X-Content-Type-Options': 'nosniff',
     // The page's address contains the authorization code after sign-in.
-    'referrer-policy': 'no-referrer',
+    'Referrer-Policy': 'no-referrer',
   };
 }
 
@@ -122,7 +129,6 @@ function docsPage(options: DocsOptions, assets: string): string {
 <div class="brand">${bicycle}<h1>Ride Calendar <span class="version">API</span></h1></div>
 <p class="lead">Which group bike rides meet, where, and how many are going. Everything here is read-only JSON
 over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.json</a>.</p>
-</header>
 <ol class="steps">
 <li>${keyStep(sampleKey)}</li>
 <li>
@@ -136,9 +142,10 @@ over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.j
 <code>read</code>. Press <b>Authorize</b> below and choose <b>signIn</b> to try it.</p>
 </li>
 </ol>
-<main id="reference"${attributes}>
+</header>
+<div id="reference"${attributes}>
 <noscript><p class="note">The reference below needs JavaScript. The same is in <a href="${openapiUrl}">openapi.json</a>.</p></noscript>
-</main>
+</div>
 </div>
 </body>
 </html>
@@ -160,20 +167,6 @@ function firstRequest({ openapiUrl, sampleKey, sample }: DocsOptions): string {
   const base = openapiUrl.replace(/\/openapi\.json$/, '');
   const path = `/metros/${sample?.metro ?? 'portland'}/days/${sample?.day ?? '2026-06-13'}`;
   return `curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${base}${path}`;
-}
-
-/** The page that the authorization server redirects to. It hands the code to the page that opened it, and closes. */
-function redirectPage(assets: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Signed in</title>
-<script defer src="${assets}/oauth2-redirect.js"></script>
-</head>
-<body><p>You can close this window.</p></body>
-</html>
-`;
 }
 
 const bicycle =

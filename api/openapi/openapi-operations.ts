@@ -19,11 +19,10 @@ export const scope = 'read';
 interface Kind {
   security: Json[];
   caching: Caching;
-  /** Refusals of credentials. */
   refusals: Json;
 }
 
-/** What operations of one tag have in common. */
+/** What operations of one tag have in common, such as who may ask (docs/rules.md#openapi-security). */
 const kinds = {
   Interface: { security: [], caching: 'public', refusals: {} },
   Calendar: {

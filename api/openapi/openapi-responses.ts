@@ -30,7 +30,16 @@ export function componentHeaders(challenge: string): Record<string, Json> {
     ),
     RiderCacheControl: text("A rider's own answers are not kept.", 'private, no-store'),
     NoStore: text('Not to be kept.', 'no-store'),
-    Vary: text('The answer depends on the credentials being sent.', 'Authorization, X-Api-Key'),
+    Vary: text(
+      'What the answer depends on: that credentials were sent, and the encodings that the request takes.',
+      'Authorization, X-Api-Key, Accept-Encoding',
+    ),
+    VaryByEncoding: text('The answer depends on the encodings that the request takes.', 'Accept-Encoding'),
+    ContentEncoding: {
+      description: 'How the body is compressed, where the request takes it. Else the header is missing.',
+      schema: { type: 'string', enum: ['zstd', 'br', 'gzip'] },
+      example: 'zstd',
+    },
     WWWAuthenticate: text(
       "Names the resource's metadata (RFC 9728); with `error` where a token was sent that is not live.",
       challenge,
@@ -57,7 +66,7 @@ const cors = {
 export type Caching = 'public' | 'calendar' | 'rider';
 
 const cacheHeaders: Record<Caching, Json> = {
-  public: { 'Cache-Control': header('PublicCacheControl') },
+  public: { 'Cache-Control': header('PublicCacheControl'), Vary: header('VaryByEncoding') },
   calendar: { 'Cache-Control': header('CalendarCacheControl'), Vary: header('Vary') },
   rider: { 'Cache-Control': header('RiderCacheControl') },
 };
@@ -65,7 +74,12 @@ const cacheHeaders: Record<Caching, Json> = {
 export function okResponse(description: string, schema: Json, example: unknown, caching: Caching): Json {
   return {
     description,
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+    headers: {
+      ETag: header('ETag'),
+      ...cacheHeaders[caching],
+      ...(caching !== 'rider' && { 'Content-Encoding': header('ContentEncoding') }),
+      ...cors,
+    },
     content: { 'application/json': { schema, example } },
   };
 }

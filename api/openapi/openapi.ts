@@ -65,7 +65,7 @@ function information(origin: string): Json {
       'A ride repeats on dates; one date of one ride is a **night**. Calendars are organised by **metro**, a region with a time zone.',
       'The calendar itself is public to holders of a developer key, sent as `X-Api-Key`: it tells how many are going, never who. ' +
         'A rider who signs in (OAuth 2.1, authorization code with PKCE) can also read their own nights, and which of their friends and of the riders they flagged are going.',
-      'Everything is read with GET, and HEAD; any other method is answered 405 with `Allow`. Every 200 has an `ETag`: send it back as `If-None-Match` and an unchanged answer is a 304 without a body. ' +
+      'Everything is read with GET, and HEAD; any other method is answered 405 with `Allow`. Every 200 has an `ETag`: send it back as `If-None-Match` and an unchanged answer is a 304 without a body. Calendar answers are compressed where `Accept-Encoding` takes zstd, br or gzip. ' +
         'Unknown query parameters are ignored, and the contract only grows within a major version: ignore fields you do not know.',
     ].join('\n\n'),
     contact: { name: 'Ride Calendar', url: `${origin}/docs` },

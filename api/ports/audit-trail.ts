@@ -9,6 +9,10 @@ export const auditEvents = {
     causes: ['unknown_rider', 'provider', 'other_browser'],
   },
   consent: { when: 'a rider allowed an app to read', causes: [] },
+  consent_skipped: {
+    when: 'an app of the operator’s file with `skip_consent` was connected without asking its rider',
+    causes: [],
+  },
   consent_denied: { when: 'a rider refused an app, or turned back before', causes: [] },
   disconnect: { when: 'a rider disconnected an app on the page of connected apps', causes: [] },
   sign_out: { when: 'a rider signed out', causes: [] },
@@ -68,8 +72,3 @@ type AuditFacts<E extends AuditEvent> = [AuditCause<E>] extends [never]
 export type AuditTrail = (...args: { [E in AuditEvent]: [event: E, ...AuditFacts<E>] }[AuditEvent]) => void;
 
 export const noAudit: AuditTrail = () => undefined;
-
-/** The cause of an event for an OAuth error: `other` for an error that the audit trail does not name. */
-export function refusedBecause(error: string): AuditCause<'token_request_refused'> {
-  return auditEvents.token_request_refused.causes.find((cause) => cause === error) ?? 'other';
-}

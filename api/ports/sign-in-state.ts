@@ -1,9 +1,10 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { StoreMemory } from './view-reader.ts';
 
 /**
  * Sign-in's state: sessions, grants, codes, refresh tokens, registered clients. Redis and memory implement it (infra/),
- * and one contract suite tests both (test/contracts/sign-in-state.ts). The event log cannot rebuild it
- * (docs/rules.md#sign-in-state). Every entry has a lifetime, and is gone when that is over.
+ * and one contract suite tests both (test/contracts/sign-in-state.ts). The event log cannot rebuild it.
+ * Every entry has a lifetime, and is gone when that is over.
  */
 export interface StateStore {
   /**
@@ -19,8 +20,8 @@ export interface StateStore {
   /** Extends an entry's lifetime to this long from now. Does nothing if the entry is gone. */
   extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
   remove(kind: string, id: string): Promise<void>;
-  /** Every entry put under an account, in no particular order. */
-  ofAccount(account: string): Promise<OwnedEntry[]>;
+  /** Every entry put under an account, or every one of a kind, in no particular order. */
+  ofAccount(account: string, kind?: string): Promise<OwnedEntry[]>;
   /**
    * Forgets which removed entries an account had. Entries that are left stay listed under it. Once none is left,
    * nothing that is stored names the account.
@@ -32,6 +33,8 @@ export interface StateStore {
   limiter(options: LimiterOptions): Limiter;
   /** Why a restart of the store would lose data, to tell the operator. Null if it would not. */
   risk(): Promise<string | null>;
+  /** Absent where the state is in this process. */
+  memory?(): Promise<StoreMemory>;
   close(): Promise<void>;
 }
 

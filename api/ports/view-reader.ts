@@ -23,11 +23,21 @@ export interface ViewReader {
    * the operator should mend, although reads are answered.
    */
   ready(): Promise<{ ready: true; note?: string } | { ready: false; reason: string }>;
+  /** How many tags no projector leads. Null: it is not known. Absent where the views are in this process. */
+  unledTags?(): number | null;
+  /** Absent where the views are in this process. */
+  memory?(): Promise<StoreMemory>;
   close(): Promise<void>;
 }
 
+/** How full a store is. Of several servers, the fullest. */
+export interface StoreMemory {
+  usedBytes: number;
+  /** Beyond it the store takes no writes. Infinity: it does not say. */
+  limitBytes: number;
+}
+
 export interface ChangeListener {
-  /** This view changed. */
   changed(key: string): void;
   /** Any view may have changed (emptied store, lost connection). */
   allChanged(): void;
@@ -36,8 +46,7 @@ export interface ChangeListener {
 }
 
 /**
- * The store cannot be reached, does not answer in time, or is not known to be complete (docs/rules.md#absence,
- * #problems). The client gets 503 with Retry-After.
+ * The store cannot be reached, does not answer in time, or is not known to be complete. The client gets 503 with Retry-After.
  */
 export class StoreAwayError extends Error {
   override name = 'StoreAwayError';

@@ -61,8 +61,8 @@ async function engineHostName(): Promise<string> {
 }
 
 /** Redis in a container: address `redis://host:port`. */
-export async function startRedisContainer(usualPort?: number): Promise<ContainerServer> {
-  const port = { container: 6379, host: await freePort(usualPort) };
+export async function startRedisContainer(): Promise<ContainerServer> {
+  const port = { container: 6379, host: await freePort() };
   const container = await (await containerWithPort('redis:7', port, await engineHostName()))
     .withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction'])
     .start();
@@ -79,10 +79,10 @@ export async function startRedisContainer(usualPort?: number): Promise<Container
  * broker has another listener for itself: inside the container the advertised address may lead nowhere, and transactions
  * would hang.
  */
-export async function startKafkaContainer(usualPort?: number): Promise<ContainerServer> {
+export async function startKafkaContainer(): Promise<ContainerServer> {
   const { Wait } = await import('testcontainers');
   const host = await engineHostName();
-  const port = await freePort(usualPort);
+  const port = await freePort();
   // 9092 is the port that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
   const kafka = await containerWithPort(`apache/kafka:${kafkaVersion}`, { container: 9092, host: port }, host);
   const container = await kafka

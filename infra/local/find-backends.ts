@@ -1,5 +1,4 @@
 import { containerEngineAnswers, startKafkaContainer, startRedisContainer } from './containers.ts';
-import { freePort } from './free-port.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import { startRedisServer } from './redis-server.ts';
 
@@ -26,16 +25,16 @@ interface Wanted {
   name: string;
   /** The setting that names one. */
   setting: 'KAFKA_BROKERS' | 'REDIS_URL';
-  container: (usualPort?: number) => Promise<Omit<Found, 'from'>>;
-  process: (usualPort?: number) => Promise<Found>;
+  container: () => Promise<Omit<Found, 'from'>>;
+  process: () => Promise<Found>;
 }
 
 const kafka: Wanted = {
   name: 'Kafka',
   setting: 'KAFKA_BROKERS',
   container: startKafkaContainer,
-  process: async (usualPort) => {
-    const { brokers, pid, stop } = await startKafkaBroker({ usualPort });
+  process: async () => {
+    const { brokers, pid, stop } = await startKafkaBroker();
     return { address: brokers, from: `a local process, pid ${pid}`, stop };
   },
 };
@@ -44,8 +43,8 @@ const redis: Wanted = {
   name: 'Redis',
   setting: 'REDIS_URL',
   container: startRedisContainer,
-  process: async (usualPort) => {
-    const { url, pid, stop } = await startRedisServer({ port: await freePort(usualPort) });
+  process: async () => {
+    const { url, pid, stop } = await startRedisServer();
     return { address: url, from: `a local process, pid ${pid}`, stop };
   },
 };
@@ -53,15 +52,12 @@ const redis: Wanted = {
 /**
  * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
  * our own (redis-server; Kafka's jars on a Java runtime). Missing Debian packages are installed if the user may.
- * `usualPorts`: at 9092 and 6379 if those are free. Throws an error that says what to install.
+ * Throws an error that says what to install.
  */
-export async function findBackends({ usualPorts = false } = {}): Promise<Backends> {
+export async function findBackends(): Promise<Backends> {
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
   const containers = !(KAFKA_BROKERS && REDIS_URL) && (await containerEngineAnswers());
-  const found = await Promise.allSettled([
-    find(kafka, containers, usualPorts ? 9092 : undefined),
-    find(redis, containers, usualPorts ? 6379 : undefined),
-  ]);
+  const found = await Promise.allSettled([find(kafka, containers), find(redis, containers)]);
   const stop = async () => {
     await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
   };
@@ -76,16 +72,16 @@ export async function findBackends({ usualPorts = false } = {}): Promise<Backend
   return { kafkaBrokers, redisUrl, kafkaFrom, redisFrom, stop };
 }
 
-async function find(wanted: Wanted, containers: boolean, usualPort?: number): Promise<Found> {
+async function find(wanted: Wanted, containers: boolean): Promise<Found> {
   const address = process.env[wanted.setting];
   if (address) return { address, from: wanted.setting, stop: async () => undefined };
-  return (containers && (await inContainer(wanted, usualPort))) || wanted.process(usualPort);
+  return (containers && (await inContainer(wanted))) || wanted.process();
 }
 
 /** Null if it does not start: an engine may answer but have no image and no way to get one. The reason is printed. */
-async function inContainer({ name, container }: Wanted, usualPort?: number): Promise<Found | null> {
+async function inContainer({ name, container }: Wanted): Promise<Found | null> {
   try {
-    return { ...(await container(usualPort)), from: 'a container' };
+    return { ...(await container()), from: 'a container' };
   } catch (cause) {
     const reason = (cause as Error).message;
     console.warn(`Cannot run ${name} in a container, starting a local process instead: ${reason}`);

@@ -22,11 +22,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** `usual` if nothing listens there, else a random one. */
-export async function freePort(usual?: number): Promise<number> {
-  if (usual !== undefined && (await isFree(usual))) return usual;
-  return (await freePorts(1))[0]!;
-}
+export const freePort = async (): Promise<number> => (await freePorts(1))[0]!;
 
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -33,8 +33,6 @@ const logging = '-Dorg.slf4j.simpleLogger';
 const quiet = [`${logging}.defaultLogLevel=warn`, `${logging}.log.kafka.server.KafkaRaftServer=info`];
 
 interface KafkaBrokerOptions {
-  /** Its port if that is free. Otherwise, and by default, a random one. */
-  usualPort?: number | undefined;
   /** By default it lets everybody in at its port. */
   listening?: (port: number, folder: string) => Promise<KafkaListening>;
 }
@@ -44,13 +42,10 @@ const plain = async (port: number): Promise<KafkaListening> => ({
 });
 
 /** A Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
-export async function startKafkaBroker({
-  usualPort,
-  listening = plain,
-}: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+export async function startKafkaBroker({ listening = plain }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   await needProgram('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
-  const port = await freePort(usualPort);
+  const port = await freePort();
   const controllerPort = await freePort();
   return startLocalServer('kafka', async (folder) => {
     const dataFolder = join(folder, 'data');

@@ -21,7 +21,7 @@ interface MemorySignInStateOptions {
   nowMs?: () => number;
 }
 
-/** Sign-in's state in this process, for the embedded default (docs/rules.md#sign-in-state). A restart signs everybody out. */
+/** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
 export function memorySignInState(options: MemorySignInStateOptions = {}): StateStore {
   const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
   const kinds = new Map<string, Map<string, Kept>>();
@@ -87,8 +87,10 @@ export function memorySignInState(options: MemorySignInStateOptions = {}): State
     async remove(kind, id) {
       remove({ kind, id });
     },
-    async ofAccount(account) {
-      const owned = all().filter((entry) => entry.account === account && entry.expiresMs > nowMs());
+    async ofAccount(account, kind) {
+      const owned = all().filter(
+        (entry) => entry.account === account && entry.expiresMs > nowMs() && (kind ?? entry.kind) === entry.kind,
+      );
       return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, payload: payloadOf(entry)! }))];
     },
     // Only the entries themselves name an account.

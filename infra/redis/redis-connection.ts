@@ -18,12 +18,11 @@ export interface RedisConnection {
 }
 
 /**
- * A connection for commands made by hand, through node-redis. Its errors say whether to try again. `waits`: yes, where
- * Redis refuses a password or a right, or is full, because an operator may mend that meanwhile. By default: no.
+ * The error to throw for one of the client: it says whether to try again. `waits`: yes, where Redis refuses a password or a
+ * right, or is full, because an operator may mend that meanwhile.
  */
-export function redisConnection(settings: RedisSettings, { waits = false } = {}) {
-  const { url, cluster } = settings;
-  const told = (cause: unknown): unknown => {
+export function storeErrors({ cluster, waits }: { cluster: boolean; waits: boolean }): Told {
+  return (cause) => {
     const refusal = redisRefusal(cause, { setting: 'REDIS_URL', cluster });
     const now = waits ? refusesNow(cause) : null;
     if (refusal === null) return now === null ? cause : new StoreRefusesError(`Redis ${now}`, { retry: true, cause });
@@ -31,6 +30,12 @@ export function redisConnection(settings: RedisSettings, { waits = false } = {})
     if (waits && !ends) return new StoreRefusesError(`Redis ${words}`, { retry: true, cause });
     return new StoreRefusesError(`Cannot keep views in this Redis: it ${words}`, { retry: false, cause });
   };
+}
+
+/** A connection for commands made by hand, through node-redis. `waits`: as of `storeErrors`. */
+export function redisConnection(settings: RedisSettings, { waits = false } = {}) {
+  const { url, cluster } = settings;
+  const told = storeErrors({ cluster, waits });
   return cluster ? clusterConnection(addressesOf(url), told) : singleConnection(url, told);
 }
 
@@ -47,7 +52,6 @@ export async function withRedis<T>(
   }
 }
 
-/** The error to throw for one of the client. */
 type Told = (cause: unknown) => unknown;
 
 const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;

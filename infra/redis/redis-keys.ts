@@ -1,6 +1,6 @@
 import type { StoredName } from '../../projector/ports/view-writer.ts';
 import { tagCount, tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
-import { factKinds, publicKinds, type ViewKind } from '../../schemas/views/view-kinds.ts';
+import { factKinds, parseKey, publicKinds, type ViewKind } from '../../schemas/views/view-kinds.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
 const viewKinds = new Set<string>([...factKinds, 'reader']);
@@ -25,16 +25,13 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
     prefix,
     /** The prefix of keys whose changes API processes hear. */
     publicPrefix: `${prefix}pub:`,
-    /** The Redis key of a view. */
     of(tag: number, kind: StoredName['kind'], id: string): string {
       if (kind === 'foreign') return prefix + id;
       return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${tag}}:${kind}:${id}`;
     },
-    /** The Redis key of a view's key. */
     toRedis(key: string): string {
-      const bar = key.indexOf('|');
-      const kind = key.slice(bar + 1, key.indexOf(':', bar)) as ViewKind;
-      return `${prefix}${publicKindSet.has(kind) ? 'pub' : 'me'}:{v${key.slice(0, bar)}}:${key.slice(bar + 1)}`;
+      const { tag, kind, id } = parseKey(key);
+      return this.of(tag, kind, id);
     },
     /** The view of a Redis key. Null if the key is not a view of this generation. */
     viewOf(redisKey: string): { tag: number; kind: ViewKind; id: string } | null {
@@ -88,7 +85,7 @@ const fencePattern = /^pub:\{v(\d+)\}:fence$/;
 
 export type RedisKeys = ReturnType<typeof redisKeys>;
 
-/** A tag's fence: who leads it (docs/rules.md#fence). Stored as `<epoch>:<sequence>:<owner>:<led or free>`. */
+/** A tag's fence: who leads it. Stored as `<epoch>:<sequence>:<owner>:<led or free>`. */
 export interface Fence {
   /** When it was taken, in milliseconds since the epoch by the store's clock; NaN in a text that is no fence. */
   epoch: number;

@@ -50,6 +50,7 @@ const answers: Record<string, string> = {
   OOM: 'is full (OOM); raise its maxmemory',
   READONLY: 'is a replica, which takes no writes (READONLY); name its master',
   MISCONF: 'cannot save to its disk, and takes no writes until it can (MISCONF); its own log says why',
+  BUSY: 'is busy with a script that does not end (BUSY); end it with SCRIPT KILL',
   LOADING: 'is still loading its data (LOADING)',
   CLUSTERDOWN: 'lacks some masters of its cluster (CLUSTERDOWN)',
   MASTERDOWN: 'is a replica that has lost its master (MASTERDOWN)',

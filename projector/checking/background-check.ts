@@ -65,24 +65,29 @@ export class BackgroundCheck {
 
   /** False if the tag is being repaired anyway, or when told to stop. */
   async #checkOne(tag: number, stop: AbortSignal): Promise<boolean> {
-    const { repairs } = this.#deps;
+    const { repairs, lanes } = this.#deps;
     const { fold } = this.#deps.folding;
     const isDoubtful = (): boolean => stop.aborted || repairs.wanted.has(tag);
     if (isDoubtful()) return false;
     const attempt = async () => {
       const faults: Difference[] = [];
+      let isOneStore = true;
+      const processes = await lanes.processesSeen([tag]);
       const judge = new Judge({
         facts: fold.facts,
         marks: this.#marks,
         store: this.#deps.writer,
         begin: () => this.#begin(tag, isDoubtful),
-        // A store that was emptied or restored meanwhile shows it in the fence. That is no fault of these views.
-        end: () => this.#deps.lanes.check(tag),
+        // A store that was emptied or restored meanwhile shows it in the fence; one that came back as it was left, only by its
+        // process. That is no fault of these views.
+        end: async () => {
+          isOneStore = (await lanes.processesSeen([tag])) === processes;
+        },
         onDifferences: (differences, write) => {
           // The tag is in doubt by now: its repair compares all of it.
-          if (isDoubtful()) return;
+          if (isDoubtful() || !isOneStore) return;
           faults.push(...differences);
-          void this.#deps.lanes.add(tag, write, { patience: true }).catch(() => {});
+          void lanes.add(tag, write, { patience: true }).catch(() => {});
         },
       });
       for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
@@ -94,7 +99,7 @@ export class BackgroundCheck {
     if (faults && faults.length > 0) {
       this.#tell(tag, faults);
       // What is mended must not be found again.
-      await this.#deps.lanes.written([tag]);
+      await lanes.written([tag]);
     }
     return faults !== null && !isDoubtful();
   }

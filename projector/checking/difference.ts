@@ -6,8 +6,6 @@ export interface Difference {
   name: StoredName;
   /** Of a rider's hash; absent: all of the key. */
   field?: string;
-  /** The first byte that differs, of two values that are there; and how long they are. */
-  bytes?: { first: number; stored: number; rendered: number };
 }
 
 /** What differs between what is stored, null for nothing, and what is right, given by the write that mends it. */
@@ -15,28 +13,24 @@ export function differencesOf(name: StoredName, stored: StoredView | null, write
   if (stored && isOfOtherType(stored)) return [{ what: isWanted(write) ? 'wrong type' : 'extra', name }];
   if (write.kind !== 'reader') {
     const before = stored && 'bytes' in stored ? stored.bytes : null;
-    return [differenceOf(name, before, write.value)];
+    return differenceOf(name, before, write.value);
   }
   const fields = stored && 'fields' in stored ? stored.fields! : new Map<string, Buffer>();
   const rendered = new Map(write.fields.map(({ field, value }) => [field, value]));
   // Where the whole hash is replaced, what the write leaves out is extra, and what it has may be right.
   if (write.replaces) for (const field of fields.keys()) if (!rendered.has(field)) rendered.set(field, null);
-  return [...rendered]
-    .map(([field, value]) => ({
-      ...differenceOf(name, fields.get(field) ?? null, value === null ? null : Buffer.from(value)),
-      field,
-    }))
-    .filter(({ what, bytes }) => what !== 'different' || bytes !== undefined);
+  return [...rendered].flatMap(([field, value]) => {
+    const found = differenceOf(name, fields.get(field) ?? null, value === null ? null : Buffer.from(value));
+    return found.map((one) => ({ ...one, field }));
+  });
 }
 
 const isWanted = (write: ViewWrite): boolean =>
   write.kind === 'reader' ? write.fields.length > 0 : write.value !== null;
 
-function differenceOf(name: StoredName, stored: Buffer | null, rendered: Buffer | null): Difference {
-  if (rendered === null) return { what: 'extra', name };
-  if (stored === null) return { what: 'missing', name };
-  const first = stored.findIndex((byte, i) => byte !== rendered[i]);
-  if (first < 0 && stored.length === rendered.length) return { what: 'different', name };
-  const at = first < 0 ? stored.length : first;
-  return { what: 'different', name, bytes: { first: at, stored: stored.length, rendered: rendered.length } };
+/** Empty if the two are the same. */
+function differenceOf(name: StoredName, stored: Buffer | null, rendered: Buffer | null): Difference[] {
+  if (rendered === null) return [{ what: 'extra', name }];
+  if (stored === null) return [{ what: 'missing', name }];
+  return stored.equals(rendered) ? [] : [{ what: 'different', name }];
 }

@@ -65,9 +65,10 @@ export class Repairs {
 
   async #repair(tags: readonly number[], stop: AbortSignal): Promise<void> {
     const { lanes, metrics, log } = this.#deps;
+    const before = await lanes.processesSeen(tags);
     const differing = await this.#compare(tags, stop);
-    if (differing === null) return;
-    await lanes.written(tags);
+    // Else views may have been read from a store that was restored to an older state, and is gone again.
+    if (differing === null || (await lanes.processesSeen(tags)) !== before) return;
     for (const tag of tags) {
       this.#wanted.delete(tag);
       this.#whole.delete(tag);

@@ -43,7 +43,6 @@ export interface Judged extends Unjudged {
 }
 
 export interface Verified extends Judged {
-  /** Views compared. */
   compared: number;
   /**
    * Whether the views were written from other facts than the log has at their position: it was compacted since, or another

@@ -27,7 +27,6 @@ export class WindowMarks extends Marking {
     super.relation(reader, other, before, after);
   }
 
-  /** A window begins. */
   begin(): void {
     this.#marks.take();
     this.#relating.clear();

@@ -27,7 +27,6 @@ export class EdgeLists {
     return a - b;
   }
 
-  /** The number of entries in a list. */
   length(list: number): number {
     return (this.#lists[2 * list + 1] ?? none) >>> 6;
   }

@@ -56,8 +56,8 @@ class NightLists extends EdgeLists {
 
 /**
  * The latest good record per key. Riders, rides and nights are interned. A record that refers to something absent is
- * kept under its number, and appears when the other record arrives (docs/rules.md#absent-references,
- * #unchecked-references).
+ * kept under its number, and appears when the other record arrives
+ * (docs/rules.md#absent-references, #unchecked-references).
  */
 export class Facts {
   /** The sum of all facts below. Code that changes a fact moves the sum in the same step. */
@@ -80,7 +80,7 @@ export class Facts {
   readonly nightRide: number[] = [];
   readonly nightDay: number[] = [];
   readonly nightRecords: (Night | null)[] = [];
-  /** How many riders go who exist. Public views show nothing else of them (docs/rules.md#going-count, #nobody-is-named). */
+  /** How many riders go who exist. Public views show nothing else of them (docs/rules.md#going-count). */
   readonly nightGoing: number[] = [];
 
   /** Keys of nights, `<ride>/<YYYY-MM-DD>`. A key's number is the night's number. */
@@ -137,14 +137,6 @@ export class Facts {
 
   riderExists(rider: number): boolean {
     return this.riders[rider] != null;
-  }
-
-  /**
-   * The metro that a ride is published in. Null if the ride is not posted or its metro is not known: then it has no page
-   * (docs/rules.md#posted).
-   */
-  postedIn(ride: RideFact): Metro | null {
-    return ride.record?.posted ? (this.metros[ride.metro] ?? null) : null;
   }
 }
 

@@ -44,7 +44,6 @@ export type FoldedValue = FoldedValues[TopicName];
 export class Fold {
   readonly facts = new Facts();
   readonly #listeners = new Set<Touched>();
-  /** All listeners as one. */
   #touched: Touched = ignoreChanges;
   /** The numbers, below 2^26, of what the last record was about. An RSVP and a relation have two. */
   readonly subject = { first: 0, second: 0 };

@@ -25,7 +25,12 @@ export class Interner {
   /** The text's number, or -1. */
   find(text: string): number {
     const end = write(text);
-    return this.#slots[this.#slotOf(scratch, 0, end)]! - 1;
+    return this.findBytes(scratch, 0, end);
+  }
+
+  /** The same for a text between two positions in bytes. */
+  findBytes(from: Buffer, start: number, end: number): number {
+    return this.#slots[this.#slotOf(from, start, end)]! - 1;
   }
 
   /** The text's number. Adds the text if it is new. */

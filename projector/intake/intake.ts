@@ -25,8 +25,8 @@ interface IntakeDeps extends RetryDeps {
 }
 
 /**
- * Takes in batches: folds good records, and sets bad ones aside, once, without stopping (docs/rules.md#rejected,
- * #last-good-record).
+ * Takes in batches: folds good records, and sets bad ones aside, once, without stopping
+ * (docs/rules.md#rejected, #last-good-record).
  */
 export class Intake {
   readonly #deps: IntakeDeps;

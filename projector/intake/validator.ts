@@ -50,6 +50,7 @@ export class Validator {
     if (keyBytes === null) return keylessReason(decoder);
     const keyFault = this.key.set(topic, keyBytes);
     if (keyFault && !isUtf8(keyBytes)) return 'key is not UTF-8';
+    // A tombstone needs a good key alone (docs/rules.md#tombstones).
     if (valueBytes === null) return keyFault;
     if (typeof decoder === 'string') return decoder;
     try {

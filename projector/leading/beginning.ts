@@ -2,7 +2,7 @@ import { topicNames } from '../../schemas/events/records.ts';
 import type { Folding } from '../intake/folding.ts';
 import type { Position } from '../ports/event-log.ts';
 import { countText, type Log } from '../ports/log.ts';
-import { copyPosition, isWithin } from '../position/position.ts';
+import { isWithin } from '../position/position.ts';
 import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../position/settled-position.ts';
 import type { TakenTags } from './standby.ts';
 
@@ -25,16 +25,15 @@ interface BeginningDeps {
 
 /**
  * Folds through where the tags were left, up to the log's ends at most, and says what must be done for their views to be
- * right. Bad records are set aside from there on.
+ * right. Bad records are set aside from there on (docs/rules.md#rejected).
  */
 export async function foldToBeginning(taken: TakenTags, ends: Position, deps: BeginningDeps): Promise<Beginning> {
   const { folding, identity, log } = deps;
-  const marksFrom = copyPosition(folding.position);
   const left = inOrder([...taken.values()].map(({ position }) => usable(position, identity, ends)));
   const sums = await foldThrough(left, deps);
   const at = left.at(-1) ?? null;
   folding.intake.beginPublishing();
-  const begin = beginning(taken, identity, ends, { sums, at, marksFrom });
+  const begin = beginning(taken, identity, ends, { sums, at });
   const { compare, names } = begin;
   log.info(
     isOfFacts(at, sums)
@@ -85,24 +84,24 @@ const isOfFacts = (stored: StoredPosition | null, sums: ReadonlyMap<string, stri
 
 /**
  * What must be done, after folding through the positions that the tags were left with (docs/rules.md#beginning). `sums`: of
- * the facts at these positions, by `placeOf`, where they could be reached exactly. A tag that was stored with another sum
- * was left with other facts: the log lost records since, or the tag's store was restored to a time before that. `marksFrom`:
- * changes before this position were not marked, so a tag that was left there must be compared.
+ * the facts at these positions, by `placeOf`, where they could be reached exactly: elsewhere changes were not marked. A tag
+ * that was stored with another sum was left with other facts: the log lost records since, or the tag's store was restored
+ * to a time before that.
  */
 export function beginning(
   taken: TakenTags,
   log: string | null,
   ends: Position,
-  folded: { sums: ReadonlyMap<string, string>; at: StoredPosition | null; marksFrom: Position },
+  folded: { sums: ReadonlyMap<string, string>; at: StoredPosition | null },
 ): Beginning {
-  const { sums, at, marksFrom } = folded;
+  const { sums, at } = folded;
   const sameFacts = isOfFacts(at, sums);
   const compare = new Set<number>();
   const names: string[] = [];
   const fanOuts: StoredFanOut[] = [];
   for (const [tag, left] of taken) {
     const stored = sameFacts ? usable(left.position, log, ends) : null;
-    if (!isOfFacts(stored, sums) || left.compare || !isWithin(marksFrom, stored.position)) {
+    if (!isOfFacts(stored, sums) || left.compare) {
       compare.add(tag);
     } else {
       names.push(...left.open);

@@ -2,7 +2,7 @@ import { BackgroundCheck } from '../checking/background-check.ts';
 import { Repairs } from '../checking/repairs.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Folding } from '../intake/folding.ts';
-import type { EventLog, LogBatch, LogBounds } from '../ports/event-log.ts';
+import type { EventLog, LogBounds } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { type RetryDeps, untilAborted } from '../ports/waiting.ts';
@@ -43,19 +43,18 @@ export class Leader {
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
-    this.#pending = new PendingWrites(deps.folding.fold, deps.folding.barriers);
+    this.#pending = new PendingWrites(deps.folding, deps.status.changes);
   }
 
   get #facts(): Facts {
     return this.#deps.folding.fold.facts;
   }
 
-  /** A term: writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there. */
+  /** A term (docs/rules.md#beginning): writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there. */
   async lead(taken: TakenTags): Promise<TermEnd> {
     const ending = new AbortController();
     const { lanes, rounds, repairs } = this.#parts(ending.signal);
     const end = () => ending.abort();
-    const unsubscribe = this.#deps.folding.subscribe((batch) => this.#folded(batch));
     const late = (): void => void this.#deps.clock.sleep(finishMsMax, ending.signal).then(end);
     if (this.#deps.signal.aborted) late();
     else this.#deps.signal.addEventListener('abort', late, { once: true });
@@ -72,7 +71,6 @@ export class Leader {
       await Promise.allSettled(tasks);
       await lanes.ended();
       this.#deps.status.termEnded(lanes.refusal === 'lost');
-      unsubscribe();
       // The next term begins with what the store says, as another projector's would. The facts stay.
       this.#pending.end();
     }
@@ -87,11 +85,6 @@ export class Leader {
       if (!stop.aborted) throw cause;
       return null;
     });
-  }
-
-  #folded(batch: LogBatch): void {
-    // Only marked changes are measured: the others were in the log before this leader's start.
-    if (this.#pending.isMarking) this.#deps.status.changes.take(batch, this.#pending.begunFanOut());
   }
 
   #parts(ending: AbortSignal) {

@@ -10,7 +10,7 @@ interface SignsOfLifeDeps {
   status: Status;
 }
 
-/** Says in the store, beat after beat, that this projector is there (docs/rules.md#fence). */
+/** Says in the store, beat after beat, that this projector is there. */
 export class SignsOfLife {
   readonly #deps: SignsOfLifeDeps;
   #refusal: Error | null = null;

@@ -9,7 +9,6 @@ import type { Status } from '../status/status.ts';
 export interface StandbyFoldDeps {
   eventLog: EventLog;
   folding: Folding;
-  /** As the log was at the start. */
   bounds: LogBounds;
   /** Which log it is; null where that is not known. */
   identity: string | null;
@@ -17,7 +16,10 @@ export interface StandbyFoldDeps {
   signal: AbortSignal;
 }
 
-/** How far a standby folds (docs/rules.md#beginning): up to the position that every tag has reached, so that it can take over there. */
+/**
+ * How far a standby folds (docs/rules.md#take-over): up to the position that every tag has reached, so that it can take over
+ * there.
+ */
 export class StandbyFold {
   readonly #deps: StandbyFoldDeps;
   /** Up to where the look before let it fold. */

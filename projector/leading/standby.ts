@@ -27,7 +27,7 @@ interface StandbyDeps {
 }
 
 /**
- * Stands by until all tags may be taken and the log is folded (docs/rules.md#beginning). Resolves to their fences as they
+ * Stands by until all tags may be taken and the log is folded (docs/rules.md#take-over). Resolves to their fences as they
  * were seen; null when told to stop.
  */
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {

@@ -32,6 +32,7 @@ export class Terms {
       if (taken === null) continue;
       status.stand('leader');
       if ((await this.#lead(taken)) === 'stopped') return;
+      // docs/rules.md#rejected
       folding.intake.endPublishing();
       status.stand('standby');
       fold = new StandbyFold(this.#deps);

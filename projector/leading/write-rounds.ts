@@ -30,7 +30,7 @@ interface WriteRoundsDeps {
 export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
   const { rounds, lanes, folding, catchUp, changes, fanOuts, clock, signal } = deps;
   let stands = false;
-  let stampedAfter = -1;
+  let stampedAfter: number | null = null;
   // At least one round: it holds what was left by the leader before.
   while (!signal.aborted) {
     catchUp.after(lanes.doubts);

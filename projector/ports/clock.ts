@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** Time and sleep, passed in so that back-off is tested without waiting. */
 export interface Clock {
   nowMs(): number;
@@ -9,7 +7,19 @@ export interface Clock {
 
 const clock = (ref: boolean): Clock => ({
   nowMs: () => performance.timeOrigin + performance.now(),
-  sleep: (ms, signal) => delay(ms, undefined, { ref, ...(signal && { signal }) }).catch(() => {}),
+  // Not by timers/promises: an aborted sleep would make an error with its stack, a thousand times a second.
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      if (!ref) timer.unref();
+      signal?.addEventListener('abort', end);
+    }),
 });
 
 export const realClock: Clock = clock(true);

@@ -8,7 +8,7 @@
 /** A leader moves each fence at least this often. A projector that stands by moves a sign of life (`coming`) beside it. */
 export const beatMs = 500;
 
-// Who takes a tag over (docs/rules.md#beginning). A mistake ends the term of a leader that is alive.
+// Who takes a tag over (docs/rules.md#take-over). A mistake ends the term of a leader that is alive.
 
 /**
  * A fence that stands still in so many looks is nobody's. Each look begins one beat after the answer of the one before: where
@@ -32,16 +32,18 @@ export const ledMsMax = 3_000;
  */
 export const silentMsMax = 60_000;
 
-// Who runs a command.
+// Who operates it.
 
+/** Five beats. `lag` and a metric of the API count a tag whose fence has not moved for so long as one that nobody leads. */
+export const unledMs = 2_500;
 /** Eight beats. `verify` waits no longer for a leader whose tags stand still. */
 export const goneMs = 4_000;
 /**
- * `lag` and `generations` look so often after a first look, for two seconds in all: long enough for several beats of a
- * leader. Standbys write their signs of life over one another, so each shows in some look only.
+ * `lag` and `generations` look so often after a first look, for `unledMs` in all. Standbys write their signs of life over one
+ * another, so each shows in some look only.
  */
 export const commandLooks = 5;
-export const commandLookMs = 400;
+export const commandLookMs = unledMs / commandLooks;
 
 /**
  * Whether a fence or a sign of life has moved since the look before: `hasMoved('1:7:a:led', '1:8:a:led')` is true. A first look

@@ -22,7 +22,6 @@ export interface LiveViews {
   notes(tags: readonly number[]): Promise<LiveNotes[]>;
   /** Asks the tags' leaders to compare and mend them: their open lists say so. */
   askCompare(tags: readonly number[]): Promise<void>;
-  /** How the store spells a name. */
   spell(name: StoredName): string;
   close(): Promise<void>;
 }

@@ -21,7 +21,6 @@ export interface ProjectorMetrics {
   readable(seconds: number): void;
   /** A call of the view store was answered. */
   storeAnswered(operation: string, seconds: number): void;
-  /** Views were compared with the facts. */
   compared(views: number): void;
   reconciled(differing: number): void;
   /** The views of all tags were compared in the background, at this time in milliseconds since the epoch. */

@@ -71,7 +71,6 @@ export interface StoredName {
   id: string;
 }
 
-/** What is stored under a name. */
 export type StoredView =
   /** `bytes`: the digest that the value begins with, or where `whole`, all of it. Null: the key has another type. */
   | { tag: number; kind: ValueKind | ForeignKind; id: string; bytes: Buffer | null; whole: boolean }

@@ -10,9 +10,10 @@ interface MeasuredWriterDeps {
 
 // A prompt success ends the waits that are named with the call; the last one is the call's own. Reads end no wait for a
 // write, because a full store still answers them; nor does a write that finds another fence. Each tag waits for its own
-// batch, because one master of a cluster may be full.
+// batch, or to be taken, because one master of a cluster may refuse.
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
+const ofTag = (tag: number): string => `tag ${tag}`;
 
 /** The same writer, with its calls measured and waited for. Closing says nothing about the store. */
 export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: MeasuredWriterDeps): ViewWriter {
@@ -43,7 +44,7 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: M
     commit: (tag, batch, notes) =>
       call(
         'commit',
-        [...writes, `tag ${tag}`],
+        [...writes, ofTag(tag)],
         () => writer.commit(tag, batch, notes),
         ({ committed }) => committed,
       ),
@@ -63,11 +64,11 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: M
     leadership: leadership && {
       ...leadership,
       look: (tags) => call('look', reads, () => leadership.look(tags)),
-      coming: (tags) => call('coming', writes, () => leadership.coming(tags)),
+      coming: (tags) => call('coming', [...tags.map(ofTag), ...writes], () => leadership.coming(tags)),
       take: (tag, seen, doubtful) =>
         call(
           'take',
-          writes,
+          [...writes, ofTag(tag)],
           () => leadership.take(tag, seen, doubtful),
           (taken) => taken !== null,
         ),

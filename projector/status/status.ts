@@ -24,7 +24,6 @@ export interface ProjectorStatus {
   role: Role;
   /** Since when the oldest change has not been readable, in milliseconds since the epoch. Null: all are. */
   unreadableSinceMs: number | null;
-  /** What it waits for, and since when. */
   waits: ReadonlyMap<WaitReason, number>;
   /** Why its views do not follow the log, where that is the operator's to mend: in words that everybody may read. */
   troubles: readonly string[];
@@ -183,7 +182,6 @@ export class Status {
     else this.waits.begin('redis', 'a look that counts');
   }
 
-  /** The projector has ended. */
   ended(): void {
     this.#behindSinceMs ??= this.#clock.nowMs();
     this.#role = 'standby';

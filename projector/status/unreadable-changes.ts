@@ -1,7 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { LogBatch } from '../ports/event-log.ts';
 
-/** Changes of one batch. */
 interface Taken {
   /** Since when the first of them has not been readable. */
   sinceMs: number;

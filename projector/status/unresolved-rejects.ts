@@ -11,7 +11,6 @@ export class UnresolvedRejects {
   readonly #reasons = byTopic(() => new LargeMap<string, string>());
   readonly #byReason = new Map<string, number>();
 
-  /** How many there are, by reason. */
   get byReason(): ReadonlyMap<string, number> {
     return this.#byReason;
   }

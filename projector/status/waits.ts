@@ -45,7 +45,6 @@ export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 interface WaitsDeps {
   clock: Clock;
   log: Log;
-  /** What the event log waits for. */
   logStatus(): LogStatus | null;
 }
 

@@ -35,15 +35,21 @@ const audiences: Record<Audience, string> = {
   ADULTS_21_PLUS: '21+ Only',
 };
 
-/** The published night with this number. Null if nobody may see it (docs/rules.md#posted). */
+/** The metro in which the ride with this number is published, and its record. Null if it has no page (docs/rules.md#posted). */
+export function publishedRide(facts: Facts, number: number): Pick<PublishedNight, 'metro' | 'ride'> | null {
+  const { record: ride, metro: ofRide } = facts.rides[number]!;
+  const metro = ride?.posted && facts.metros[ofRide];
+  return metro ? { metro, ride } : null;
+}
+
+/** The published night with this number. Null if nobody may see it. */
 export function publishedNight(facts: Facts, number: number): PublishedNight | null {
-  const ride = facts.rides[facts.nightRide[number]!]!;
+  const published = publishedRide(facts, facts.nightRide[number]!);
   const night = facts.nightRecords[number];
-  const metro = facts.postedIn(ride);
-  if (!metro || !night) return null;
-  const record = ride.record!;
-  const order: NightOrder = { day: night.day, sort: [minuteOf(night), record.title, record.ride] };
-  return { metro, ride: record, night, goingCount: facts.nightGoing[number]!, order };
+  if (!published || !night) return null;
+  const { metro, ride } = published;
+  const order: NightOrder = { day: night.day, sort: [minuteOf(night), ride.title, ride.ride] };
+  return { metro, ride, night, goingCount: facts.nightGoing[number]!, order };
 }
 
 /** A text of length zero counts as null (docs/rules.md#empty-text). */
@@ -59,12 +65,13 @@ function meetTime(night: Night): string | null {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
 }
 
-/**
- * Where a night meets, as anybody may see it: of a secret place only the neighbourhood, and only if the leader shows it
- * (docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood).
- */
+/** Whether anybody may see in which neighbourhood a night meets (docs/rules.md#secret-neighbourhood). */
+export const showsNeighbourhood = (place: Pick<MeetingPlace, 'secret' | 'show_neighbourhood'>): boolean =>
+  !place.secret || place.show_neighbourhood;
+
+/** Where a night meets, as anybody may see it (docs/rules.md#secret-meeting, #no-meeting, #neighbourhood). */
 function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
-  const shown = place && (!place.secret || place.show_neighbourhood) && place.district !== null;
+  const shown = place && showsNeighbourhood(place) && place.district !== null;
   const district = shown ? facts.districts.get(place.district!) : undefined;
   return {
     withheld: place?.secret ?? false,
@@ -74,7 +81,6 @@ function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   };
 }
 
-/** Those of the nights that are published, in the order of nights. */
 export const publishedNights = (facts: Facts, numbers: Iterable<number>): PublishedNight[] =>
   [...numbers]
     .map((number) => publishedNight(facts, number))

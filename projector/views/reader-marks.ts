@@ -36,7 +36,6 @@ export function markRelation(
   }
 }
 
-/** Days on which a rider goes to a night. */
 export function goingDays({ attendance, nightDay }: Facts, rider: number): Set<number> {
   const days = new Set<number>();
   for (let i = 0; i < attendance.length(rider); i++) {

@@ -32,14 +32,13 @@ const kinds: Record<ReaderParts, FieldKind> = { [ownPart]: 'o', [friendsPart]: '
 const parts: Record<FieldKind, ReaderParts> = { o: ownPart, f: friendsPart, x: flaggedPart };
 const fieldOf = (part: ReaderParts, first: number): string => fieldName(kinds[part]!, first);
 
-/** The first day of the field that shows a part of a day. */
 export const firstDayOf = (part: ReaderParts, day: number): number => fieldFirstDay(kinds[part]!, day);
 
-/** The names of the fields that show these parts, by their first day. */
-export const fieldsOfParts = (first: number, wanted: ReaderParts): string[] =>
+/** The names of the fields that show these parts of a day. */
+export const fieldsShowing = (day: number, wanted: ReaderParts): string[] =>
   Object.values(parts)
     .filter((part) => wanted & part)
-    .map((part) => fieldOf(part, first));
+    .map((part) => fieldOf(part, firstDayOf(part, day)));
 
 /** The part and first day that a field of a rider's hash shows; null for what is no field of ours. */
 export function partOfField(field: string): { part: ReaderParts; day: number } | null {
@@ -82,7 +81,6 @@ export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays)
 const textOf = <T>(list: T | undefined, text: (list: T) => string): string | null =>
   list === undefined ? null : text(list);
 
-/** All days of the fields, each once. */
 function daysShown(fields: ReaderDays): ReadonlySet<number> {
   const days = new Set<number>();
   for (const [first, wanted] of fields) {
@@ -133,7 +131,6 @@ interface RidersGoing {
   flags: ReadonlyMap<number, GoingRider[]>;
 }
 
-/** Which riders of a reader's relations are going, on some days or on all. */
 function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();

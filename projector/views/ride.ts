@@ -1,14 +1,13 @@
 import { encodeRide } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
-import { joinNights, publishedNights, textOrNull } from './night.ts';
+import { joinNights, publishedNights, publishedRide, textOrNull } from './night.ts';
 
 /** A ride and every date that it meets (docs/rules.md#nights-of-a-ride). Null if it has no page. */
 export function renderRide(facts: Facts, number: number): Buffer | null {
-  const fact = facts.rides[number]!;
-  const metro = facts.postedIn(fact);
-  if (!metro) return null;
-  const ride = fact.record!;
-  const nights = publishedNights(facts, fact.nights.values());
+  const published = publishedRide(facts, number);
+  if (!published) return null;
+  const { metro, ride } = published;
+  const nights = publishedNights(facts, facts.rides[number]!.nights.values());
   const fields = JSON.stringify({
     ride: ride.ride,
     title: ride.title,

@@ -23,7 +23,6 @@ export interface NumberedViews {
   /** Every view that may have to exist. */
   all(facts: Facts): Iterable<number>;
   id(facts: Facts, view: number): string;
-  /** The tag of its id. */
   tag(facts: Facts, view: number): number;
   /** The number of the view with a stored id. -1 if no fact has named it. */
   find(facts: Facts, id: string): number;
@@ -37,7 +36,6 @@ interface ValueViews extends NumberedViews {
 
 type Ids = { [Name in keyof Facts]: Facts[Name] extends Interner ? Name : never }[keyof Facts];
 
-/** Views whose ids are interned. */
 const interned = (ids: Ids, all: NumberedViews['all']): NumberedViews => ({
   all,
   id: (facts, view) => facts[ids].text(view),
@@ -98,7 +96,7 @@ export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
 export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
 
 /** Takes the numbers of views that show a change, by kind. */
-type ValueMarks = { readonly [kind in FactKind]: { add(view: number): void } };
+export type ValueMarks = { readonly [kind in FactKind]: { add(view: number): void } };
 
 /** Marks the views that show a changed fact. A metro shows in all of its rides, a ride in all of its nights. */
 export const valueMarks = {

@@ -4,7 +4,7 @@ import { ownPart } from '../views/reader.ts';
 import { goingDays, type MarkReader, markOwnLayer, markRelation, partsShowing } from '../views/reader-marks.ts';
 import { valueMarks } from '../views/value-views.ts';
 import type { FanOuts } from './fan-outs.ts';
-import type { Marks } from './marks.ts';
+import type { MarkSink } from './marks.ts';
 
 /** A rider with more watchers than this is written in slices, so that other changes are not held up. */
 const inlineMax = 64;
@@ -15,13 +15,13 @@ const inlineMax = 64;
  */
 export class Marking implements Touched {
   readonly #facts: Facts;
-  readonly #marks: Marks;
+  readonly #marks: MarkSink;
   readonly #fanOuts: FanOuts | null;
   readonly #inlineMax: number;
   readonly #markReader: MarkReader = (reader, day, parts) => this.#marks.readerDay(reader, day, parts);
 
   /** `fanOuts`: where riders with many watchers are left to; null: all watchers are marked at once. */
-  constructor(facts: Facts, marks: Marks, fanOuts: FanOuts | null, watchersInlineMax = inlineMax) {
+  constructor(facts: Facts, marks: MarkSink, fanOuts: FanOuts | null, watchersInlineMax = inlineMax) {
     this.#facts = facts;
     this.#marks = marks;
     this.#fanOuts = fanOuts;

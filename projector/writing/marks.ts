@@ -5,13 +5,20 @@ import { type Facts, type SubjectDay, subjectDay } from '../facts/facts.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
 import { friendsPart, partOfField, type ReaderParts } from '../views/reader.ts';
-import { valueViews } from '../views/value-views.ts';
+import { type ValueMarks, valueViews } from '../views/value-views.ts';
 
 const emptyValues = () =>
   Object.fromEntries(factKinds.map((kind) => [kind, new LargeSet<number>()])) as Record<FactKind, LargeSet<number>>;
 
+/** Takes the views that show a changed fact. */
+export interface MarkSink {
+  readonly values: ValueMarks;
+  /** Parts of a reader's own layer on a day. */
+  readerDay(reader: number, day: number, parts: ReaderParts): void;
+}
+
 /** Views to write again. Applying a record only marks them: ten thousand changes to one night render its views once. */
-export class Marks {
+export class Marks implements MarkSink {
   /** For each kind, the numbers of views that are one key's value (projector/views/value-views.ts). */
   values = emptyValues();
   /** Which parts of readers' own layers, by the first days of their fields. */

@@ -1,6 +1,7 @@
-import type { Fold } from '../facts/fold.ts';
+import type { Folding } from '../intake/folding.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
-import type { PositionBarriers, StoredFanOut } from '../position/settled-position.ts';
+import type { StoredFanOut } from '../position/settled-position.ts';
+import type { UnreadableChanges } from '../status/unreadable-changes.ts';
 import { FanOuts } from './fan-outs.ts';
 import { Marking } from './marking.ts';
 import { Marks, markOpenNames } from './marks.ts';
@@ -10,33 +11,37 @@ export class PendingWrites {
   readonly marks = new Marks();
   readonly fanOuts: FanOuts;
   readonly marking: Marking;
-  readonly #fold: Fold;
-  #unsubscribe: (() => void) | null = null;
-  /** The number of the last fan-out that `begunFanOut` knows. */
+  readonly #folding: Pick<Folding, 'fold' | 'barriers' | 'subscribe'>;
+  readonly #changes: Pick<UnreadableChanges, 'take'>;
+  #subscribed: (() => unknown)[] = [];
+  /** The number of the last fan-out that `#begunFanOut` knows. */
   #known = 0;
 
-  /** `slice` and `inlineMax`: a test has smaller ones. */
+  /** `changes`: what is marked and not readable yet. `slice` and `inlineMax`: a test has smaller ones. */
   constructor(
-    fold: Fold,
-    barriers: PositionBarriers,
+    folding: Pick<Folding, 'fold' | 'barriers' | 'subscribe'>,
+    changes: Pick<UnreadableChanges, 'take'>,
     { slice, inlineMax }: { slice?: number; inlineMax?: number } = {},
   ) {
-    this.#fold = fold;
-    this.fanOuts = new FanOuts(fold.facts, barriers, slice);
-    this.marking = new Marking(fold.facts, this.marks, this.fanOuts, inlineMax);
+    const { facts } = folding.fold;
+    this.#folding = folding;
+    this.#changes = changes;
+    this.fanOuts = new FanOuts(facts, folding.barriers, slice);
+    this.marking = new Marking(facts, this.marks, this.fanOuts, inlineMax);
   }
 
-  /** Marks what changes touch, from now on. */
+  /** Marks what changes touch, from now on. Only these changes are measured: those before were in the log already. */
   begin(): void {
-    this.#unsubscribe ??= this.#fold.subscribe(this.marking);
-  }
-
-  get isMarking(): boolean {
-    return this.#unsubscribe !== null;
+    if (this.#subscribed.length > 0) return;
+    const { fold } = this.#folding;
+    this.#subscribed = [
+      fold.subscribe(this.marking),
+      this.#folding.subscribe((batch) => this.#changes.take(batch, this.#begunFanOut())),
+    ];
   }
 
   /** The number of the last fan-out that changes began since this was called last; 0 for none. */
-  begunFanOut(): number {
+  #begunFanOut(): number {
     const { added } = this.fanOuts;
     const begun = added > this.#known ? added : 0;
     this.#known = added;
@@ -48,7 +53,7 @@ export class PendingWrites {
    * ever about, to be removed from the store: its tag and write.
    */
   takeOn(names: readonly string[], fanOuts: readonly StoredFanOut[]): [tag: number, write: ViewWrite][] {
-    const { facts } = this.#fold;
+    const { facts } = this.#folding.fold;
     for (const [id, days] of fanOuts) {
       const rider = facts.riderIds.find(id);
       if (rider >= 0) for (const day of days) this.fanOuts.add(rider, day);
@@ -59,8 +64,8 @@ export class PendingWrites {
 
   /** Marks nothing more, and forgets what is marked. */
   end(): void {
-    this.#unsubscribe?.();
-    this.#unsubscribe = null;
+    for (const unsubscribe of this.#subscribed) unsubscribe();
+    this.#subscribed = [];
     this.marks.take();
     this.fanOuts.clear();
   }

@@ -8,7 +8,7 @@ import type { SettledPosition } from '../position/settled-position.ts';
 const batchKeysMax = 200;
 export const batchFieldsMax = 500;
 const batchBytesMax = 512 * 1024;
-// A batch that the store refused is sent again before a standby takes the fence for still (docs/rules.md#beginning).
+// A batch that the store refused is sent again before a standby takes the fence for still.
 const limits = { minMs: 50, maxMs: 1_000 };
 const positionEveryMs = 250;
 

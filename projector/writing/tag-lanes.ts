@@ -28,7 +28,6 @@ interface TagLanesDeps {
   writer: ViewWriter;
   clock: Clock;
   signal: AbortSignal;
-  /** Tags this projector owns. */
   tags: readonly number[];
   onWritten(views: number, bytes: number): void;
   /** The views of a tag must be compared: its open list has become too long. */
@@ -63,6 +62,8 @@ export class TagLanes implements LaneOwner {
   #turn = 0;
   /** When a tag was last known to be this leader's. */
   #ledMs: number;
+  /** How many processes of the store have answered so far, each counted once. */
+  #answering = 0;
   /** How many processes were noticed so late that another leader may have been there: the store may be older than it. */
   doubts = 0;
   /** What `doubts` was when the views were last known to be as new as any that a reader has seen. */
@@ -122,7 +123,7 @@ export class TagLanes implements LaneOwner {
     this.#assertNotRefused();
   }
 
-  /** Beats until told to stop. Rejects with RefusedError. */
+  /** Beats until told to stop (docs/rules.md#fence). Rejects with RefusedError. */
   async run(): Promise<void> {
     while (!this.signal.aborted) {
       this.beat();
@@ -143,10 +144,15 @@ export class TagLanes implements LaneOwner {
     for (const lane of this.#lanes.values()) lane.beat(this.#turn);
   }
 
-  /** Resolves once the store has answered that a tag is as it was left. Throws RefusedError. */
-  check(tag: number): Promise<void> {
-    this.lane(tag).check();
-    return this.written([tag]);
+  /**
+   * Resolves once the store has answered for each of these tags, to how many of its processes have answered so far. What was read
+   * between two calls that give the same was read from one state of the store. Throws RefusedError.
+   */
+  async processesSeen(tags: readonly number[]): Promise<number> {
+    this.beat();
+    for (const tag of tags) this.lane(tag).check();
+    await this.written(tags);
+    return this.#answering;
   }
 
   /** As `drain`, with a last batch in every lane that carries the position. No fence moves after it. */
@@ -183,6 +189,7 @@ export class TagLanes implements LaneOwner {
       if (turn === this.#noticedTurn + 1 && this.stampOf(tag) !== '') this.beat();
       return;
     }
+    this.#answering += 1;
     this.#noticedTurn = this.#turn;
     if (silentMs >= takeOverMsMin) {
       this.doubts += 1;

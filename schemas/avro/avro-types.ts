@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
-import { byTopic, type TopicName, topicNames } from '../events/records.ts';
+import { byTopic, topicNames } from '../events/records.ts';
 import { assertDepth } from './avro-type-kinds.ts';
 import { exactLongType } from './exact-long-type.ts';
 
@@ -120,19 +120,11 @@ const headerSchema = {
   ],
 };
 
-interface SchemaField {
-  name: string;
-  type: unknown;
-  default?: unknown;
-}
-
-/** What `Archived` has besides a value. Archives without these fields are read too (docs/rules.md#archived-record). */
-export const archivedExtras: readonly SchemaField[] = [
-  { name: 'headers', type: { type: 'array', items: headerSchema }, default: [] },
-  { name: 'raw', type: ['null', 'bytes'], default: null },
-];
-
-const archivedSchema = (topic: TopicName) => ({
+/**
+ * The archive's record, `Archived`, with a key and a value of these types. Archives without the last two fields are read
+ * too (docs/rules.md#archived-record).
+ */
+export const archivedSchema = (key: string, value: unknown) => ({
   type: 'record',
   name: 'Archived',
   namespace: 'ridecalendar',
@@ -140,14 +132,15 @@ const archivedSchema = (topic: TopicName) => ({
     { name: 'partition', type: 'int' },
     { name: 'offset', type: 'long' },
     { name: 'timestamp', type: { type: 'long', logicalType: 'timestamp-millis' } },
-    { name: 'key', type: 'string' },
-    { name: 'value', type: ['null', topicSchemas[topic]] },
-    ...archivedExtras,
+    { name: 'key', type: key },
+    { name: 'value', type: value },
+    { name: 'headers', type: { type: 'array', items: headerSchema }, default: [] },
+    { name: 'raw', type: ['null', 'bytes'], default: null },
   ],
 });
 
-/** The archive's record for each topic: `Archived`. Its value is null or the topic's record. */
-export const archivedSchemas = byTopic((topic) => archivedSchema(topic) as Schema);
+/** Each topic's `Archived`. Its value is null or the topic's record. */
+export const archivedSchemas = byTopic((topic) => archivedSchema('string', ['null', topicSchemas[topic]]) as Schema);
 
 export const archivedTypes = byTopic((topic) => parseOurs(archivedSchemas[topic]));
 

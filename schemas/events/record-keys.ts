@@ -3,11 +3,10 @@ import { districtSlugPattern, idPattern, metroSlugPattern, rideIdPattern } from 
 import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, Rider, TopicName } from './records.ts';
 
 /**
- * Keys of the event log's records (docs/rules.md#keys, #tombstones): the fields that each topic's key is made of. Keys are
+ * Keys of the event log's records (docs/rules.md#keys): the fields that each topic's key is made of. Keys are
  * parsed and checked only here, and as bytes, because there are millions. avro/key-agreement.ts compares them with values.
  */
 
-/** The fields of a record that its key is made of. */
 export interface KeyFields {
   metros: Pick<Metro, 'metro'>;
   districts: Pick<District, 'district'>;

@@ -121,7 +121,6 @@ export const topicNames: readonly TopicName[] = [
   'relations',
 ];
 
-/** One of these for each topic. */
 export const byTopic = <T>(make: (topic: TopicName) => T): Record<TopicName, T> =>
   Object.fromEntries(topicNames.map((topic) => [topic, make(topic)])) as Record<TopicName, T>;
 

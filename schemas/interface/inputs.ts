@@ -100,7 +100,8 @@ export const operationInputs = {
       q: searchWords
         .optional()
         .describe(
-          "Words, each matched in a ride's title or its meeting place's name, as the website search matches them.",
+          "Words, each matched in a ride's title or its meeting place's name, as the website search matches them. " +
+            "A word is letters, numbers and '; all else divides words. A q without a word finds all nights.",
         ),
       far: far
         .optional()

@@ -1,6 +1,5 @@
 import { compareText } from './text.ts';
 
-/** What the order of nights goes by. */
 export interface NightOrder {
   day: number;
   /** Minutes since local midnight, or null; title; ride id. */

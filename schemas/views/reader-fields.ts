@@ -16,7 +16,6 @@ export type FieldKind = 'o' | 'f' | 'x';
 /** How many days a field of this kind shows. Seven are a week from its Monday on. */
 export const fieldDays: Record<FieldKind, 1 | 7> = { o: 7, f: 1, x: 7 };
 
-/** The first day of the field that shows a day. */
 export const fieldFirstDay = (kind: FieldKind, day: number): number => (fieldDays[kind] === 1 ? day : weekOf(day));
 
 /** A field's name, e.g. `f2015-06-13` for `f` and 16,599. */
@@ -37,7 +36,6 @@ export interface OwnNight {
   ride: string;
   bits: number;
 }
-/** Bits of an own night. */
 export const ownBits = { going: 1, confirmed: 2, saved: 4, led: 8 } as const;
 
 /** A friend or flagged rider who goes to a night. */
@@ -47,7 +45,6 @@ export interface GoingRider {
   rider: string;
   bits: number;
 }
-/** What the reader marked the rider as. */
 export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
 
 /** A ride in a week's field, e.g. `5taco` for a Saturday. Monday is 0. Such texts sort by day, then by ride. */

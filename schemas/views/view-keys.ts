@@ -40,10 +40,7 @@ export function viewKey(kind: string, id: string): string {
   return `${tagOf(id)}|${kind}:${id}`;
 }
 
-/**
- * E.g. `62|complete:`. It exists while the tag is complete. Only then a view that is missing does not exist
- * (docs/rules.md#absence).
- */
+/** E.g. `62|complete:`. It exists while the tag is complete. Only then a view that is missing does not exist. */
 export const completeKey = (tag: number): string => `${tag}|complete:`;
 /** The same, for the tag of a view's key. */
 export const completeKeyOf = (view: string): string => `${view.slice(0, view.indexOf('|'))}|complete:`;

@@ -58,7 +58,6 @@ export const encodeDay = ({ zone, day, nights }: DayHeader, facets: readonly Fac
 
 export const decodeDay = (value: Buffer): StoredParts<DayHeader, Facets> => decodeView(value);
 
-/** A posted ride. */
 export const rideKey = (ride: string): string => viewKey('ride', ride);
 
 /** Nights are in the order of their days, so past ones come first. */

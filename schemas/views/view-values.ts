@@ -24,7 +24,6 @@ export function encodeView(header: object, facets: readonly object[] | null, bod
   return value;
 }
 
-/** The parts of a value. */
 export interface StoredParts<Header, Facets = never> {
   digest: string;
   header: Header;

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type CheckedArchive, checkArchive } from '../../infra/archive/checking/check-archive.ts';
 import { manifestName } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/ports/log.ts';
@@ -9,24 +11,29 @@ import type { Settings } from '../settings/settings.ts';
 export interface ArchiveCheckOptions {
   dir: string;
   json?: boolean;
+  requireManifest?: boolean;
 }
 
 /**
  * Reads every record of an archive and compares its files with the manifest (docs/rules.md#archive-check). Exit code 1
- * if anything differs, 3 without a manifest.
+ * if anything differs, 3 without a manifest; with `requireManifest` that is a problem too.
  */
 export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { dir, json } = options;
+  const { dir, json, requireManifest } = options;
   needFolderName(dir, 'archive check');
   return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
     const found = await checkArchive({
       dir,
       wantedPrefix: settings.topicPrefix,
-      read: () => 'all',
+      read: 'all',
       verb: 'check',
       signal: io.signal,
       onProgress: percentOf(progress),
     });
+    const path = join(dir, manifestName);
+    if (requireManifest && !existsSync(path)) {
+      found.problems.unshift({ file: path, kind: 'missing', problem: 'so what is missing or altered is not known' });
+    }
     const { manifest, files, records, rejected, problems } = found;
     const counts = { files, records, rejected };
     const exact_since = manifest?.exact_since ?? null;

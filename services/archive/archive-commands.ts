@@ -1,6 +1,5 @@
 import type { Commands } from '../cli/commands.ts';
 
-/** The commands of archives. */
 export function archiveCommands(program: Commands): void {
   const archive = program.group('archive', 'Copies the event log to an archive on disk, or back.');
   archive
@@ -10,15 +9,18 @@ export function archiveCommands(program: Commands): void {
       ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar archive save ./backup'],
       async () => (await import('./archive-save.ts')).runArchiveSave,
     )
-    .option('--follow', 'go on until Ctrl-C, so that nothing that Kafka compacts away later is missed');
-  archive.add(
-    'check <dir>',
-    'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
-      'Exit code 3 if there is no manifest: then it reads every record, and has nothing to compare with. ' +
-      'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
-    ['npx ride-calendar simulate --archive ./checked --seed 7 && npx ride-calendar archive check ./checked'],
-    async () => (await import('./archive-check.ts')).runArchiveCheck,
-  );
+    .option('--follow', 'go on until Ctrl-C, so that nothing that Kafka compacts away later is missed')
+    .option('--after-gap', 'go on with an archive that misses what Kafka has compacted away since its last save');
+  archive
+    .add(
+      'check <dir>',
+      'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
+        'Exit code 3 if there is no manifest: then it reads every record, and has nothing to compare with. ' +
+        'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
+      ['npx ride-calendar simulate --archive ./checked --seed 7 && npx ride-calendar archive check ./checked'],
+      async () => (await import('./archive-check.ts')).runArchiveCheck,
+    )
+    .option('--require-manifest', 'a missing manifest is a problem, with exit code 1');
   archive.add(
     'forget <rider> <dir>',
     'Takes a rider out of an archive: their records, their place among rides’ leaders, and records set aside that are about them. Every other record stays, at its offset.',
@@ -35,6 +37,5 @@ export function archiveCommands(program: Commands): void {
       ],
       async () => (await import('./archive-load.ts')).runArchiveLoad,
     )
-    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old')
-    .option('--unchecked', 'what is there, though it is not as the archive’s manifest.json says');
+    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old');
 }

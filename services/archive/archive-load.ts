@@ -1,10 +1,8 @@
 import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
-import { notAsSaved } from '../../infra/archive/checking/partition-inspection.ts';
 import { archivePrefix, listArchive } from '../../infra/archive/format/archive-files.ts';
 import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/ports/log.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
-import { warnOfMissingTopics } from '../backends/readable-archive.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -17,29 +15,27 @@ export interface ArchiveLoadOptions {
   json?: boolean;
   /** Brings topics that hold records to the archive's facts. */
   append?: boolean;
-  /** Loads even if files differ from the manifest. */
-  unchecked?: boolean;
 }
 
 /** Publishes an archive's records to the log in Kafka. */
 export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { dir, json, append = false, unchecked = false } = options;
+  const { dir, json, append = false } = options;
   const kafka = needKafka(settings, 'archive load');
   needFolderName(dir, 'archive load');
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
-  const manifest = unchecked ? null : readManifest(dir);
-  const prefix = manifest?.prefix ?? (await archivePrefix(dir, topicPrefix));
+  const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, topicPrefix));
   // Checked before anything waits for Kafka.
   await listArchive(dir, prefix, 'archive load');
-  warnOfMissingTopics(dir, prefix, logger);
   const log = openKafkaLog(kafka, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
   const command = { json, title: 'Records', stopped: 'call it again with --append to go on' };
   try {
     return await runWithProgress(command, io, async (progress) => {
       // Before the first request to Kafka. Ctrl-C stops this too.
-      if (!unchecked) await assertLoadable(dir, prefix, io.signal);
+      const fix = 'Nothing was loaded: put it back from a copy, or remove its manifest.json to load what is there';
+      const more = await assertAsSaved({ dir, prefix, verb: 'load', fix, signal: io.signal });
+      for (const { file, problem } of more) logger.warn(`${file}: ${problem}. It is loaded as well`);
       const result = await archiveLoad(
         { dir, prefix },
         { publisher, log },
@@ -57,11 +53,4 @@ function linesOf(dir: string, append: boolean, { records, newer, same, rejected,
   if (append) lines.push(`Of ${countText(same, 'key')} the topics hold the same record, and of ${newer} a newer one`);
   if (cut > 0) lines.push(`${countText(cut, 'value')} came with more fields than our schema has: these are not loaded`);
   return lines;
-}
-
-/** Throws for an archive that is not complete: records cannot be removed from topics again. */
-async function assertLoadable(dir: string, prefix: string, signal: AbortSignal): Promise<void> {
-  const fix = 'Nothing was loaded: put it back from a copy, or load what is there with --unchecked';
-  const unfinished = await assertAsSaved({ dir, prefix, verb: 'load', fix, withoutManifest: 'all', signal });
-  if (unfinished.length > 0) throw notAsSaved(dir, unfinished, fix, 'load');
 }

@@ -1,5 +1,5 @@
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
-import { RejectedTopic } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { leastSettingMs } from '../../infra/kafka/topics/topic-settings.ts';
 import { countText } from '../../projector/ports/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
@@ -17,6 +17,8 @@ export interface ArchiveSaveOptions {
   json?: boolean;
   /** Goes on until it is told to stop. */
   follow?: boolean;
+  /** Goes on with an archive although records of the time since its last save may be gone. */
+  afterGap?: boolean;
 }
 
 const followEveryMs = 30_000;
@@ -26,7 +28,7 @@ const followEveryMs = 30_000;
  * before.
  */
 export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { dir, follow = false, json } = options;
+  const { dir, follow = false, afterGap = false, json } = options;
   const kafka = needKafka(settings, 'archive save');
   const prefix = kafka.topicPrefix;
   await needArchiveFolder(dir, 'archive save', prefix);
@@ -46,6 +48,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
     return await runWithProgress(command, io, async (progress) => {
       const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, io.signal), dir, {
         prefix,
+        afterGap,
         signal: io.signal,
         compactionLagMs: () =>
           leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
@@ -63,8 +66,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
 }
 
 /**
- * The first time that the archive has everything that the log holds, it prints a line. After that a terminal shows a
- * counter.
+ * Counts on a terminal until the archive has everything that the log holds. Then it prints a line, once.
  */
 function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
   let said = false;
@@ -73,7 +75,7 @@ function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNul
     if (said || !isComplete) return;
     said = true;
     if (options.json) return;
-    const what = `The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`;
-    progress.around(() => io.err(what));
+    progress.stop();
+    io.err(`The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`);
   };
 }

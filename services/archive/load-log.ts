@@ -15,7 +15,6 @@ import type { Part } from '../cli/progress.ts';
 import { eachOfTopic } from '../past/log/past-fold.ts';
 import { type PastSources, sourcesOf } from '../past/log/past-records.ts';
 
-/** What an archive can be loaded into. */
 export interface LoadTarget {
   publisher: LogPublisher;
   /** The same log, to read what it holds. */
@@ -32,7 +31,6 @@ export interface LoadOptions {
 }
 
 export interface LoadResult {
-  /** Records that were published. */
   records: number;
   /** With `append`: keys whose last record in the topics is newer than the archive's, or as old (`same`). */
   newer: number;
@@ -84,7 +82,6 @@ function checkEmpty(there: LogBounds): void {
   );
 }
 
-/** One load, topic by topic. */
 class Loading {
   readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */

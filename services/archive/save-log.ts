@@ -13,6 +13,7 @@ import { untilAborted } from '../../projector/ports/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
+import { assertNoGap, isExactAt } from './exact-since.ts';
 
 export interface SaveOptions {
   signal: AbortSignal;
@@ -24,6 +25,8 @@ export interface SaveOptions {
    * 0 if absent.
    */
   compactionLagMs?: () => Promise<number>;
+  /** Goes on after a longer gap: then `exact_since` moves to the start of this save. */
+  afterGap?: boolean;
   /** The schema of a value that is kept as it came. */
   schemaOf?: (value: Buffer) => ManifestWriterSchema | null;
   /** Goes on until the signal aborts, and updates the manifest this often. */
@@ -49,7 +52,7 @@ type ReadRejected = (onRejects: (rejects: Reject[]) => Promise<void>) => Promise
  * Saves a log as an archive. Partitions, offsets, timestamps and headers are kept, and so are parts of values that our
  * schema does not have. It ends at the ends that the log had at the start, or follows the log. Bad records are added
  * to the existing ones, each once. If the archive holds an earlier part of the same log and matches its manifest, it is
- * added to (docs/rules.md#archive-save). Throws the signal's reason if it ends early.
+ * added to (docs/rules.md#archive-save). Throws UsageError if it can't be, and the signal's reason if it ends early.
  */
 export async function archiveSave(
   log: EventLog,
@@ -108,6 +111,7 @@ class Saving {
     const { exact_since = null, saved_until = null } = archive.manifest ?? {};
     this.#state = { log: identity ?? archive.manifest?.log ?? null, exact_since, saved_until };
     assertSameLog(archive.manifest?.log ?? null, identity);
+    if (!parts.options.afterGap) assertNoGap(this.#state, parts.startedMs, parts.compactionLagMs);
     this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as never;
     this.#position = this.#begin();
     this.#total = this.#left();
@@ -254,13 +258,11 @@ class Saving {
   /** After a gap in which the log may have compacted records away, `exact_since` starts anew. */
   #savedUntil(atMs: number): Pick<SavedState, 'exact_since' | 'saved_until'> {
     const { compactionLagMs, startedMs, options } = this.#parts;
-    const { exact_since, saved_until } = this.#state;
     const at = new Date(atMs).toISOString();
     // While following, records are read as they come.
     const followedMs = atMs === startedMs ? 0 : 3 * (options.followEveryMs ?? 0);
-    const allowedMs = Math.max(compactionLagMs, followedMs);
-    const isExact = saved_until !== null && exact_since !== null && atMs - Date.parse(saved_until) <= allowedMs;
-    return { exact_since: isExact ? exact_since : at, saved_until: at };
+    const stays = isExactAt(this.#state, atMs, Math.max(compactionLagMs, followedMs));
+    return { exact_since: stays ? this.#state.exact_since : at, saved_until: at };
   }
 
   /** The number of offsets from the position to the ends. */

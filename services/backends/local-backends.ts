@@ -7,7 +7,7 @@ import { stopSignal } from '../cli/stop-signal.ts';
 const signalled = aborted(stopSignal());
 console.log('Starting Kafka and Redis; the first time takes a minute …');
 try {
-  const backends = await Promise.race([findBackends({ usualPorts: true }), signalled.then(() => null)]);
+  const backends = await Promise.race([findBackends(), signalled.then(() => null)]);
   if (backends) {
     console.log(`
 Kafka (${backends.kafkaFrom}) and Redis (${backends.redisFrom}) answer. In another terminal:

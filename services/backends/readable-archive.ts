@@ -1,24 +1,10 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
 import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
 import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/ports/log.ts';
-import { topicNames } from '../../schemas/events/records.ts';
 import { SettingsError } from '../settings/settings.ts';
-
-/**
- * Warns of topics that an archive has no folder for. A topic without records needs no folder. But if it was forgotten
- * when the archive was copied, every answer would silently lack its records.
- */
-export function warnOfMissingTopics(dir: string, prefix: string, log: { warn(message: string): void }): void {
-  const folders = topicNames.map((topic) => prefix + topic);
-  const missing = folders.filter((folder) => !existsSync(join(dir, folder)));
-  // With no topic at all it is no archive, which opening it reports.
-  if (missing.length === 0 || missing.length === folders.length) return;
-  log.warn(`The archive ${dir} has no folder ${missing.join(', ')}: it is read as if these topics were empty`);
-}
 
 /**
  * Checks that an archive to be served matches its manifest: if a file were missing, its answers would be wrong, and
@@ -38,7 +24,7 @@ export async function assertReadable(
     : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
   const { signal } = new AbortController();
   try {
-    const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, withoutManifest: 'none', signal });
+    const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, signal });
     if (!first) return false;
     // A save that was killed leaves one for each partition.
     const others = more.length > 0 ? ` (and ${more.length} more: ride-calendar archive check ${dir})` : '';
@@ -57,7 +43,6 @@ export async function openArchive(
   log: Log,
   isSample = false,
 ): Promise<{ eventLog: EventLog; holdsMore: boolean }> {
-  warnOfMissingTopics(dir, prefix, log);
   const holdsMore = await assertReadable(dir, prefix, isSample, log);
   return { eventLog: archiveEventLog({ dir, prefix, log }), holdsMore };
 }

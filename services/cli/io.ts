@@ -8,8 +8,6 @@ export interface Io {
   err(line: string): void;
   /** If so, progress is drawn there. */
   errIsTerminal: boolean;
-  /** If so, the lines of a result and the progress are on one screen. Absent: it is no terminal. */
-  outIsTerminal?: boolean;
   /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
   signal: AbortSignal;
 }
@@ -25,7 +23,7 @@ export const withoutProgress = (io: Io): Io => ({
   },
 });
 
-/** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: nothing to compare with. */
+/** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: not all could be compared. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
 /** The command cannot be run as it was called. Printed in one line, exit code 2. */

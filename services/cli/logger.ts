@@ -1,4 +1,4 @@
-import { type DestinationStream, type LogFn, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 
 /** Where credentials are in logged requests and answers. */
@@ -22,25 +22,10 @@ export function makeLogger(
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { logMethod: warnInOneLine },
       redact: { paths: credentialPaths, censor: '(hidden)' },
     },
     tty ? terminalLines(destination) : destination,
   );
-}
-
-/**
- * A warning is about something outside, such as a server that is away. Its stack is not useful, except at debug level.
- */
-function warnInOneLine(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
-  const [bindings, message] = args as unknown as [unknown, unknown];
-  const err = (bindings as { err?: unknown } | null)?.err;
-  if (level !== pino.levels.values.warn || !(err instanceof Error) || this.isLevelEnabled('debug')) {
-    method.apply(this, args);
-    return;
-  }
-  const { err: _, ...rest } = bindings as { err: Error };
-  method.apply(this, [rest, `${message}: ${err.message}`]);
 }
 
 interface LoggerTarget {

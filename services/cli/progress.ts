@@ -3,8 +3,6 @@ import type { ExitCode, Io } from './io.ts';
 export interface Progress {
   update(value: number): void;
   stop(): void;
-  /** Calls `print`, whose lines appear above the bar. */
-  around(print: () => void): void;
 }
 
 /** Draws a bar on standard error if that is a terminal. `total` null: a counter without an end. */
@@ -14,7 +12,7 @@ export async function showProgress(
   total: number | null,
   stream: NodeJS.WritableStream = process.stderr,
 ): Promise<Progress> {
-  if (!io.errIsTerminal) return { update: () => {}, stop: () => {}, around: (print) => print() };
+  if (!io.errIsTerminal) return { update: () => {}, stop: () => {} };
   const { default: cliProgress } = await import('cli-progress');
   const format =
     total === null ? `${title} {value} · {duration_formatted}` : `${title} {bar} {percentage} % · {duration_formatted}`;
@@ -22,19 +20,11 @@ export async function showProgress(
     { format, stream, hideCursor: true, clearOnComplete: true, gracefulExit: false },
     cliProgress.Presets.shades_grey,
   );
-  let at = 0;
-  bar.start(total ?? 0, at);
+  bar.start(total ?? 0, 0);
   return {
-    update(value) {
-      at = value;
-      bar.update(value);
-    },
+    // It would draw the bar again.
+    update: (value) => void (bar.isActive && bar.update(value)),
     stop: () => bar.stop(),
-    around(print) {
-      bar.stop();
-      print();
-      bar.start(total ?? 0, at);
-    },
   };
 }
 
@@ -67,7 +57,6 @@ export const percentOf =
 
 interface ReportingCommand {
   json: boolean | undefined;
-  /** What the progress counts. */
   title: string;
   /** Where the progress ends. Absent: at 100. Null: it has no end. */
   total?: 100 | null;

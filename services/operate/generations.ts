@@ -42,23 +42,17 @@ function lineOf({ format, keys, bytes, leaders, tagsUnled, standbys }: Generatio
 interface GenerationsDropOptions {
   format: string;
   json?: boolean;
-  force?: boolean;
 }
 
 /** Removes the views of a format. Exit code 1 if a projector leads it, or if there are no such views. */
 export async function runGenerationsDrop(
-  { format: text, json = false, force = false }: GenerationsDropOptions,
+  { format: text, json = false }: GenerationsDropOptions,
   settings: Settings,
   io: Io,
 ): Promise<ExitCode> {
   const redis = needRedis(settings, 'generations drop');
   const format = Number(text);
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('Cannot run generations drop: want the number of a format');
-  if (format === viewFormat && !force) {
-    throw new UsageError(
-      `Cannot drop format ${format}: it is the one of this version; to drop it all the same, add --force`,
-    );
-  }
   const removed = await withRedis(redis, (connection) =>
     dropGeneration(connection, redis.keyPrefix, format, io.signal),
   );

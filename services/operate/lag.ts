@@ -42,18 +42,16 @@ function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
       return { topic, partition, position: at, end, lag: Math.max(0, end - Math.max(low, at ?? 0)) };
     }),
   );
-  const dead = leaders.filter(({ alive }) => !alive).reduce((tags, leader) => tags + leader.tags, 0);
-  const unled = tagsUnled + dead;
   return {
     partitions,
     lag: partitions.reduce((sum, one) => sum + one.lag, 0),
     /** In seconds, as in the leader's metric. Null: every change is readable, or it is not known, since nobody leads. */
-    oldest_unreadable_age: unled > 0 || unreadableMs === null ? null : unreadableMs / 1000,
+    oldest_unreadable_age: tagsUnled > 0 || unreadableMs === null ? null : unreadableMs / 1000,
     leaders,
     /** Ids of projectors that stand by. */
     standbys,
-    /** Tags that no running projector leads. */
-    tags_unled: unled,
+    /** Tags that no running projector leads, as the API's metric counts them. */
+    tags_unled: tagsUnled,
     /** Other view formats that a running projector leads. */
     other_formats: otherFormats,
   };

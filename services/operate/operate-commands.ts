@@ -69,6 +69,36 @@ export function rejectedCommands(program: Commands): void {
     .option(...placeOption);
 }
 
+/** The commands about what riders have connected. */
+export function signInCommands(program: Commands): void {
+  const signIn = program.group('sign-in', 'Lists which apps are connected, or ends connections.');
+  const riderOption = ['--rider <id>', 'of this rider only'] as const;
+  const clientOption = ['--client <id>', 'of this client only'] as const;
+  signIn
+    .add(
+      'list',
+      'Says how many connections each client has, since when, and how many browsers are signed in. It names no rider. ' +
+        'Needs AUTH_REDIS_URL or REDIS_URL.',
+      [
+        'AUTH_REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar sign-in list',
+        'AUTH_REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar sign-in list --rider r0020',
+      ],
+      async () => (await import('./sign-in-connections.ts')).runSignInList,
+    )
+    .option(...riderOption)
+    .option(...clientOption);
+  signIn
+    .add(
+      'end',
+      'Ends connections, so that their refresh tokens are refused: all of a client, all of a rider with the sessions of ' +
+        'their browsers, or those of a client and a rider. Exit code 1 if there were none. Needs AUTH_REDIS_URL or REDIS_URL.',
+      ['AUTH_REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar sign-in end --client night-rider'],
+      async () => (await import('./sign-in-connections.ts')).runSignInEnd,
+    )
+    .option(...riderOption)
+    .option(...clientOption);
+}
+
 /** The commands about view formats. */
 export function generationsCommands(program: Commands): void {
   const generations = program.group('generations', 'Lists the formats of views in the store, or drops one.');
@@ -78,15 +108,11 @@ export function generationsCommands(program: Commands): void {
     ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations list'],
     async () => (await import('./generations.ts')).runGenerationsList,
   );
-  generations
-    .add(
-      'drop <format>',
-      'Removes all views of a format that no projector leads any more. Needs REDIS_URL.',
-      ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations drop 1'],
-      async () => (await import('./generations.ts')).runGenerationsDrop,
-    )
-    .option(
-      '--force',
-      'also the format of this very version: its API processes answer 503 until a projector fills it again',
-    );
+  generations.add(
+    'drop <format>',
+    'Removes all views of a format that no projector leads any more. Its API processes answer 503 until one fills it again. ' +
+      'Needs REDIS_URL.',
+    ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations drop 1'],
+    async () => (await import('./generations.ts')).runGenerationsDrop,
+  );
 }

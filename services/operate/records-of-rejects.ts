@@ -16,12 +16,10 @@ export interface RecordPlace {
  * in the log that was saved. Then its timestamp says what came later (docs/rules.md#resubmitted-records).
  */
 export class RecordsOfRejects {
-  /** By key. */
   readonly #records = new Map<string, RecordPlace[]>();
   /** What is at the places of the bad records: key and timestamp. */
   readonly #atPlace = new Map<string, string | null>();
   readonly #metKeys = new Set<string>();
-  /** Where the log ends. */
   readonly #ends: Position;
 
   private constructor(rejects: readonly Reject[], ends: Position) {

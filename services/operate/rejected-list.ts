@@ -1,5 +1,6 @@
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { countText } from '../../projector/ports/log.ts';
+import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
@@ -18,14 +19,13 @@ interface RejectedListOptions extends RejectChoice {
 /** Lists bad records by reason, with counts and places. With --show also the fields that can be read. */
 export async function runRejectedList(options: RejectedListOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json, show } = options;
-  const { rejects, where, note } = await readRejectedLog('rejected list', options.archive, settings, io);
+  const { rejects, where } = await readRejectedLog('rejected list', options.archive, settings, io);
   const wanted = chosen('rejected list', rejects, options);
   const judge = rejectJudge(settings.kafka?.schemaRegistryUrl ?? null, io.signal);
   const shown = new Map<Reject, object>();
   if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
   if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject), ...shown.get(reject) }));
   else for (const line of linesOf(wanted, where, shown)) io.out(line);
-  if (note) io.err(note);
   return 0;
 }
 
@@ -51,7 +51,6 @@ function linesOf(rejects: readonly Reject[], where: string, shown: ReadonlyMap<R
 }
 
 const hidden = '(hidden)';
-/** Topics whose keys name riders. */
 const personalTopics = new Set<TopicName>(['riders', 'attendance', 'relations']);
 const personalFields = new Set(['rider', 'other', 'handle', 'name', 'leaders']);
 const credentialFields = new Set(['key_hash', 'label']);
@@ -83,7 +82,7 @@ function shownField(
     show_neighbourhood: boolean;
   };
   if (!meeting.secret) return meeting;
-  return { ...meeting, place_name: hidden, ...(!meeting.show_neighbourhood && { district: hidden }) };
+  return { ...meeting, place_name: hidden, ...(!showsNeighbourhood(meeting) && { district: hidden }) };
 }
 
 /** Numbers beyond 2^53 come as bigints. */

@@ -1,7 +1,6 @@
 import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
-import { hasCommitted } from '../../infra/kafka/log/group-positions.ts';
-import { RejectedTopic } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import { badRecord } from '../../projector/intake/validator.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
@@ -21,8 +20,6 @@ interface RejectedLog {
   rejects: Reject[];
   /** Where they are, in words. */
   where: string;
-  /** Why the list may be empty although there are bad records. */
-  note?: string;
 }
 
 export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
@@ -39,12 +36,7 @@ export async function readRejectedLog(
   const dir = archive ?? settings.archiveDir;
   if (settings.kafka && archive === undefined) {
     const rejects = await rejectsInKafka(settings.kafka, settings, io);
-    const where = `Kafka at ${settings.kafka.brokers.join(', ')}`;
-    if (rejects.length > 0) return { rejects: each(rejects), where };
-    const { group, topicPrefix } = settings.kafka;
-    if (await hasCommitted(settings.kafka, group, topicPrefix)) return { rejects, where };
-    const note = `No projector has committed to the consumer group ${group} that it read this log: a projector finds bad records as it reads`;
-    return { rejects, where, note };
+    return { rejects: each(rejects), where: `Kafka at ${settings.kafka.brokers.join(', ')}` };
   }
   if (dir === null) {
     throw new UsageError(
@@ -127,7 +119,7 @@ export interface Judged {
   value: AnyRecord | null;
 }
 
-/** Judges a bad record anew, as the projector would. By now its schema may be known, or a rule may have changed. */
+/** Judges a bad record anew (docs/rules.md#resubmitted-records), as the projector would. By now its schema may be known, or a rule may have changed. */
 export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSignal) {
   const writers = new WriterSchemas();
   const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });

@@ -29,14 +29,13 @@ interface Outcome {
   place: string;
   /** Its new place. Null: it was not published. */
   now: string | null;
-  /** Why it was not published, or what to look into although it was. */
+  /** Why it was not published. */
   note: string | null;
 }
 
 /**
  * Publishes bad records again, each to its own partition: those that are good by now and whose key has had no later
- * record (docs/rules.md#resubmitted-records). Exit code 1 if one of them is still bad, or another producer published its
- * key meanwhile.
+ * record (docs/rules.md#resubmitted-records). Exit code 1 if one of them is still bad.
  */
 export async function runRejectedResubmit(
   options: RejectedResubmitOptions,
@@ -56,9 +55,7 @@ export async function runRejectedResubmit(
     const judge = rejectJudge(kafka.schemaRegistryUrl, io.signal);
     const outcomes = await resubmit(rejects, wanted, { log, publisher, judge, signal: io.signal });
     tell(outcomes, options, io);
-    return outcomes.some(({ now, note }) => (now === null && note !== superseded) || (now !== null && note !== null))
-      ? 1
-      : 0;
+    return outcomes.some(({ note }) => note !== null && note !== superseded) ? 1 : 0;
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }
@@ -83,7 +80,6 @@ export async function resubmit(
   const records = await RecordsOfRejects.read(rejects, log, beginOf(rejects, bounds), bounds, signal);
   const outcomes = new Map<Reject, Outcome>();
   const chosenOnes = new Set(wanted);
-  const published: Published[] = [];
   for (const reject of rejects.toSorted(newestFirst)) {
     const hasLater = records.hasLater(reject);
     if (!chosenOnes.has(reject)) continue;
@@ -93,11 +89,9 @@ export async function resubmit(
     signal.throwIfAborted();
     const now = await publishAgain(reject, records.partitionOf(reject), publisher);
     outcome.now = rejectPlace({ topic: reject.topic, ...now });
-    published.push({ reject, now, outcome });
     // An older one of its key must not follow it.
     records.add(reject.topic, reject.raw.key, now);
   }
-  await sayRaces(published, log, positionOf(bounds, 'end'), signal);
   return wanted.map((reject) => outcomes.get(reject)!);
 }
 
@@ -147,39 +141,13 @@ async function publishAgain(
   return { partition: place![0], offset: place![1], timestampMs };
 }
 
-interface Published {
-  reject: Reject;
-  now: RecordPlace;
-  outcome: Outcome;
-}
-
-/** Notes another record of a key that came in between. Kafka has no conditional publish, so this is known afterwards. */
-async function sayRaces(
-  published: readonly Published[],
-  log: EventLog,
-  from: Position,
-  signal: AbortSignal,
-): Promise<void> {
-  if (published.length === 0) return;
-  const rejects = published.map(({ reject }) => reject);
-  const between = await RecordsOfRejects.read(rejects, log, from, await log.bounds(), signal);
-  for (const { reject, now, outcome } of published) {
-    const other = between
-      .of(reject)
-      .find(({ partition, offset }) => partition === now.partition && offset < now.offset);
-    if (!other) continue;
-    outcome.note = `its key had another record at offset ${other.offset} meanwhile, which it now stands behind: publish that one again`;
-  }
-}
-
 function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, io: Io): void {
   if (json) {
     for (const outcome of outcomes) io.out(JSON.stringify(outcome));
     return;
   }
   for (const { place, now, note } of outcomes) {
-    const what = now === null ? `${place} is not published: ${note}` : `${place} is at ${now} now`;
-    io.out(now !== null && note !== null ? `${what}, but ${note}` : what);
+    io.out(now === null ? `${place} is not published: ${note}` : `${place} is at ${now} now`);
   }
   const count = outcomes.filter(({ now }) => now !== null).length;
   io.out(`Published ${count} of ${countText(outcomes.length, 'bad record')}`);

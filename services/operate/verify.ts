@@ -24,7 +24,8 @@ const repairsMax = 3;
 
 /**
  * Folds the log by itself and compares every view of the live store with it. It reads Kafka without a consumer group, and
- * writes no view: `--repair` asks the projector that leads. Exit code 1 if something differs, even if it was mended.
+ * writes no view: `--repair` asks the projector that leads. Exit code 1 if something differs, even if it was mended; else 3 if
+ * some views could not be compared.
  */
 export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, repair = false } = options;
@@ -51,7 +52,8 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
     for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
     for (const doubt of doubtsOf(verified, left)) io.err(doubt);
-    return namesOf(verified).length > 0 ? 1 : 0;
+    if (namesOf(verified).length > 0) return 1;
+    return verified.unknown.length > 0 ? 3 : 0;
   } finally {
     progress.stop();
     await verification.end();
@@ -116,7 +118,7 @@ function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
   const doubts: string[] = [];
   if (unknown.length > 0) {
     doubts.push(
-      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in tag ${tagsOf(unknown).join(', ')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
+      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'tag')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
     );
   }
   if (otherFacts) {
@@ -133,15 +135,14 @@ function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
   return doubts;
 }
 
-function jsonOf({ what, name, field, bytes }: Difference, position: Position, live: LiveViews): string {
+function jsonOf({ what, name, field }: Difference, position: Position, live: LiveViews): string {
   const { tag, kind, id } = name;
   const at = { key: live.spell(name), kind, id, tag: tag < 0 ? null : tag };
-  return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), ...(bytes && { bytes }), position });
+  return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), position });
 }
 
-function lineOf({ what, name, field, bytes }: Difference, live: LiveViews): string {
-  const at = bytes ? `, from byte ${bytes.first} on: ${bytes.stored} bytes stored, ${bytes.rendered} rendered` : '';
-  return `  ${what}: ${live.spell(name)}${field === undefined ? '' : `, field ${field}`}${at}`;
+function lineOf({ what, name, field }: Difference, live: LiveViews): string {
+  return `  ${what}: ${live.spell(name)}${field === undefined ? '' : `, field ${field}`}`;
 }
 
 const positionText = (position: Position): string =>

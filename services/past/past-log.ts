@@ -6,7 +6,7 @@ import { type ArchiveManifest, readManifest } from '../../infra/archive/format/a
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
-import { assertReadable, warnOfMissingTopics } from '../backends/readable-archive.ts';
+import { assertReadable } from '../backends/readable-archive.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { Io } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -47,7 +47,6 @@ export async function openPastLog(
   const dir = archive ?? archiveDir;
   const logger = makeLogger(settings);
   if (dir !== null) {
-    warnOfMissingTopics(dir, prefix, logger);
     const named = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
     const holdsMore = await assertReadable(dir, prefix, false, logger, named);
     return openArchive({ dir, prefix, named, where: `the archive ${dir}`, holdsMore }, io);

@@ -25,7 +25,7 @@ export async function openEventLog(
   const { eventLog, holdsMore } = await openArchive(dir, prefix, log, isSample);
   return {
     eventLog,
-    // docs/rules.md#rejected
+    // Its bad records stay where they are.
     rejects: null,
     where: isSample ? 'a made-up sample calendar' : `the archive ${dir}`,
     // What is in it besides may be of real riders, whom nobody may pick.

@@ -9,7 +9,7 @@ import { abortsAfter } from '../cli/stop-signal.ts';
 /** How long the present round may still take after the signal: the process must end within 5 s. */
 const finishMsMax = 3_000;
 
-/** Between the background checks of two tags: all 64 take eleven minutes. */
+/** Between the background checks of two tags: all 64 take eleven minutes at least. */
 const checkEveryMs = 10_000;
 
 /** The projector that is running, or ran last. */

@@ -1,21 +1,15 @@
 import type { Commands } from '../cli/commands.ts';
 
-/** The commands that serve until they are told to stop. */
 export function serveCommands(program: Commands): void {
-  program
-    .add(
-      'start',
-      'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
-      [
-        'npx ride-calendar start',
-        'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar start',
-      ],
-      async () => (await import('./start.ts')).runStart,
-    )
-    .option(
-      '--allow-no-sign-in',
-      'without SIGN_IN_ISSUER, serve for reading only, also on a HOST that others can reach; no rider can be picked there',
-    );
+  program.add(
+    'start',
+    'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
+    [
+      'npx ride-calendar start',
+      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar start',
+    ],
+    async () => (await import('./start.ts')).runStart,
+  );
   program.add(
     'api',
     'Runs the read API and the authorization server. Needs REDIS_URL.',

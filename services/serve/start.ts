@@ -1,11 +1,11 @@
-import { isLoopback } from '../../api/messages/service-url.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { realClock } from '../../projector/ports/clock.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import { type Settings, SettingsError } from '../settings/settings.ts';
+import { TerminalBanner } from '../cli/terminal-banner.ts';
+import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './http/first-steps.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
@@ -19,16 +19,11 @@ import { type Projecting, project } from './project.ts';
 import { liveliestRiders } from './sign-in/views-rider-directory.ts';
 import { supervise } from './supervise.ts';
 
-interface StartOptions {
-  json?: boolean;
-  /** Without a sign-in provider, serve for reading only, also on a HOST that others can reach. */
-  allowNoSignIn?: boolean;
-}
-
 /** `ride-calendar start`: projector, API and authorization server in one process. */
-export async function runStart(options: StartOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  if (!options.allowNoSignIn) assertRidersProven(settings);
-  const log = makeLogger(settings);
+export async function runStart({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+  const { stdout } = process;
+  const banner = io.errIsTerminal && stdout.isTTY && !json ? new TerminalBanner(stdout, io.signal) : null;
+  const log = makeLogger(settings, { ...(banner && { destination: banner }) });
   const register = processMetrics(log);
   const metrics = apiMetrics(register);
   const projected = projectorMetrics(register);
@@ -77,7 +72,9 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
     });
     await served.listen();
     const steps = await firstSteps(settings, opened, facts(), files.keys, key, first);
-    io.out(options.json ? JSON.stringify(steps) : firstStepsText(steps));
+    const text = json ? JSON.stringify(steps) : firstStepsText(steps);
+    if (banner) banner.show(text);
+    else io.out(text);
     try {
       await projecting.done;
     } finally {
@@ -88,17 +85,6 @@ export async function runStart(options: StartOptions, settings: Settings, io: Io
     await projecting.done.catch(() => {});
   }
   return 0;
-}
-
-/**
- * Riders that are picked from a page prove nothing, so only this machine may reach it (docs/rules.md#picking-a-rider).
- * Throws SettingsError.
- */
-function assertRidersProven({ host, kafka, redis, signIn }: Settings): void {
-  if (kafka || redis || signIn || isLoopback(host)) return;
-  throw new SettingsError([
-    'Cannot use setting HOST: others can reach it, and without SIGN_IN_ISSUER riders are picked from a page, want a loopback address such as 127.0.0.1, or SIGN_IN_ISSUER for riders to prove who they are; to serve for reading alone: ride-calendar start --allow-no-sign-in',
-  ]);
 }
 
 /** Waits until the view reader finds the views complete. That is a moment after the projector is ready. */

@@ -5,8 +5,8 @@ import { BackOff } from '../../projector/ports/waiting.ts';
 import type { Projecting } from './project.ts';
 
 const limits = { minMs: 1_000, maxMs: 60_000 };
+// A new view reader has to connect first.
 const connectMs = 2_000;
-const checkMs = 1_000;
 
 interface Supervised extends Projecting {
   /** Why nothing is projected now. Null while a projector folds or follows. */
@@ -23,27 +23,18 @@ interface SuperviseOptions {
 }
 
 /**
- * Keeps a projector running beside an API. If a projector ends, and the store has held complete views before, the API goes
- * on: the reason is logged, and after a back-off another projector starts, because topics, a log or a store can come back.
- * If there have been no complete views, `done` rejects with the error that ended the projector.
+ * Keeps a projector running beside an API. If a projector ends, and the store has complete views, the API goes on: the
+ * reason is logged, and after a back-off another projector starts, because topics or a log can come back. If there are no
+ * complete views, `done` rejects with the error that ended the projector.
  */
 export function supervise(first: Projecting, options: SuperviseOptions): Supervised {
   const { begin, reader, log, signal, clock = realClock } = options;
   let projecting = first;
   let trouble: string | null = null;
-  let wasComplete = false;
-  const hasBeenComplete = async (): Promise<boolean> => {
-    wasComplete ||= (await reader.ready()).ready;
-    return wasComplete;
-  };
-  const untilComplete = async (): Promise<void> => {
-    while (!signal.aborted && !(await hasBeenComplete())) await clock.sleep(checkMs, signal);
-  };
-
   const isServed = async (): Promise<boolean> => {
-    // A new view reader has to connect first.
-    if (!(await hasBeenComplete())) await clock.sleep(connectMs, signal);
-    return await hasBeenComplete();
+    if ((await reader.ready()).ready) return true;
+    await clock.sleep(connectMs, signal);
+    return (await reader.ready()).ready;
   };
 
   const run = async (): Promise<void> => {
@@ -68,7 +59,6 @@ export function supervise(first: Projecting, options: SuperviseOptions): Supervi
       projecting = await begin().catch((cause) => ({ current, done: Promise.reject(cause) }));
     }
   };
-  void untilComplete();
   return {
     current: () => projecting.current(),
     done: run(),

@@ -13,12 +13,19 @@ export interface SettingRule<T> {
   want: string;
   /** What an error may show of the value. All of it if absent. */
   show?: (text: string) => string;
+  /** It holds a credential, and may be given as a file: docs/settings.md#secrets-in-files. */
+  secret?: true;
 }
 
 const rule = <T>(read: z.ZodType<T, string>, want: string, show?: (text: string) => string): SettingRule<T> =>
   show ? { read, want, show } : { read, want };
 
 const hidden = (): string => '(hidden)';
+
+const secret = <T>(read: z.ZodType<T, string>, want: string, show: (text: string) => string): SettingRule<T> => ({
+  ...rule(read, want, show),
+  secret: true,
+});
 
 /** A URL with its user, password and query hidden. If it cannot be parsed, all of it is hidden. */
 export function maskUrl(text: string): string {
@@ -30,7 +37,6 @@ export function maskUrl(text: string): string {
 
 const text = (pattern: RegExp) => z.string().regex(pattern);
 
-/** One of a few words, in any case. */
 const word = <W extends string>(...words: W[]) => z.string().toLowerCase().pipe(z.enum(words));
 
 const trueOrFalse = word('true', 'false').transform((value) => value === 'true');
@@ -169,17 +175,17 @@ export const settingRules = {
   KAFKA_SSL: rule(trueOrFalse, 'true or false'),
   KAFKA_SASL_MECHANISM: rule(word('plain', 'scram-sha-256', 'scram-sha-512'), 'plain, scram-sha-256 or scram-sha-512'),
   KAFKA_SASL_USERNAME: rule(z.string(), 'a user name'),
-  KAFKA_SASL_PASSWORD: rule(password, 'a password', hidden),
+  KAFKA_SASL_PASSWORD: secret(password, 'a password', hidden),
   KAFKA_GROUP: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
-  SCHEMA_REGISTRY_URL: rule(
+  SCHEMA_REGISTRY_URL: secret(
     url(['http:', 'https:'], query).transform((value) => value.href.replace(/\/$/, '')),
     'an absolute http or https URL without query, such as http://127.0.0.1:8081',
     maskUrl,
   ),
-  REDIS_URL: rule(redisUrls, wantRedis, maskUrl),
+  REDIS_URL: secret(redisUrls, wantRedis, maskUrl),
   REDIS_CLUSTER: rule(trueOrFalse, 'true or false'),
   REDIS_KEY_PREFIX: rule(text(/^[A-Za-z0-9._:-]{1,100}$/), '1 to 100 of the characters A-Z a-z 0-9 . _ : -'),
-  AUTH_REDIS_URL: rule(redisUrls, wantRedis, maskUrl),
+  AUTH_REDIS_URL: secret(redisUrls, wantRedis, maskUrl),
   ARCHIVE_DIR: rule(folder, 'a folder that exists and can be read'),
   DATA_DIR: rule(z.string(), 'a folder’s path'),
   SIGN_IN_ISSUER: rule(
@@ -188,13 +194,13 @@ export const settingRules = {
     maskUrl,
   ),
   SIGN_IN_CLIENT_ID: rule(z.string(), 'a client id'),
-  SIGN_IN_CLIENT_SECRET: rule(password, 'a client secret', hidden),
+  SIGN_IN_CLIENT_SECRET: secret(password, 'a client secret', hidden),
   SIGN_IN: rule(word('pick'), 'pick, or nothing'),
   OAUTH_CLIENTS: rule(file, 'a file that exists and can be read, with a JSON array of client metadata (RFC 7591)'),
   OAUTH_REGISTRATION: rule(onOrOff, 'on or off'),
   OAUTH_CLIENT_METADATA: rule(onOrOff, 'on or off'),
   OAUTH_KEYS: rule(file, 'a file that exists and can be read, with a JSON Web Key Set'),
-  OAUTH_COOKIE_KEYS: rule(
+  OAUTH_COOKIE_KEYS: secret(
     listOf(z.string().min(32)),
     'keys of 32 characters or more, separated by commas, the newest first',
     hidden,
@@ -211,3 +217,7 @@ export const settingRules = {
 
 export type SettingName = keyof typeof settingRules;
 export type SettingValue<N extends SettingName> = z.output<(typeof settingRules)[N]['read']>;
+
+export const secretSettings = (Object.entries(settingRules) as [SettingName, SettingRule<unknown>][]).flatMap(
+  ([name, { secret }]) => (secret ? [name] : []),
+);

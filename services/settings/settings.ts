@@ -1,6 +1,14 @@
 import { isLoopback } from '../../api/messages/service-url.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
-import { type Fault, type SettingName, type SettingRule, type SettingValue, settingRules } from './settings-schema.ts';
+import { fileSettingOf, isGiven, withSecretFiles } from './secret-files.ts';
+import {
+  type Fault,
+  type SettingName,
+  type SettingRule,
+  type SettingValue,
+  secretSettings,
+  settingRules,
+} from './settings-schema.ts';
 
 /** The settings, checked. Null: not given, and there is no default. */
 export type Settings = ReturnType<typeof settingsOf>;
@@ -16,21 +24,22 @@ export class SettingsError extends Error {
   }
 }
 
+type Env = Readonly<Record<string, string | undefined>>;
 type Given = { [N in SettingName]?: SettingValue<N> };
 
 /** Reads every setting. Empty text counts as not given. Throws SettingsError, which names each wrong one. */
-export function loadSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+export function loadSettings(env: Env): Settings {
   const errors: string[] = [];
-  const given = readGiven(env, errors);
-  checkTogether((name) => Boolean(env[name]?.trim()), given, errors);
+  const given = readGiven(env, withSecretFiles(env, errors), errors);
+  checkTogether((name) => isGiven(env, name), given, errors);
   if (errors.length > 0) throw new SettingsError(errors);
   return settingsOf(given);
 }
 
-function readGiven(env: Readonly<Record<string, string | undefined>>, errors: string[]): Given {
+function readGiven(env: Env, texts: Env, errors: string[]): Given {
   const given: Record<string, unknown> = {};
   for (const [name, { read, want, show }] of Object.entries<SettingRule<unknown>>(settingRules)) {
-    const text = env[name]?.trim();
+    const text = texts[name]?.trim();
     if (!text) continue;
     const result = read.safeParse(text);
     if (result.success) given[name] = result.data;
@@ -39,17 +48,18 @@ function readGiven(env: Readonly<Record<string, string | undefined>>, errors: st
         issue.code === 'custom' && issue.params ? [issue.params as Fault] : [],
       );
       const got = `got ${JSON.stringify(show ? show(text) : text)}${fault ? `, which ${fault.which}` : ''}`;
-      errors.push(`Cannot use setting ${name}: ${got}, want ${want}`);
+      errors.push(`Cannot use setting ${env[name]?.trim() ? name : fileSettingOf(name)}: ${got}, want ${want}`);
     }
   }
   return given as Given;
 }
 
-/** A line for each variable whose name is one edit away from a setting's, such as METRIC_PORT. */
-export function misspeltSettings(env: Readonly<Record<string, string | undefined>>): string[] {
-  const names = Object.keys(settingRules).map((name) => ({ name, near: new Set(nearlyAll(name)) }));
+/** A line for each variable whose name is one edit away from a setting's, such as METRIC_PORT, or names a file for one that takes none. */
+export function misspeltSettings(env: Env): string[] {
+  const known = [...Object.keys(settingRules), ...secretSettings.map(fileSettingOf)];
+  const names = known.map((name) => ({ name, near: new Set([...nearlyAll(name), fileSettingOf(name)]) }));
   return Object.keys(env).flatMap((given) => {
-    if (!env[given] || given in settingRules) return [];
+    if (!env[given] || known.includes(given)) return [];
     const meant = names.find(({ near }) => nearlyAll(given).some((text) => near.has(text)));
     return meant ? [`The variable ${given} is no setting, and does nothing: was ${meant.name} meant?`] : [];
   });
@@ -88,24 +98,16 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   }
   if (given.METRICS_PORT !== undefined && given.METRICS_PORT === portOf(given))
     errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
-  if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), given, errors);
+  if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), errors);
   if (has('SIGN_IN')) checkPicking(has, given, errors);
   checkRedis(given, errors);
 }
 
-/**
- * Checks the origin where riders sign in, because tokens and cookies are sent there. A provider that is this service
- * itself would redirect forever.
- */
-function checkOrigin(origin: URL, given: Given, errors: string[]): void {
+/** Checks the origin where riders sign in, because tokens and cookies are sent there. */
+function checkOrigin(origin: URL, errors: string[]): void {
   if (origin.protocol === 'http:' && !isLoopback(origin.hostname)) {
     errors.push(
       'Cannot use setting BASE_URL: it is http, and riders sign in with SIGN_IN_ISSUER; their tokens would cross the network in the clear: want https (a proxy may end TLS), or http on a loopback address',
-    );
-  }
-  if (given.SIGN_IN_ISSUER && new URL(given.SIGN_IN_ISSUER).origin === origin.origin) {
-    errors.push(
-      `Cannot use setting SIGN_IN_ISSUER: ${origin.origin} is this service itself; want the ride-management system's own OpenID Connect provider`,
     );
   }
 }

@@ -4,7 +4,7 @@ import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
 import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import { makeFolder } from '../../infra/archive/format/make-folder.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
-import { dayText, parseDay } from '../../schemas/views/days.ts';
+import { dayText } from '../../schemas/views/days.ts';
 import { inDataDir } from '../settings/data-dir.ts';
 import { archiveSink } from './sinks.ts';
 import { generatorVersion, simulation } from './world/simulation.ts';
@@ -14,8 +14,6 @@ import { dayMs } from './world/world.ts';
 /** A sample's calendar goes 40 days ahead, so after a week there is still plenty to see. */
 const ageDaysMax = 7;
 const forgottenMs = 30 * dayMs;
-const unfinishedMs = dayMs / 24;
-const unfinishedPrefix = 'sample-unfinished-';
 
 /**
  * The archive of the embedded default: a made-up calendar around `now` (milliseconds since the epoch). It is made once
@@ -59,7 +57,7 @@ function isSample(dir: string): boolean {
 
 async function makeSample(dataDir: string, prefix: string, today: number): Promise<string> {
   await forgetOldSamples(dataDir);
-  const draft = await mkdtemp(join(dataDir, unfinishedPrefix));
+  const draft = await mkdtemp(join(dataDir, 'sample-unfinished-'));
   const made = simulation({ ...defaultSizes, today });
   const simulated = { developer_key: made.developerKey, rider: made.rider };
   const sink = archiveSink({ dir: archiveIn(draft), prefix }, simulated);
@@ -85,14 +83,12 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
   return archiveIn(folder);
 }
 
-/** Removes samples that are older than a month, and what crashed processes left. Younger ones may still be in use. */
+/** Removes what is older than a month: samples, and what crashed processes left. Younger ones may still be in use. */
 async function forgetOldSamples(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
-    const unfinished = name.startsWith(unfinishedPrefix);
-    const day = /^sample-(\d{4}-\d{2}-\d{2})-v\d+(-.+)?$/.exec(name)?.[1];
-    if (!unfinished && (day === undefined || parseDay(day) === null)) continue;
+    if (!/^sample-(\d{4}-\d{2}-\d{2}-v\d|unfinished-)/.test(name)) continue;
     const path = join(dataDir, name);
-    const ageMs = Date.now() - (await stat(path).catch(() => ({ mtimeMs: Date.now() }))).mtimeMs;
-    if (ageMs > (unfinished ? unfinishedMs : forgottenMs)) await rm(path, { recursive: true, force: true });
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > forgottenMs) await rm(path, { recursive: true, force: true });
   }
 }

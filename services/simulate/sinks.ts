@@ -6,7 +6,6 @@ import { defaultPartitions, murmur2Partition } from '../../schemas/events/partit
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { SimulatedRecord } from './world/world.ts';
 
-/** Where simulated records go. */
 export interface RecordSink {
   /** Takes a record. Returns a promise if the caller should wait before the next one. */
   add(record: SimulatedRecord): Promise<void> | undefined;

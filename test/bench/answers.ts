@@ -83,7 +83,9 @@ export class Services {
   async assertSame({ name, requests }: Route): Promise<void> {
     for (const { path, headers = {} } of requests) {
       const answers = [...this.#services.values()].map(async ({ port }) => {
-        const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+          headers: { ...headers, 'Accept-Encoding': 'identity' },
+        });
         return `${answer.status} ${answer.headers.get('etag')} ${await answer.text()}`;
       });
       if (new Set(await Promise.all(answers)).size > 1)

@@ -31,7 +31,6 @@ async function start(version: Version, args: readonly string[], env: Env, placed
   const preload = ['--import', join(import.meta.dirname, 'cpu-report.ts'), ...execArgv];
   const settings = {
     PATH: process.env.PATH ?? '',
-    RIDE_CALENDAR_LAUNCHED: '1',
     DRAIN_SECONDS: '0',
     LOG_LEVEL: 'error',
   };

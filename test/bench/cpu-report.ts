@@ -59,6 +59,8 @@ const answers: Record<string, () => unknown> = {
 process.on('message', (asked: string) => void process.send!({ answer: answers[asked]!() }));
 // Or a command would never end.
 process.channel?.unref();
+// Whoever measures may be killed.
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.on('exit', () => {
   if (process.env.BENCH_USED) writeFileSync(process.env.BENCH_USED, JSON.stringify(used()));
 });

@@ -130,7 +130,13 @@ async function learn(
           reject(new Error(`Cannot measure ${path}: it answers ${text.slice(0, text.indexOf('\r'))}, want ${status}`));
           return;
         }
-        const bodyBytes = Number(/^content-length: (\d+)/im.exec(text.slice(0, headEnd))?.[1] ?? 0);
+        const head = text.slice(0, headEnd);
+        if (/^transfer-encoding: chunked/im.test(head)) {
+          if (text.endsWith('\r\n0\r\n\r\n'))
+            resolve({ answerBytes: text.length, bodyBytes: text.length - headEnd - 4 });
+          return;
+        }
+        const bodyBytes = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
         if (text.length >= headEnd + 4 + bodyBytes) resolve({ answerBytes: headEnd + 4 + bodyBytes, bodyBytes });
       });
       socket.write(request);
@@ -140,9 +146,11 @@ async function learn(
   }
 }
 
-/** An answer's ETag. */
+/** The ETag of an answer that is not compressed: `fetch` would ask for gzip. */
 export async function etagOf(port: number, path: string, headers: Record<string, string>): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    headers: { ...headers, 'Accept-Encoding': 'identity' },
+  });
   await response.arrayBuffer();
   return response.headers.get('etag')!;
 }

@@ -1,6 +1,7 @@
 import { type Answering, type Route, Services, type Store } from './answers.ts';
 import { benchCalendar, developerKey, filterQueries, largeDayPath, ridePath, smallDayPath } from './bench-calendar.ts';
 import { etagOf } from './load.ts';
+import { nginxBefore } from './nginx.ts';
 import { measuredCore, startPinned } from './pinned-process.ts';
 import type { Bench, Figures, Row } from './versions.ts';
 
@@ -10,6 +11,13 @@ const [small, large] = [`/api${smallDayPath}`, `/api${largeDayPath}`];
 const filtered = (day: string) => filterQueries.map((query) => ({ path: `${day}?${query}`, headers }));
 const whole = (path: string): Omit<Route, 'name'> => ({ requests: [{ path, headers }], status: 200 });
 
+const encoded = { ...headers, 'Accept-Encoding': 'gzip, deflate, br, zstd' };
+const encodedDay = 'day of 42 kB, compressed';
+const gzipped = { requests: [{ path: large, headers: { ...headers, 'Accept-Encoding': 'gzip' } }], status: 200 };
+// nginx's own level, and the one whose answers are as small as ours.
+const nginxLevels = [1, 6];
+const nginxRow = (level: number) => `the same, by nginx, gzip ${level}`;
+
 /** `aim`: at most so many times the CPU time of the constant. */
 const routes: readonly (Route & { aim: string })[] = [
   { name: 'day of 6 kB', aim: '1.33', ...whole(small) },
@@ -18,6 +26,7 @@ const routes: readonly (Route & { aim: string })[] = [
   { name: 'the same, new each time', aim: '1.67', requests: filtered(small), unheardOf: true, status: 200 },
   { name: 'day of 42 kB, filtered', aim: '1.67', requests: filtered(large), status: 200 },
   { name: '304', aim: '1.18', requests: [], status: 304 },
+  { name: encodedDay, aim: '1.11', requests: [{ path: large, headers: encoded }], status: 200 },
   { name: 'ride of 6 kB', aim: '1.33', ...whole(`/api${ridePath}`) },
 ];
 const rowOf = (route: string, store: Store) => `${route}, ${store}`;
@@ -26,9 +35,10 @@ const constantOf = (route: string) => `constant for ${route}`;
 /** CPU time of the API process for an answer, against a Fastify route that sends a constant Buffer of the same size. */
 export const reads: Bench = {
   async prepare(versions, _, ended) {
-    const services = await Services.start(versions, stores, benchCalendar(), ended);
+    const services = await Services.start(versions, stores, await benchCalendar(), ended);
     const some = services.of(versions[0]!, 'memory');
-    for (const route of routes) await services.assertSame(route);
+    // A version may compress or not: what it compresses is compared as it is.
+    for (const route of routes) if (route.name !== encodedDay) await services.assertSame(route);
     const ifNoneMatch = { ...headers, 'If-None-Match': await etagOf(some.port, small, headers) };
     const asked = routes.map((route) =>
       route.status === 304 ? { ...route, requests: [{ path: small, headers: ifNoneMatch }] } : route,
@@ -44,11 +54,14 @@ export const reads: Bench = {
       port,
       ask: async <Answer>(what: string) => (await process.ask<{ answer: Answer }>(what)).answer,
     };
+    const nginx = await Promise.all(nginxLevels.map((level) => nginxBefore(some, level, ended)));
     ended.defer(() => services.close());
     const rows = asked.flatMap(({ name, aim }): Row[] => [
       { name: constantOf(name), unit: 'µs' },
       ...stores.map((store) => ({ name: rowOf(name, store), unit: 'µs' as const, to: constantOf(name), aim })),
     ]);
+    for (const level of nginxLevels)
+      rows.push({ name: nginxRow(level), unit: 'µs', to: rowOf(encodedDay, 'memory'), aim: 'at least 10' });
     return {
       title: 'Reads: CPU time of an answer',
       rows,
@@ -60,6 +73,10 @@ export const reads: Bench = {
           figures[bare.name] = await services.cpuMicros(constant, bare);
           for (const store of stores)
             figures[rowOf(route.name, store)] = await services.cpuMicros(services.of(version, store), route);
+        }
+        for (const [i, level] of nginxLevels.entries()) {
+          const route = { name: nginxRow(level), ...gzipped };
+          figures[route.name] = await services.cpuMicros(nginx[i]!, route);
         }
         return figures;
       },

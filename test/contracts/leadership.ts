@@ -86,6 +86,11 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       expect(await one.commit(tag, [])).toMatchObject({ committed: true });
     });
 
+    it('has the store’s time as the epoch of a fence', async () => {
+      const [fence] = await fences(await leader(), [tag]);
+      expect(Math.abs(Number(fence!.split(':')[0]) - Date.now())).toBeLessThan(60_000);
+    });
+
     it('knows a fence as this leader left it, and one that a batch left whose reply was lost', async () => {
       const [one, other] = [await writer(), await writer()];
       await lead(one);

@@ -5,8 +5,7 @@ import type { Rider } from '../../schemas/events/records.ts';
 import { Processes } from '../support/processes/process.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { type RideManagement, startRideManagement } from '../support/sign-in/ride-management.ts';
-import { approve, authorizeUrl, nights, refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
-import { newPkce, TestBrowser } from '../support/sign-in/test-browser.ts';
+import { nights, refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
 import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
 const processes = new Processes();
@@ -62,40 +61,5 @@ test("an erasure in the log destroys the rider's grants and sessions, also once 
   expect((await refresh(service.origin, gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
   expect((await nights(service.api, other.tokens.access_token)).status).toBe(200);
   await store.close();
-  await service.stop();
-});
-
-// docs/rules.md#republished-rider
-test('an erasure that is undone in one flush, or while nothing runs, ends nothing', async () => {
-  let service = await processes.start('start', env);
-  await service.ready();
-  const { client, tokens: first } = await signedIn(service.origin, 'r0022', upstream);
-  let tokens = first;
-  const undone = (handle: string) => {
-    const value = { rider: 'r0022', handle, name: null, revision: 99, changed_at: 99 };
-    return portland.publish('riders', { key: 'r0022', value: null }, { key: 'r0022', value });
-  };
-  const stillThere = async (): Promise<void> => {
-    expect((await nights(service.api, tokens.access_token)).status).toBe(200);
-    const refreshed = await refresh(service.origin, client, tokens.refresh_token);
-    expect(refreshed.status).toBe(200);
-    tokens = refreshed.body;
-  };
-  const browser = new TestBrowser(service.origin);
-  await approve(browser, authorizeUrl(service.origin, client, newPkce()), 'r0022', upstream);
-  const shows = async (handle: string): Promise<void> => {
-    const page = async () => (await browser.open(`${service.origin}/oauth/connected-apps`)).page;
-    await expect.poll(page, { timeout: 20_000 }).toContain(handle);
-  };
-
-  await undone('back-at-once');
-  await shows('back-at-once');
-  await stillThere();
-  await service.kill();
-  await undone('back-while-away');
-  service = await processes.start('start', env);
-  await service.ready();
-  await shows('back-while-away');
-  await stillThere();
   await service.stop();
 });

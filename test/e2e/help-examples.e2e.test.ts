@@ -11,8 +11,12 @@ import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../sup
 
 const processes = new Processes();
 const env: Env = { KAFKA_TOPIC_PREFIX: freshTopicPrefix(), REDIS_KEY_PREFIX: freshKeyPrefix(), LOG_LEVEL: 'error' };
-const usual = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' };
-const backends = { KAFKA_BROKERS: kafkaBrokers(), REDIS_URL: redisUrl() };
+const usual = {
+  KAFKA_BROKERS: '127.0.0.1:9092',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+  AUTH_REDIS_URL: 'redis://127.0.0.1:6379',
+};
+const backends = { KAFKA_BROKERS: kafkaBrokers(), REDIS_URL: redisUrl(), AUTH_REDIS_URL: redisUrl() };
 let folder: string;
 beforeAll(async () => {
   folder = await processes.folder();
@@ -81,11 +85,13 @@ it('lets each example of --help that needs servers work as it is pasted', async 
   for (const example of before) await run(example);
   const projector = await processes.start('projector', { ...env, ...backends });
   await projector.ready();
-  for (const example of after.filter((one) => !one.includes('generations drop'))) await run(example);
+  for (const example of after.filter((one) => !/generations drop|sign-in end/.test(one))) await run(example);
   // A store that this version alone has written holds no older format.
   const drop = after.find((one) => one.includes('generations drop'))!;
   expect(await paste(drop, settingsIn(drop))).toEqual({
     exit: 1,
     said: 'Cannot drop format 1: the store holds nothing of it',
   });
+  const end = after.find((one) => one.includes('sign-in end'))!;
+  expect(await paste(end, settingsIn(end))).toEqual({ exit: 1, said: 'Nothing of that was connected or signed in' });
 }, 300_000);

@@ -111,30 +111,6 @@ describe('Kafka', () => {
   }, 120_000);
 });
 
-describe('an API that stands still while a change comes', () => {
-  it('answers nothing that it kept before', async () => {
-    const title = async (): Promise<string | number> => {
-      const answer = await fetch(`${api.api}/rides/${ride}`, { headers: { 'X-Api-Key': portlandKeys.live } });
-      return answer.ok ? ((await answer.json()) as { title: string }).title : answer.status;
-    };
-    for (let round = 0; round < 3; round++) {
-      await expect.poll(title, { timeout: 30_000 }).not.toBe(503);
-      // Kept in memory by now.
-      await sleep(1_500);
-      await title();
-      process.kill(api.pid, 'SIGSTOP');
-      await rename(`while the API stood ${round}`);
-      await sleep(4_000);
-      // Requests that wait for it are among the first things it sees.
-      const answers = Array.from({ length: 20 }, title);
-      await sleep(200);
-      process.kill(api.pid, 'SIGCONT');
-      const old = (await Promise.all(answers)).filter((one) => one !== `while the API stood ${round}`);
-      expect(old).toEqual([]);
-    }
-  }, 120_000);
-});
-
 describe('bad records', () => {
   it('that come while the projector is killed again and again are set aside once each', async () => {
     await ask();

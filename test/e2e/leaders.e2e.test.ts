@@ -62,7 +62,7 @@ const leads = async ({ origin }: RunningService): Promise<boolean> =>
   (await (await fetch(`${origin}/metrics`)).text()).includes('ride_calendar_role{role="leader"} 1');
 
 describe('two projectors', () => {
-  // docs/rules.md#beginning
+  // docs/rules.md#take-over, #beginning
   it('go on without a comparison when the leader is killed, over and over, at last over a slow line to Redis, and no reader sees an older answer', async () => {
     const proxy = await stallingProxy(redis.url);
     let [leader, standby] = await pair(proxy.url);

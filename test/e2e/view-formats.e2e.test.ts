@@ -1,41 +1,13 @@
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
+import { nextFormat, nextVersion } from '../support/processes/next-version.ts';
 import { Processes } from '../support/processes/process.ts';
 import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 import { CountedRide, countIn, watchCount } from './counted-ride.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The next version's view format. */
-const nextFormat = viewFormat + 1;
-
-/** The sources as a next version might be: another number of the view format, and other stored bytes under it. */
-async function nextVersion(folder: string): Promise<string> {
-  for (const part of ['api', 'infra', 'projector', 'schemas', 'services', 'package.json']) {
-    await cp(join(root, part), join(folder, part), { recursive: true });
-  }
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  await edit(folder, 'schemas/views/view-keys.ts', `viewFormat = ${viewFormat};`, `viewFormat = ${nextFormat};`);
-  await edit(
-    folder,
-    'schemas/views/view-values.ts',
-    'JSON.stringify(header)',
-    'JSON.stringify({ ...header, next: 1 })',
-  );
-  return folder;
-}
-
-async function edit(folder: string, path: string, old: string, by: string): Promise<void> {
-  const text = await readFile(join(folder, path), 'utf8');
-  if (!text.includes(old)) throw new Error(`${path} has no ${old}`);
-  await writeFile(join(folder, path), text.replace(old, by));
-}
 
 // An upgrade to a new view format and back, as docs/runbook.md has it: processes of two versions over one Redis, while
 // the title of one ride counts up four times a second and every API is asked for it all the while.

@@ -5,7 +5,7 @@ const reject = (offset: number, timestampMs: number, topic: 'rides' | 'riders' =
   return { topic, partition, offset, timestampMs, reason: 'x', raw: { key: null, value: null, headers: {} } };
 };
 
-// docs/rules.md#rejected
+// docs/rules.md#rejected-once
 test('a place is known by topic, partition, offset and time, and an unknown one is asked for once', () => {
   const places = new RejectPlaces();
   places.add(reject(2 ** 40, 5));

@@ -1,25 +1,27 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { metMin, pairCounts, rarePairs } from './faults.ts';
 import { runSeed } from './run-seed.ts';
 import { runWorlds } from './worlds.ts';
 
 const usage = `npm run chaos -- --seeds 300000   so many worlds, on all cores (1,000 where nothing is said)
   --from 5000       begins at this seed
   --workers 2       on so many threads
+  --pairs           says of each pair of faults how often it met; else only of those that did so least
   --failures 1      stops soon after so many have failed (10)
 npm run chaos -- --seed 17        one world, with all that its processes say`;
 
 /** Exits with 0 for --help, and with 2 for what is no option or no number. */
-function numbersGiven(): Partial<Record<(typeof names)[number], number>> {
+function optionsGiven(): Partial<Record<(typeof names)[number], number>> & { pairs: boolean } {
   try {
     const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
-    const parsed = parseArgs({ options: { ...options, help: { type: 'boolean' } } });
+    const parsed = parseArgs({ options: { ...options, pairs: { type: 'boolean' }, help: { type: 'boolean' } } });
     const values: Record<string, string | boolean | undefined> = parsed.values;
     if (values.help) {
       console.log(usage);
       process.exit(0);
     }
-    return Object.fromEntries(
+    const numbers = Object.fromEntries(
       names.flatMap((name) => {
         const text = values[name];
         if (text === undefined) return [];
@@ -27,6 +29,7 @@ function numbersGiven(): Partial<Record<(typeof names)[number], number>> {
         return [[name, Number(text)]];
       }),
     );
+    return { ...numbers, pairs: values.pairs === true };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`);
     process.exit(2);
@@ -34,7 +37,7 @@ function numbersGiven(): Partial<Record<(typeof names)[number], number>> {
 }
 
 const names = ['seed', 'seeds', 'from', 'workers', 'failures'] as const;
-const given = numbersGiven();
+const given = optionsGiven();
 const progressMs = 10_000;
 
 async function replay(seed: number): Promise<boolean> {
@@ -50,7 +53,7 @@ async function many(from: number, count: number): Promise<boolean> {
   const seconds = (): string => `${((performance.now() - begunMs) / 1_000).toFixed(0)} s`;
   let told = 0;
   let toldMs = begunMs;
-  const { seeds, reads, answered, failures } = await runWorlds({
+  const { seeds, reads, answered, failures, struck, met } = await runWorlds({
     from,
     count,
     workers,
@@ -68,7 +71,22 @@ async function many(from: number, count: number): Promise<boolean> {
   console.log(
     `${seeds} seeds in ${seconds()} on ${workers} threads, ${failures.length} failed; ${reads} reads, ${answered} answered`,
   );
+  tellPairs(struck, met);
   return failures.length === 0;
+}
+
+const toldPairs = 10;
+
+/** How often pairs of faults met: all of them, or those that did so least. */
+function tellPairs(struck: Readonly<Record<string, number>>, met: Readonly<Record<string, number>>): void {
+  const pairs = pairCounts(met).sort(([, a], [, b]) => a - b);
+  const faults = Object.values(struck).reduce((sum, count) => sum + count, 0);
+  console.log(
+    `${faults} faults; ${rarePairs(met).length} of ${pairs.length} pairs overlapped, or came within a second, less than ${metMin} times:`,
+  );
+  for (const [name, count] of given.pairs ? pairs : pairs.slice(0, toldPairs))
+    console.log(`${String(count).padStart(8)}  ${name}`);
+  if (given.pairs) console.log(struck);
 }
 
 const { seed, from = 1, seeds = 1_000 } = given;

@@ -5,6 +5,7 @@ import { tagOf } from '../../schemas/views/view-keys.ts';
 import { factKinds } from '../../schemas/views/view-kinds.ts';
 import { recordKey } from '../support/worlds/records.ts';
 import type { Scene } from './scene.ts';
+import { unwell } from './unwell.ts';
 import { tags } from './world.ts';
 
 /** What the latest record of each key renders to, by key as Redis has it, and field. */
@@ -32,7 +33,7 @@ export function rendered(scene: Scene): Map<string, string> {
 }
 
 /** Every view that the masters hold, in the same way. */
-function stored(scene: Scene): Map<string, string> {
+export function stored(scene: Scene): Map<string, string> {
   const { keys } = scene.around;
   const views = new Map<string, string>();
   for (const { redis } of scene.masters) {
@@ -47,10 +48,13 @@ function stored(scene: Scene): Map<string, string> {
   return views;
 }
 
-function* differences(wanted: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): Generator<string> {
-  for (const [key, value] of wanted)
-    if (found.get(key) !== value) yield `${key} ${found.has(key) ? 'differs' : 'is missing'}`;
-  for (const key of found.keys()) if (!wanted.has(key)) yield `${key} is extra`;
+/** The names of views that differ. */
+export function* differences(
+  wanted: ReadonlyMap<string, string>,
+  found: ReadonlyMap<string, string>,
+): Generator<string> {
+  for (const [key, value] of wanted) if (found.get(key) !== value) yield key;
+  for (const key of found.keys()) if (!wanted.has(key)) yield key;
 }
 
 /** What is not yet as it must be once all is well. Empty: everything is. */
@@ -62,9 +66,11 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
   const leaders = scene.projectors.filter(({ leads }) => leads).length;
   if (leaders !== 1) yield `${leaders} projectors say that they lead`;
   if (scene.projectors.some(({ stopping }) => stopping)) yield 'a projector is yet to stop';
+  if (scene.strays.some(({ alive }) => alive)) yield 'a projector with other settings is yet to stop';
   if (scene.restarting > 0) yield 'a projector is yet to be started again';
   if (scene.projectors.some(({ alive, projector }) => alive && !projector.ready)) yield 'a projector is not ready';
-  yield* differences(wanted, stored(scene));
+  for (const each of scene.projectors) if (each.alive) yield* unwell(scene, each);
+  for (const key of differences(wanted, stored(scene))) yield `${key} is missing, differs or is extra`;
   for (const place of scene.log.bad) {
     if (!scene.around.rejects.places.has(place)) yield `bad record ${place} is not set aside`;
   }

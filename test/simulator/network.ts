@@ -11,15 +11,19 @@ export interface Weather {
   slow: number;
   /** How often bad records cannot be set aside, or are and it is not known. */
   unacknowledged: number;
+  /** How long what some processes send is on its way to any Redis, by the process's name. */
+  late: Map<string, number>;
 }
 
-export const fairWeather = (): Weather => ({ breaks: 0, slow: 0, unacknowledged: 0 });
+export const fairWeather = (): Weather => ({ breaks: 0, slow: 0, unacknowledged: 0, late: new Map() });
 
 /** A Redis that is up, down or frozen. Its clients notice that it went away. */
 export class Master {
   readonly redis: RedisInMemory;
   readonly connections = new Set<Connection>();
   up = true;
+  /** How often it began to answer again: between two looks it may have. */
+  returns = 0;
   #waiting: (() => void)[] | null = null;
 
   constructor(redis: RedisInMemory) {
@@ -34,6 +38,11 @@ export class Master {
   start(snapshot: Snapshot, process: { runId: string; replicationId: string }): void {
     this.redis.restart(snapshot, process);
     this.up = true;
+    this.returns += 1;
+  }
+
+  get frozen(): boolean {
+    return this.#waiting !== null;
   }
 
   freeze(): void {
@@ -43,6 +52,7 @@ export class Master {
   resume(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
+    this.returns += 1;
     for (const carryOut of waiting) carryOut();
   }
 
@@ -114,7 +124,11 @@ export class Connection {
       this.#push(number, heard, names);
       return true;
     };
-    return this.send((redis) => redis.track(prefix, tracker(this.#number)));
+    return this.send((redis) => {
+      // Whatever refuses this refuses tracking.
+      redis.command(['INFO', 'server']);
+      return redis.track(prefix, tracker(this.#number));
+    });
   }
 
   /** What the server sends by itself. What it sends in one turn is heard together. */
@@ -163,9 +177,10 @@ export class Connection {
   }
 
   #takeOff(): void {
-    const { timeline, master } = this.#deps;
+    const { timeline, master, weather, process } = this.#deps;
     const number = this.#known;
-    this.#arrivedMs = Math.max(this.#arrivedMs, timeline.nowMs + this.#latency());
+    const lateMs = weather.late.get(process.name) ?? 0;
+    this.#arrivedMs = Math.max(this.#arrivedMs, timeline.nowMs + this.#latency() + lateMs);
     const flight = this.#flight;
     timeline.at(this.#arrivedMs, () => {
       // What is sent over the next connection is no part of what this one lost.

@@ -3,7 +3,7 @@ import { ViewCache } from '../../api/calendar/views/view-cache.ts';
 import type { Answer } from '../../api/messages/answer.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { ReadGuard } from '../../infra/redis/leadership/read-guard.ts';
-import type { Arg, RedisConnection } from '../../infra/redis/redis-connection.ts';
+import { type Arg, type RedisConnection, storeErrors } from '../../infra/redis/redis-connection.ts';
 import { type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
 import { guardedReads } from '../../infra/redis/views/guarded-reads.ts';
 import { Invalidations } from '../../infra/redis/views/invalidations.ts';
@@ -64,11 +64,16 @@ const command = (connection: Connection, args: readonly Arg[]): Promise<unknown>
   connection.send((redis) => redis.command(args));
 const tagOfKey = (redisKey: string): number => Number(/\{v(\d+)\}/.exec(redisKey)![1]);
 
-/** The connection of the writer of views. */
+/** The connection of the writer of views. What Redis refuses is told as it is of a real one. */
 function redisConnectionOf(all: readonly Connection[]): RedisConnection {
+  const told = storeErrors({ cluster: all.length > 1, waits: true });
+  const send = (connection: Connection, args: readonly Arg[]): Promise<unknown> =>
+    command(connection, args).catch((cause: unknown) => {
+      throw told(cause);
+    });
   return {
-    command: (key, args) => command(all[tagOfKey(key) % all.length]!, args),
-    masters: async () => all.map((each) => (args) => command(each, args)),
+    command: (key, args) => send(all[tagOfKey(key) % all.length]!, args),
+    masters: async () => all.map((each) => (args) => send(each, args)),
     close: async () => {},
   };
 }
@@ -76,19 +81,24 @@ function redisConnectionOf(all: readonly Connection[]): RedisConnection {
 /** The real writer of views, in a process. */
 export function simulatedWriter(around: Surroundings, process: SimulatedProcess): ViewWriter {
   const connection = redisConnectionOf(connections(around, process, 'redis'));
-  return viewWriterOver(connection, around.keys, process.name.replace(' ', ''), { clock: process.clock });
+  return viewWriterOver(connection, around.keys, process.name.replace(/\W/g, ''), { clock: process.clock });
 }
+
+/** As often as a real one checks, or while all else happens. What nothing else finds is found by this in peace. */
+const checksEveryMs = [50, 10_000];
 
 /** The real projector in a process of its own. What ends it by a fault starts it again, as a supervisor does. */
 export class ProjectorProcess {
   readonly process: SimulatedProcess;
   readonly projector: Projector;
+  readonly startedMs: number;
   ended = false;
   readonly #stop = new AbortController();
 
   constructor(around: Surroundings, name: string) {
     const { timeline, random, tags } = around;
     this.process = new SimulatedProcess(timeline, name);
+    this.startedMs = timeline.nowMs;
     const say = (message: string): void => around.say(`${name}: ${message}`);
     const log: Log = { info: say, warn: say, error: say };
     this.projector = new Projector({
@@ -98,6 +108,7 @@ export class ProjectorProcess {
       log,
       clock: this.process.clock,
       tags,
+      checkEveryMs: random.pick(checksEveryMs),
     });
     this.projector.run(this.#stop.signal).then(
       () => this.#end(null),
@@ -156,9 +167,7 @@ export class ApiProcess {
     this.guard = new ReadGuard(
       {
         processes: async () =>
-          all.every(({ ready }) => ready)
-            ? ((await Promise.all(all.map((each) => each.send((redis) => redis.process)))) as string[])
-            : null,
+          all.every(({ ready }) => ready) ? ((await Promise.all(all.map(processOf))) as string[]) : null,
         async look(tag) {
           const own = [keys.fence(tag), keys.complete(tag), keys.coming(tag), keys.led(tag)];
           const names = [...own, ...others.map((other) => other.keys.fence(tag))];
@@ -199,8 +208,10 @@ export class ApiProcess {
           const names = views.map((view) => keys.toRedis(view));
           return (await command(on(parseKey(views[0]!).tag), ['MGET', ...names])) as (Buffer | null)[];
         },
-        assertAbsent: (views) =>
-          Promise.all(views.map((view) => command(on(parseKey(view).tag), ['GET', keys.toRedis(view)]))),
+        async again(views) {
+          const values = views.map((view) => command(on(parseKey(view).tag), ['GET', keys.toRedis(view)]));
+          return (await Promise.all(values)) as (Buffer | null)[];
+        },
         fields: async (view, fields) =>
           (await command(on(parseKey(view).tag), ['HMGET', keys.toRedis(view), ...fields])) as (Buffer | null)[],
       },
@@ -230,7 +241,7 @@ export class ApiProcess {
       // Changes before tracking was acknowledged were missed.
       trackers[i]!.track(keys.publicPrefix, (names) => invalidations.message(names)).then(
         () => invalidations.connectionChanged(),
-        () => {},
+        () => trackers[i]!.breakOff(),
       );
     });
     const check = async (): Promise<void> => {
@@ -242,6 +253,13 @@ export class ApiProcess {
     void check();
   }
 }
+
+const processOf = (connection: Connection): Promise<unknown> =>
+  connection.send((redis) => {
+    // Whatever refuses this tells nothing of the process.
+    redis.command(['INFO', 'server']);
+    return redis.process;
+  });
 
 /** The formats that a simulated store may hold: this one, and that of an older version. */
 export const [olderFormat, thisFormat] = [viewFormat - 1, viewFormat] as const;

@@ -7,10 +7,13 @@ import {
   days,
   developerKey,
   type EntityName,
+  keyEntity,
   metro,
   nightEntity,
   reader,
   relationEntity,
+  revokedKey,
+  revokedKeyIds,
   rideEntity,
   riderEntity,
   riders,
@@ -23,7 +26,7 @@ import {
 export interface Question {
   path: string;
   headers: Record<string, string>;
-  /** What an answer of status 200 or 404 tells. */
+  /** What an answer of status 200, 404 or 401 tells. */
   tells(status: number, body: Body): Generator<Observed>;
 }
 
@@ -52,6 +55,21 @@ export const questions: readonly Question[] = [
   { path: `/me/friends?${range}`, headers: withToken, tells: tellsOfOthers('friends') },
   { path: `/me/flagged?${range}`, headers: withToken, tells: tellsOfOthers('riders') },
 ];
+
+/** Asked with a key that comes and goes. */
+export const questionWithRevokedKey: Question = {
+  path: `/rides/${rides[0]}`,
+  headers: { 'x-api-key': revokedKey },
+  *tells(status, body) {
+    yield {
+      what: 'whether a key is live',
+      depends: revokedKeyIds.map(keyEntity),
+      show: (records) => records.some((record) => record !== null),
+      shown: status !== 401,
+    };
+    if (status !== 401) yield* tellsOfRide(rides[0]!)(status, body);
+  },
+};
 
 /** Reads months of days: asked less often. */
 export const ownNights: Question = { path: '/me/nights', headers: withToken, tells: tellsOfMine };
@@ -165,21 +183,25 @@ export class Reader {
   }
 
   /** `between`: the calendar's clock when it was asked, and when it was answered. */
-  hears({ path, tells }: Question, answer: Answer, between: readonly [number, number]): void {
+  hears(question: Question, answer: Answer, between: readonly [number, number]): void {
+    const { path, tells } = question;
     const { status, body } = answer;
+    const mayBeRefused = question === questionWithRevokedKey;
     if (status === 503) {
       this.refused += 1;
       return;
     }
     this.answered += 1;
-    if (status !== 200 && status !== 404) throw new Misled(`${this.#name} got status ${status} for ${path}`);
-    const last = this.#last.get(path);
+    if (status !== 200 && status !== 404 && !(status === 401 && mayBeRefused))
+      throw new Misled(`${this.#name} got status ${status} for ${path}`);
+    const asked = `${path.split('?')[0]}${mayBeRefused ? ' with a key that comes and goes' : ''}`;
+    const last = this.#last.get(asked);
     if (!last?.body.equals(body!)) {
       const parsed = JSON.parse(body!.toString()) as Body;
-      for (const told of tells(status, parsed)) this.#judge.told(`${this.#name} at ${path.split('?')[0]}`, told);
-      this.#last.set(path, { body: body!, parsed });
+      for (const told of tells(status, parsed)) this.#judge.told(`${this.#name} at ${asked}`, told);
+      this.#last.set(asked, { body: body!, parsed });
     }
-    this.#assertPast(path, this.#last.get(path)!.parsed, between);
+    this.#assertPast(asked, this.#last.get(asked)!.parsed, between);
   }
 
   /** A night is past as soon as its day is over, by the clock alone. */

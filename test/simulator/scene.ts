@@ -1,12 +1,15 @@
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
-import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import { openNamesMax as shippedMax } from '../../infra/redis/views/view-scripts.ts';
+import { LogTruncatedError, PartitionsChangedError } from '../../projector/ports/event-log.ts';
 import { Random } from '../../services/simulate/world/random.ts';
 import { Judge } from './judge.ts';
+import type { Published } from './log-partition.ts';
 import { fairWeather, Master } from './network.ts';
+import type { Struck } from './pairs.ts';
 import { ApiProcess, ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';
-import { ownNights, questions, Reader } from './readers.ts';
+import { ownNights, type Question, questions, Reader } from './readers.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
-import { type Published, SimulatedLog } from './simulated-log.ts';
+import { SimulatedLog } from './simulated-log.ts';
 import { SimulatedRejects } from './simulated-rejects.ts';
 import { Timeline } from './timeline.ts';
 import { Changes, days, tags } from './world.ts';
@@ -40,7 +43,12 @@ export class Scene {
   readonly judge = new Judge();
   readonly readers: Reader[] = [];
   readonly said: string[] = [];
+  readonly faults: Struck[] = [];
+  /** What is to follow a fault when it strikes, by the fault's name. */
+  readonly follows: Record<string, () => void> = {};
   projectors: ProjectorProcess[] = [];
+  /** Projectors that were started with other settings, by mistake. */
+  readonly strays: ProjectorProcess[] = [];
   readonly apis: ApiProcess[] = [];
   readonly around: Surroundings;
   /** What readers were told that they must not be, or what else broke. */
@@ -58,16 +66,17 @@ export class Scene {
   readonly #asked = new Set<Reader>();
 
   constructor(seed: number, options: SceneOptions = {}) {
-    const { masters = 1, openNamesMax, apis = 2, free = false, beforeMidnightMs = 30_000 } = options;
+    const { masters = 1, openNamesMax = shippedMax, apis = 2, free = false, beforeMidnightMs = 30_000 } = options;
     this.random = new Random(seed, 0);
     const { random } = this;
     this.timeline = new Timeline(midnightMs - random.int(0, beforeMidnightMs));
-    this.log = new SimulatedLog(this.timeline);
+    this.log = new SimulatedLog(this.timeline, (record) => this.judge.published(record));
     this.changes = new Changes(new Random(seed, 1));
     const storeNowMs = (): number => this.timeline.nowMs + this.storeSkewMs;
+    const smaller = (source: string): string => source.replace(`> ${shippedMax} then`, `> ${openNamesMax} then`);
     this.masters = Array.from(
       { length: masters },
-      (_, i) => new Master(new RedisInMemory(storeNowMs, `M${i}`, openNamesMax)),
+      (_, i) => new Master(new RedisInMemory(storeNowMs, `M${i}`, smaller)),
     );
     this.around = {
       timeline: this.timeline,
@@ -100,19 +109,28 @@ export class Scene {
     this.said.push(`${(this.timeline.nowMs - midnightMs).toFixed(1)} ${message}`);
   }
 
-  publish(change = this.changes.any()): Published {
-    const published = this.log.publish(change);
-    this.judge.published(published);
-    return published;
+  /** A fault strikes now. `lastsMs`: so long, unless peace comes before. */
+  struck(name: string, lastsMs = 0): void {
+    this.say(lastsMs > 0 ? `${name}, for ${(lastsMs / 1_000).toFixed(1)} s` : name);
+    this.faults.push({ name, fromMs: this.timeline.nowMs, toMs: this.timeline.nowMs + lastsMs });
+    // Some last until they mend themselves, however long that takes: so long stalls are there to be told of.
+    if (this.random.chance(0.2)) this.goesOn(lastsMs + 300);
+    const { [name]: follows } = this.follows;
+    delete this.follows[name];
+    follows?.();
   }
 
-  /** Starts one more projector. One that ends because the log lost records is started again; no other end is right. */
+  publish(change = this.changes.any()): Published {
+    return this.log.publish(change);
+  }
+
+  /** Starts one more projector. One that ends for a reason that is documented is started again; no other end is right. */
   startProjector(): ProjectorProcess {
-    const made = new ProjectorProcess(this.around, `projector ${this.#started.length + 1}`);
+    const made = this.#start(this.around, 'projector');
     made.onEnd = (fault) => {
       this.say(`${made.process.name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
       if (!fault) return;
-      if (!(fault instanceof LogTruncatedError)) {
+      if (!this.#mayEnd(made, fault)) {
         this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
         return;
       }
@@ -124,8 +142,31 @@ export class Scene {
     };
     this.projectors = this.projectors.filter(({ alive }) => alive);
     this.projectors.push(made);
+    return made;
+  }
+
+  /** Starts a projector with other settings than the others have. Nobody starts it again. */
+  startStray(around: Surroundings, name: string): ProjectorProcess {
+    const made = this.#start(around, name);
+    made.onEnd = (fault) => {
+      if (fault && !this.#mayEnd(made, fault))
+        this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
+    };
+    this.strays.push(made);
+    return made;
+  }
+
+  #start(around: Surroundings, kind: string): ProjectorProcess {
+    const made = new ProjectorProcess(around, `${kind} ${this.#started.length + 1}`);
     this.#started.push(made);
     return made;
+  }
+
+  /** Only these ends are documented: the log lost records, or a topic was made anew, while the projector ran. */
+  #mayEnd({ startedMs }: ProjectorProcess, fault: Error): boolean {
+    const { lostMs, anewMs } = this.log;
+    if (fault instanceof LogTruncatedError) return lostMs >= startedMs;
+    return fault instanceof PartitionsChangedError && anewMs >= startedMs;
   }
 
   /** A process of Redis that there has not been yet. */
@@ -145,12 +186,12 @@ export class Scene {
   }
 
   /** Some reader asks something. */
-  read(): void {
+  read(asked?: Question): void {
     const i = this.random.int(0, this.apis.length - 1);
     const reader = this.random.pick(this.readersOf(i));
     if (this.#asked.has(reader)) return;
     const api = this.apis[i]!;
-    const question = this.random.chance(0.05) ? ownNights : this.random.pick(questions);
+    const question = asked ?? (this.random.chance(0.05) ? ownNights : this.random.pick(questions));
     const askedMs = this.around.calendarNowMs();
     this.#asked.add(reader);
     api.ask(question.path, question.headers, (answer) => {

@@ -1,36 +1,12 @@
-import {
-  type EncodedRecord,
-  type EventLog,
-  type Follower,
-  type LogBounds,
-  LogTruncatedError,
-  type Position,
-} from '../../projector/ports/event-log.ts';
-import { aborted, WakeUp } from '../../projector/ports/waiting.ts';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { EncodedRecord, EventLog, LogBounds } from '../../projector/ports/event-log.ts';
+import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import { toLogRecord } from '../support/worlds/histories.ts';
+import { emptyPartition, type Partition, type Published, stableEnd } from './log-partition.ts';
+import { LogReader } from './log-reader.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { Timeline } from './timeline.ts';
 import { type Change, type EntityName, entityName } from './world.ts';
-
-/** A record in the log. A lost one was cut off with its partition's tail. */
-export interface Published extends Change {
-  offset: number;
-  delivered: EncodedRecord;
-}
-
-interface Partition {
-  topic: TopicName;
-  partition: number;
-  /** In the order of offsets, which skip numbers after compaction. */
-  records: Published[];
-  end: number;
-  /** Records before this offset are not lost: they were there before anything ran, or were compacted. */
-  kept: number;
-  /** From which offset on each leader of the partition took records, as Kafka's leader epochs say. */
-  epochs: number[];
-}
 
 const partitionsOf: Partial<Record<TopicName, number>> = {
   rides: 2,
@@ -40,36 +16,67 @@ const partitionsOf: Partial<Record<TopicName, number>> = {
   riders: 2,
 };
 
-/** A partitioned log that grows, and may lose its tail. Every process reads it through an adapter of its own. */
+/** A partitioned log that grows, and may lose its tail. Every process reads it through an adapter of its own (log-reader.ts). */
 export class SimulatedLog {
-  readonly #timeline: Timeline;
+  readonly timeline: Timeline;
   readonly partitions: Partition[] = [];
   /** Counts changes of what the log holds. */
   version = 0;
-  readonly #readers = new Set<() => void>();
+  /** Each topic's id. One that is made anew has another. */
+  readonly ids = byTopic(() => 1);
+  /** When records were lost, and a topic was made anew, the last time. */
+  lostMs = Number.NEGATIVE_INFINITY;
+  anewMs = Number.NEGATIVE_INFINITY;
+  /** Since when it answers nobody; null: it answers. */
+  frozenSinceMs: number | null = null;
+  /** It does not say where it begins and ends. */
+  hangs = false;
+  readonly #readers = new Set<LogReader>();
   /** Topics that a process does not get for now. */
   readonly #held = new Map<SimulatedProcess, TopicName>();
-  readonly #followings = new Set<Following>();
-  #frozen = false;
+  readonly #onReadable: (record: Published) => void;
 
-  constructor(timeline: Timeline) {
-    this.#timeline = timeline;
+  /** `onReadable`: hears of each record as soon as it can be read. */
+  constructor(timeline: Timeline, onReadable: (record: Published) => void = () => {}) {
+    this.timeline = timeline;
+    this.#onReadable = onReadable;
     for (const topic of topicNames) {
       for (let partition = 0; partition < (partitionsOf[topic] ?? 1); partition++) {
-        this.partitions.push({ topic, partition, records: [], end: 0, kept: 0, epochs: [0] });
+        this.partitions.push({ topic, partition, records: [], kept: 0, ...emptyPartition() });
       }
     }
   }
 
-  publish(change: Change): Published {
+  /** `inTransaction`: in the one that is open there, if one is. */
+  publish(change: Change, inTransaction = false): Published {
     const at = this.partitions[this.indexOf(change)]!;
-    const place = { partition: at.partition, offset: at.end, timestampMs: this.#timeline.nowMs };
+    const place = { partition: at.partition, offset: at.end, timestampMs: this.timeline.nowMs };
     const published = { ...change, offset: at.end, delivered: toLogRecord({ ...change, ...place }) };
     at.records.push(published);
+    if (inTransaction) at.transaction?.records.add(published);
     at.end += 1;
-    this.version += 1;
-    for (const grown of this.#readers) grown();
+    this.#changed(at);
     return published;
+  }
+
+  /** A producer begins a transaction, unless one is open. Returns whether it has. */
+  begin(index: number): boolean {
+    const at = this.partitions[index]!;
+    if (at.transaction) return false;
+    at.transaction = { from: at.end, records: new Set() };
+    return true;
+  }
+
+  /** The transaction ends, if one is open. Aborted records never come. The marker has an offset of its own. */
+  endTransaction(index: number, commits: boolean): void {
+    const at = this.partitions[index]!;
+    const { transaction } = at;
+    if (!transaction) return;
+    if (!commits) at.records = at.records.filter((record) => !transaction.records.has(record));
+    at.transaction = null;
+    at.endedMs = this.timeline.nowMs;
+    at.end += 1;
+    this.#changed(at);
   }
 
   /** Which partition a change goes to. */
@@ -87,19 +94,23 @@ export class SimulatedLog {
     this.#held.set(process, topic);
   }
 
+  isHeld(process: SimulatedProcess, topic: TopicName): boolean {
+    return this.#held.get(process) === topic;
+  }
+
   release(): void {
     this.#held.clear();
-    for (const changed of this.#readers) changed();
+    this.#notify();
   }
 
   /** The log answers nobody, until it is resumed. */
   freeze(): void {
-    this.#frozen = true;
+    this.frozenSinceMs ??= this.timeline.nowMs;
   }
 
   resume(): void {
-    this.#frozen = false;
-    for (const changed of this.#readers) changed();
+    this.frozenSinceMs = null;
+    this.#notify();
   }
 
   /** The partitions that have records to lose. */
@@ -114,10 +125,23 @@ export class SimulatedLog {
     const end = Math.max(kept, partition.end - count);
     const lost = records.filter(({ offset }) => offset >= end);
     records.length -= lost.length;
-    partition.end = end;
+    if (partition.transaction && partition.transaction.from >= end) partition.transaction = null;
+    Object.assign(partition, { end, told: Math.min(partition.told, end) });
     partition.epochs = [...epochs.map((start) => Math.min(start, end)), end];
+    this.lostMs = this.timeline.nowMs;
+    this.#changed(partition);
+    return lost;
+  }
+
+  /** A topic is deleted and made again, empty. Returns what is lost. */
+  makeAnew(topic: TopicName): Published[] {
+    const own = this.partitions.filter((each) => each.topic === topic);
+    const lost = own.flatMap(({ records }) => records);
+    for (const each of own) Object.assign(each, { records: [], kept: 0, ...emptyPartition() });
+    this.ids[topic] += 1;
+    this.anewMs = this.timeline.nowMs;
     this.version += 1;
-    for (const changed of this.#readers) changed();
+    this.#notify();
     return lost;
   }
 
@@ -127,7 +151,7 @@ export class SimulatedLog {
    */
   compact(index: number, left: number): void {
     const partition = this.partitions[index % this.partitions.length]!;
-    const upTo = Math.max(partition.kept, partition.end - left);
+    const upTo = Math.max(partition.kept, Math.min(partition.end - left, stableEnd(partition)));
     const lastGood = new Map<string, number>();
     for (const { key, offset, bad } of partition.records) if (!bad && offset < upTo) lastGood.set(key, offset);
     partition.records = partition.records.filter(
@@ -137,131 +161,56 @@ export class SimulatedLog {
     this.version += 1;
   }
 
+  /** The records that can be read. */
+  get readable(): Published[] {
+    return this.partitions.flatMap((each) => each.records.filter(({ offset }) => offset < stableEnd(each)));
+  }
+
   /** The last good record of each key. */
   latest(): Map<EntityName, Change> {
-    const found = new Map<EntityName, Change>();
-    for (const { records } of this.partitions) {
-      for (const record of records) if (!record.bad) found.set(entityName(record), record);
-    }
-    return found;
+    return new Map(this.readable.filter(({ bad }) => !bad).map((record) => [entityName(record), record]));
   }
 
   /** The places of all bad records. */
   get bad(): string[] {
-    return this.partitions.flatMap(({ records }) =>
-      records.filter(({ bad }) => bad).map(({ delivered }) => placeOf(delivered)),
-    );
+    return this.readable.filter(({ bad }) => bad).map(({ delivered }) => placeOf(delivered));
   }
 
-  /** A process has read records that were cut off since, and has not ended of it yet. */
+  /** A process has read records that are gone since, and has not ended of it yet. */
   get hasReaderOfLostRecords(): boolean {
-    return [...this.#followings].some(
-      ({ process, from, epochs }) =>
-        process.alive &&
-        this.partitions.some((each) => hasDiverged(each, from[each.topic][each.partition]!, epochs.get(each))),
-    );
+    return [...this.#readers].some((reader) => reader.hasReadLostRecords);
   }
 
   adapter(process: SimulatedProcess, random: Random): EventLog {
-    const grown = new WakeUp();
-    this.#readers.add(() => this.#timeline.after(random.unit() * 3, () => process.run('log', () => grown.notify())));
-    return {
-      bounds: async () => {
-        do await process.clock.sleep(random.int(1, 20));
-        while (this.#frozen);
-        return this.#bounds();
-      },
-      identity: async () => 'the log',
-      follow: async (from, follower, signal) => {
-        const following = { from, follower, signal, process, random, grown, epochs: new Map() };
-        this.#followings.add(following);
-        await this.#follow(following);
-        this.#followings.delete(following);
-      },
-      close: async () => {},
-    };
+    const reader = new LogReader(this, process, random);
+    this.#readers.add(reader);
+    return reader.adapter;
   }
 
-  #bounds(): LogBounds {
-    const bounds = Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as LogBounds;
-    for (const { topic, end } of this.partitions) bounds[topic].push({ low: 0, end });
-    return bounds;
+  bounds(): LogBounds {
+    return byTopic((topic) =>
+      this.partitions.filter((each) => each.topic === topic).map(({ end }) => ({ low: 0, end })),
+    );
   }
 
-  async #follow({ from, follower, signal, process, random, grown, epochs }: Following): Promise<void> {
-    const stopped = aborted(signal);
-    while (!signal.aborted) {
-      let moved = false;
-      const stops = [grown.wait(), stopped];
-      for (const partition of this.#frozen ? [] : this.partitions) {
-        assertNotDiverged(partition, from[partition.topic][partition.partition]!, epochs.get(partition));
-      }
-      const behind = this.partitions.filter(({ topic, partition, end }) => from[topic][partition]! < end);
-      for (const partition of shuffled(behind, random)) {
-        if (signal.aborted) return;
-        const { topic } = partition;
-        if (this.#frozen || this.#held.get(process) === topic) continue;
-        const at = from[topic][partition.partition]!;
-        const hold = follower.hold?.(topic, partition.partition) ?? null;
-        if (hold) stops.push(hold.moved);
-        if (hold && hold.offset <= at) continue;
-        // Others were waited for meanwhile.
-        assertNotDiverged(partition, at, epochs.get(partition));
-        const nextOffset = Math.min(at + random.int(1, 6), partition.end, hold?.offset ?? partition.end);
-        if (nextOffset <= at) continue;
-        const records = partition.records.filter(({ offset }) => offset >= at && offset < nextOffset);
-        epochs.set(partition, epochAt(partition, nextOffset - 1));
-        from[topic][partition.partition] = nextOffset;
-        moved = true;
-        await follower.onBatch({
-          topic,
-          partition: partition.partition,
-          records: records.map(({ delivered }) => delivered),
-          nextOffset,
-        });
-        // Other partitions may be late.
-        if (random.chance(0.3)) await process.clock.sleep(random.chance(0.1) ? random.int(1, 300) : random.unit() * 5);
-      }
-      if (!moved) await Promise.race(stops);
+  #changed(partition: Partition): void {
+    this.version += 1;
+    const end = stableEnd(partition);
+    if (end > partition.told) {
+      for (const record of partition.records)
+        if (record.offset >= partition.told && record.offset < end) this.#onReadable(record);
+      partition.told = end;
     }
+    this.#notify();
   }
-}
 
-interface Following {
-  from: Position;
-  follower: Follower;
-  signal: AbortSignal;
-  process: SimulatedProcess;
-  random: Random;
-  grown: WakeUp;
-  /** Of the last record that was read of each partition. */
-  epochs: Map<Partition, number>;
-}
-
-const epochAt = ({ epochs }: Partition, offset: number): number => epochs.findLastIndex((start) => start <= offset);
-
-/** A fetch says where the reader stands, and of which epoch the last record was that it read. */
-function hasDiverged(partition: Partition, at: number, epoch: number | undefined): boolean {
-  const isHeld = at <= partition.end && (epoch === undefined || epochAt(partition, at - 1) === epoch);
-  return at !== 0 && !isHeld;
-}
-
-function assertNotDiverged(partition: Partition, at: number, epoch: number | undefined): void {
-  if (!hasDiverged(partition, at, epoch)) return;
-  throw new LogTruncatedError(`${partition.topic}/${partition.partition} has lost records that were read`);
+  #notify(): void {
+    for (const reader of this.#readers) reader.changed();
+  }
 }
 
 type Place = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 export const placeOf = ({ topic, partition, offset, timestampMs }: Place): string =>
   `${topic}/${partition}@${offset} of ${timestampMs}`;
-
-function shuffled<T>(items: readonly T[], random: Random): T[] {
-  const copy = [...items];
-  for (let i = copy.length - 1; i > 0; i--) {
-    const j = random.int(0, i);
-    [copy[i], copy[j]] = [copy[j]!, copy[i]!];
-  }
-  return copy;
-}
 
 const sumOf = (text: string): number => [...text].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0);

@@ -21,6 +21,9 @@ export const [reader] = riders as [string];
 const hashOf = (text: string) => createHash('sha256').update(text).digest();
 /** A developer key that is always live. */
 export const [developerKey] = named('rck_', 1, (text) => [hashOf(text).toString('hex')]) as [string];
+/** One that comes and goes: any of its two records makes it live. */
+export const [revokedKey] = named('rck_r', 1, (text) => [hashOf(text).toString('hex')]) as [string];
+export const revokedKeyIds = ['k2', 'k3'] as const;
 export const timeZone = 'America/Los_Angeles';
 
 /** A record's name: `nights ride7/2024-10-04`. */
@@ -36,6 +39,7 @@ export interface Change {
 
 export const entityName = ({ topic, key }: Pick<Change, 'topic' | 'key'>): EntityName => `${topic} ${key}`;
 export const nightId = (ride: string, day: number): string => `${ride}/${dayText(day)}`;
+export const keyEntity = (id: string): EntityName => `developer-keys ${id}`;
 export const rideEntity = (ride: string): EntityName => `rides ${ride}`;
 export const nightEntity = (ride: string, day: number): EntityName => `nights ${nightId(ride, day)}`;
 export const riderEntity = (rider: string): EntityName => `riders ${rider}`;
@@ -63,6 +67,7 @@ export class Changes {
     };
     const value = { ...sampleRecords['developer-keys'], key_id: 'k1', key_hash: hashOf(developerKey) };
     yield { topic: 'developer-keys', key: 'k1', value };
+    for (const id of revokedKeyIds) yield this.key(id, true);
     for (const rider of riders) yield this.rider(rider);
     for (const ride of rides) {
       yield this.ride(ride);
@@ -103,6 +108,7 @@ export class Changes {
     if (topic === 'rides') return this.ride(key);
     if (topic === 'nights') return this.night(first, day);
     if (topic === 'riders') return this.rider(key);
+    if (topic === 'developer-keys') return this.key(key);
     if (topic === 'attendance') return this.rsvp(first, day, third, random.pick(['GOING', 'NONE']));
     return this.relation(first, second, { follows: random.chance(0.5), flagged: random.chance(0.5) });
   }
@@ -143,6 +149,11 @@ export class Changes {
   rider(rider: string): Change {
     const name = `n${++this.#number}`;
     return { topic: 'riders', key: rider, value: { ...sampleRecords.riders, rider, handle: rider, name } };
+  }
+
+  key(id: string = this.#random.pick(revokedKeyIds), isLive = this.#random.chance(0.4)): Change {
+    const value = { ...sampleRecords['developer-keys'], key_id: id, key_hash: hashOf(revokedKey) };
+    return { topic: 'developer-keys', key: id, value: isLive ? value : null };
   }
 
   rsvp(ride: string, day: number, rider: string, response: 'GOING' | 'NONE', saved = false): Change {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { addCounts } from './pairs.ts';
 import { runSeed } from './run-seed.ts';
 
 /** What became of some seeds, one after another. */
@@ -8,7 +9,13 @@ export interface Progress {
   reads: number;
   answered: number;
   failures: { seed: number; message: string }[];
+  /** How often each fault struck. */
+  struck: Record<string, number>;
+  /** How often two faults met (pairs.ts). */
+  met: Record<string, number>;
 }
+
+const nothingYet = (): Progress => ({ seeds: 0, reads: 0, answered: 0, failures: [], struck: {}, met: {} });
 
 export interface Wanted {
   from: number;
@@ -32,7 +39,7 @@ interface Slice {
  * thread.
  */
 export async function runWorlds({ from, count, workers, failuresMax, onProgress }: Wanted): Promise<Progress> {
-  const total: Progress = { seeds: 0, reads: 0, answered: 0, failures: [] };
+  const total = nothingYet();
   let next = from;
   const take = (): Slice | null => {
     if (next >= from + count || total.failures.length >= failuresMax) return null;
@@ -45,6 +52,8 @@ export async function runWorlds({ from, count, workers, failuresMax, onProgress 
     total.reads += part.reads;
     total.answered += part.answered;
     total.failures.push(...part.failures);
+    addCounts(total.struck, part.struck);
+    addCounts(total.met, part.met);
     onProgress?.(total);
   };
   await Promise.all(Array.from({ length: workers }, () => work(take, done)));
@@ -72,11 +81,13 @@ async function asked(worker: Worker, slice: Slice): Promise<Progress> {
 }
 
 async function runSlice({ from, count }: Slice): Promise<Progress> {
-  const part: Progress = { seeds: count, reads: 0, answered: 0, failures: [] };
+  const part = { ...nothingYet(), seeds: count };
   for (let seed = from; seed < from + count; seed++) {
-    const { fault, reads, answered } = await runSeed(seed);
+    const { fault, reads, answered, struck, met } = await runSeed(seed);
     part.reads += reads;
     part.answered += answered;
+    addCounts(part.struck, struck);
+    addCounts(part.met, met);
     if (fault) part.failures.push({ seed, message: fault.message });
   }
   return part;

@@ -1,4 +1,4 @@
-import { memoize } from './memoize.ts';
+import { memoize } from '../../messages/memoize.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -27,7 +27,7 @@ export const isPast = (day: number, today: number): boolean => day < today;
 
 /**
  * Seconds, rounded down, from an instant to the first local midnight (or clock jump) whose new date satisfies `changes`.
- * At most `secondsMax` (docs/rules.md#max-age).
+ * At most `secondsMax`.
  */
 export function secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
   const end = ms + secondsMax * 1000;

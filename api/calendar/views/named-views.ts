@@ -2,7 +2,7 @@ import { dayText, dayTextLength } from '../../../schemas/views/days.ts';
 import type { NightOrder } from '../../../schemas/views/order-of-nights.ts';
 import { goingBits } from '../../../schemas/views/reader-fields.ts';
 import { decodeCard, decodeNight, type NightHeader, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
-import { memoize } from './memoize.ts';
+import { memoize } from '../../messages/memoize.ts';
 import { withPast } from './past-bytes.ts';
 import type { ViewCache } from './view-cache.ts';
 
@@ -86,7 +86,6 @@ export class RiderView {
     return `${this.#open},"flagged":${(bits & goingBits.flagged) > 0}}`;
   }
 
-  /** A FlaggedRider. */
   flagged(): ByteText {
     return `${this.#open}}`;
   }
@@ -115,7 +114,6 @@ export class NamedViews {
   readonly #nights = new Map<number, Map<string, NamedNight>>();
   readonly #riders = new Map<string, NamedRider>();
 
-  /** The night if it is named already. */
   namedNight(ride: string, day: number): NamedNight | undefined {
     return this.#nights.get(day)?.get(ride);
   }

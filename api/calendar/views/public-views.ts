@@ -1,8 +1,9 @@
 import type { Inputs } from '../../../schemas/interface/inputs.ts';
 import { matchesWords, searchWords } from '../../../schemas/views/text.ts';
 import { decodeDay, decodeRide, type Facets } from '../../../schemas/views/view-kinds.ts';
+import { EncodedBody } from '../../messages/encoded-body.ts';
+import { memoize } from '../../messages/memoize.ts';
 import { isPast } from './local-days.ts';
-import { memoize } from './memoize.ts';
 import { pastShorterBy, withPast } from './past-bytes.ts';
 
 type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
@@ -17,10 +18,11 @@ export class DayView {
   readonly day: number;
   readonly count: number;
   readonly #nights: number[];
-  readonly #body: Buffer;
+  readonly #stored: Buffer;
   readonly #readFacets: () => Facets[];
   #facets: Facets[] | null = null;
-  #past: Buffer | null = null;
+  /** The last body, and whether its nights are past. That changes once. */
+  #last: { past: boolean; body: EncodedBody } | null = null;
 
   constructor(value: Buffer) {
     const { digest, header, body, facets } = decodeDay(value);
@@ -29,18 +31,17 @@ export class DayView {
     this.day = header.day;
     this.#nights = header.nights;
     this.count = header.nights.length / 3;
-    this.#body = body;
+    this.#stored = body;
     this.#readFacets = facets;
   }
 
-  /** The answer's bytes. All nights of a day become past at the same midnight. */
-  body(past: boolean): Buffer {
-    if (!past) return this.#body;
-    this.#past ??= withPast(
-      this.#body,
-      this.#nights.filter((_, i) => i % 3 === 2),
-    );
-    return this.#past;
+  /** The answer's body. All nights of a day become past at the same midnight. */
+  body(past: boolean): EncodedBody {
+    if (this.#last?.past !== past) {
+      const offsets = past ? this.#nights.filter((_, i) => i % 3 === 2) : [];
+      this.#last = { past, body: new EncodedBody(withPast(this.#stored, offsets)) };
+    }
+    return this.#last.body;
   }
 
   /** Indexes of the nights that match a filter (docs/rules.md#filters, #far, #who, #where). */
@@ -61,10 +62,10 @@ export class DayView {
     return selected;
   }
 
-  /** The answer's bytes with only the nights at these indexes. */
-  pick(selected: readonly number[], past: boolean): Buffer {
+  /** The answer's body with only the nights at these indexes. It is not kept, so each is read once. */
+  pick(selected: readonly number[], past: boolean): EncodedBody {
     if (selected.length === this.count) return this.body(past);
-    const body = this.body(past);
+    const body = this.body(past).bytes;
     // Each `true` written before this offset has moved it to the left by one byte.
     const shift = past ? pastShorterBy : 0;
     const pieces: Buffer[] = [body.subarray(0, this.#nights[0])];
@@ -73,7 +74,7 @@ export class DayView {
       pieces.push(body.subarray(this.#nights[3 * i]! - shift * i, this.#nights[3 * i + 1]! - shift * (i + 1)));
     });
     pieces.push(body.subarray(this.#nights.at(-2)! - shift * this.count));
-    return Buffer.concat(pieces);
+    return new EncodedBody(Buffer.concat(pieces));
   }
 }
 
@@ -85,7 +86,7 @@ export class RideView {
   readonly #past: number[];
   readonly #stored: Buffer;
   /** The last body, and its number of past nights. That number changes once a day at most. */
-  #last: { count: number; body: Buffer } | null = null;
+  #last: { count: number; body: EncodedBody } | null = null;
 
   constructor(value: Buffer) {
     const { digest, header, body } = decodeRide(value);
@@ -102,9 +103,10 @@ export class RideView {
     return first === -1 ? this.#days.length : first;
   }
 
-  body(pastCount: number): Buffer {
+  body(pastCount: number): EncodedBody {
     if (this.#last?.count !== pastCount) {
-      this.#last = { count: pastCount, body: withPast(this.#stored, this.#past.slice(0, pastCount)) };
+      const body = new EncodedBody(withPast(this.#stored, this.#past.slice(0, pastCount)));
+      this.#last = { count: pastCount, body };
     }
     return this.#last.body;
   }

@@ -18,12 +18,14 @@ export class Entry {
     return this.#stored !== null;
   }
 
-  /**
-   * The view's bytes. Null if it does not exist: it is missing, and its tag is complete (docs/rules.md#absence). Throws
-   * StoreAwayError if it is missing and may exist.
-   */
-  get value(): Buffer | null {
+  /** Throws StoreAwayError if the view is missing and may exist, because its tag is not complete (docs/rules.md#absence). */
+  assertKnown(): void {
     if (this.#stored === null && !this.#isComplete) throw new StoreAwayError('the views are not known to be complete');
+  }
+
+  /** The view's bytes. Null if it does not exist. Throws StoreAwayError where that is not known. */
+  get value(): Buffer | null {
+    this.assertKnown();
     return this.#stored;
   }
 
@@ -37,10 +39,18 @@ export class Entry {
     return made;
   }
 
-  /** Bytes in a cache, approximately. */
+  /** Bytes in a cache, approximately: as much again for what callers make of the stored ones, compressed bodies among it. */
   get bytes(): number {
-    return (this.#stored?.length ?? 0) + 400;
+    return 2 * (this.#stored?.length ?? 0) + 400;
   }
+}
+
+interface ViewCacheOptions {
+  bytesMax?: number;
+  /** Called after each round trip. */
+  onRead?(operation: 'get' | 'fields', seconds: number): void;
+  /** Called with the key of each view that is looked up. */
+  onUsed?: ((key: string) => void) | undefined;
 }
 
 /** A read under way. Its value may be cached only if this is still in the map when the value comes. */
@@ -56,7 +66,8 @@ class Placeholder {}
 export class ViewCache {
   readonly #reader: ViewReader;
   readonly #bytesMax: number;
-  readonly #onRead: (operation: 'get' | 'fields', seconds: number) => void;
+  readonly #onRead: NonNullable<ViewCacheOptions['onRead']>;
+  readonly #onUsed: ViewCacheOptions['onUsed'];
   readonly #entries = new Map<string, Entry | Placeholder>();
   #bytes = 0;
   #hearing = false;
@@ -66,17 +77,11 @@ export class ViewCache {
   misses = 0;
   #also: Pick<ChangeListener, 'changed' | 'allChanged'> | null = null;
 
-  /** `onRead` is called after each round trip. */
-  constructor(
-    reader: ViewReader,
-    {
-      bytesMax = 256 * 1024 * 1024,
-      onRead = () => {},
-    }: { bytesMax?: number; onRead?(operation: 'get' | 'fields', seconds: number): void } = {},
-  ) {
+  constructor(reader: ViewReader, { bytesMax = 256 * 1024 * 1024, onRead = () => {}, onUsed }: ViewCacheOptions = {}) {
     this.#reader = reader;
     this.#bytesMax = bytesMax;
     this.#onRead = onRead;
+    this.#onUsed = onUsed;
     reader.listen({
       changed: (key) => {
         this.#forget(key);
@@ -105,6 +110,7 @@ export class ViewCache {
 
   /** The view if it is cached. Undefined says nothing about the store. */
   peek(key: string): Entry | undefined {
+    this.#onUsed?.(key);
     this.#reader.noticePause?.();
     return this.#kept(key);
   }
@@ -120,6 +126,7 @@ export class ViewCache {
   load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
     this.#reader.noticePause?.();
     const found: Entry[] = [];
+    if (this.#onUsed) keys.forEach(this.#onUsed);
     for (const key of keys) {
       const entry = this.#kept(key);
       if (entry === undefined) return this.#read(keys);

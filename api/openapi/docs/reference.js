@@ -16,7 +16,6 @@ async function start() {
   const spec = await response.json();
   document.querySelector('.version').textContent = spec.info.version;
   prefill(spec);
-  shorten(spec);
   const ui = window.SwaggerUIBundle({
     spec,
     domNode: root,
@@ -24,6 +23,9 @@ async function start() {
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
     tryItOutEnabled: true,
+    // Numbers of the default theme are too dark on its ground.
+    syntaxHighlight: { theme: 'tomorrow-night' },
+    plugins: [ownParts],
     oauth2RedirectUrl: new URL('docs/oauth2-redirect.html', location.href).href,
     // The badge would show the description to a validator on another host.
     validatorUrl: null,
@@ -31,6 +33,7 @@ async function start() {
       if (key) ui.preauthorizeApiKey('developerKey', key);
     },
   });
+  new MutationObserver(nameForAll).observe(root, { childList: true, subtree: true });
   if (clientId) ui.initOAuth({ clientId, scopes: ['read'], usePkceWithAuthorizationCodeGrant: true });
 }
 
@@ -50,13 +53,26 @@ function prefill(spec) {
   }
 }
 
-/** Headers that every answer has would bury those that tell something. */
-function shorten({ paths, components }) {
-  const answers = Object.values(paths).flatMap(({ get }) => Object.values(get.responses));
-  for (const { headers } of [...answers, ...Object.values(components.responses)]) {
-    for (const name of Object.keys(headers ?? {})) if (name.startsWith('Access-Control-')) delete headers[name];
-    if (headers?.['Cache-Control']?.$ref.endsWith('/NoStore')) delete headers['Cache-Control'];
-  }
+/** Parts of Swagger UI that are ours. */
+function ownParts({ React }) {
+  return {
+    components: {
+      // There is one server.
+      ServersContainer: () => null,
+      // Its link would stand inside a button, which says the same.
+      DeepLink: ({ text }) => React.createElement('span', null, text),
+    },
+  };
+}
+
+/** Gives names, and the Tab key's reach, to what Swagger UI leaves without: a screen reader says them. */
+function nameForAll() {
+  for (const list of root.querySelectorAll('tr[data-param-name] select:not([aria-label])'))
+    list.ariaLabel = list.closest('tr').dataset.paramName;
+  for (const close of root.querySelectorAll('.close-modal:not([aria-label])')) close.ariaLabel = 'Close';
+  // Their texts, Authorize and Logout, are their names.
+  for (const button of root.querySelectorAll('.modal-btn[aria-label]')) button.removeAttribute('aria-label');
+  for (const code of root.querySelectorAll('pre.microlight:not([tabindex])')) code.tabIndex = 0;
 }
 
 function followColourScheme() {

@@ -107,6 +107,8 @@ const knownMembers = [
   'application_type',
   'client_name',
   'scope',
+  // Refused later, with an error that says so.
+  'skip_consent',
 ];
 
 // Clients list all that they can do, wherever they register. What is not offered here is dropped (RFC 7591, 2).

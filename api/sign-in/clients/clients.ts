@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
 import { applicationType, type ClientMetadata, clientProblem } from './client-policy.ts';
 
+const wantSecret = 'must be 32 to 512 printable ASCII characters';
+const secretShape = z.string().regex(/^[!-~]{32,512}$/, wantSecret);
+
 /** A client of the operator's file, with the member names of RFC 7591. */
 const clientShape = z
   .strictObject({
     client_id: z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/, 'must be 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -'),
+    // Two while it is changed. RFC 7591 has one.
     client_secret: z
-      .string()
-      .regex(/^[!-~]{32,512}$/, 'must be 32 to 512 printable ASCII characters')
+      .union([secretShape, z.tuple([secretShape, secretShape])], `${wantSecret}, or a list of two such secrets`)
       .optional(),
     client_name: z.string().optional(),
     redirect_uris: z.array(z.string(), 'must be a list of URIs').min(1, 'must name at least one URI'),
@@ -19,6 +22,7 @@ const clientShape = z
     response_types: z.array(z.literal('code', 'must be code')).optional(),
     scope: z.literal('read', 'must be "read"').optional(),
     application_type: z.enum(['web', 'native'], 'must be web or native').optional(),
+    skip_consent: z.boolean('must be true or false').optional(),
   })
   .check(({ value, issues }) => {
     const method = value.token_endpoint_auth_method;
@@ -29,6 +33,9 @@ const clientShape = z
     if (secretNeeded && value.client_secret === undefined) complain('client_secret', `is missing: ${method} needs one`);
     if (method === 'none' && value.client_secret !== undefined)
       complain('client_secret', 'must not be there: a public client (token_endpoint_auth_method none) can’t keep one');
+    // A program on the rider's device could receive the answers of another, and nobody would be asked (RFC 8252, 8.6).
+    if (value.skip_consent && applicationType(value) !== 'web')
+      complain('skip_consent', 'needs a web client: let every redirect URI be https, and application_type be web');
     const problem = clientProblem(value);
     if (problem !== null) complain(problem.split(' ', 1)[0]!, problem.slice(problem.indexOf(' ') + 1));
   });

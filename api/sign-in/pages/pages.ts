@@ -10,13 +10,18 @@ export interface SignInForm {
   csrf: string;
   /** Who asks; null where the rider came by themself. */
   app: string | null;
+  /** Whether signing in is all that it asks for (docs/rules.md#consent). */
+  skipsConsent: boolean;
   alert?: string | undefined;
 }
 
-const forApp = (app: string | null): Html =>
-  app === null
-    ? html`<p>Sign in to see the apps connected to your rides.</p>`
-    : html`<p><strong>${app}</strong> asks you to sign in. Nothing is shared before you have said yes on the next page.</p>`;
+function forApp({ app, skipsConsent }: SignInForm): Html {
+  if (app === null) return html`<p>Sign in to see the apps connected to your rides.</p>`;
+  const next = skipsConsent
+    ? 'It belongs to this calendar, and can read your rides once you have.'
+    : 'Nothing is shared before you have said yes on the next page.';
+  return html`<p><strong>${app}</strong> asks you to sign in. ${next}</p>`;
+}
 
 const cancel = (app: string | null): Html =>
   app === null ? html`` : html`<button class="plain" name="do" value="cancel">Cancel</button>`;
@@ -26,7 +31,7 @@ export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typ
   return {
     title: 'Sign in',
     alert: form.alert,
-    body: html`${forApp(form.app)}
+    body: html`${forApp(form)}
 <p class="note">This service runs on sample data, on this machine only. Pick any rider to be.</p>
 <form method="post" action="${form.action}">
 <input type="hidden" name="csrf" value="${form.csrf}">
@@ -52,7 +57,7 @@ export function upstreamPage(form: SignInForm, start: string, upstreamHost: stri
   return {
     title: 'Sign in',
     alert: form.alert,
-    body: html`${forApp(form.app)}
+    body: html`${forApp(form)}
 <p>You sign in with your ride account at <strong>${upstreamHost}</strong>. This service never sees your password.</p>
 <form method="post" action="${form.action}">
 <input type="hidden" name="csrf" value="${form.csrf}">
@@ -127,6 +132,8 @@ export interface ConnectedAppsForm {
   apps: readonly ConnectedApp[];
   /** Ids of clients in the operator's file. Other clients introduced themselves. */
   knownClients: ReadonlySet<string>;
+  /** Ids of clients that riders are not asked about. */
+  consentSkippers: ReadonlySet<string>;
   /** An app that was just disconnected. */
   disconnected?: string | undefined;
 }
@@ -137,7 +144,7 @@ const isoDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Lists the apps that may read a rider's calendar, each with a button to disconnect it. */
 export function connectedAppsPage(form: ConnectedAppsForm): Page {
-  const { csrf, rider, apps, knownClients, disconnected } = form;
+  const { csrf, rider, apps, knownClients, consentSkippers, disconnected } = form;
   return {
     title: 'Connected apps',
     alert:
@@ -154,7 +161,7 @@ ${readWords}
 ${apps.map(
   (app) => html`<li>
 <h2>${app.name}</h2>
-<p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}</p>
+<p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}${consentSkippers.has(app.clientId) ? ' It belongs to this calendar, and is connected whenever you sign in to it.' : null}</p>
 <form method="post" action="${paths.connectedApps}">
 <input type="hidden" name="csrf" value="${csrf}">
 <button class="danger" name="disconnect" value="${app.clientId}" aria-label="Disconnect ${app.name}">Disconnect</button>

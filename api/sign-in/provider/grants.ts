@@ -1,17 +1,36 @@
-import type { Interaction } from 'oidc-provider';
+import type { Client, Grant } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
-import type { OwnedEntry, StateStore } from '../../ports/sign-in-state.ts';
+import type { StateStore } from '../../ports/sign-in-state.ts';
 import { clientName } from '../clients/client-words.ts';
-import type { SignInProvider } from './provider.ts';
-import { allowRead } from './provider-settings.ts';
+import { readScope } from '../tokens/access-token.ts';
 
 // A rider may have an app on several devices, with a grant each. With one more than this, the oldest ends.
 const grantsPerAppMax = 20;
 
-/** What riders have allowed apps to do: each yes on the consent page is a grant (docs/rules.md#consent). */
-export function grantsOf(provider: SignInProvider, store: StateStore, service: ServiceUrl) {
+interface GrantsDeps {
+  store: StateStore;
+  service: ServiceUrl;
+  client(id: string): Promise<Client | undefined>;
+  newGrant(of: Grantee): Grant;
+}
+
+interface Grantee {
+  /** The rider. */
+  accountId: string;
+  clientId: string;
+}
+
+/** The scope belongs to the server (so that clients may register with it) and to the resource. Both must be allowed. */
+export function allowRead(grant: Grant, service: ServiceUrl): Grant {
+  grant.addOIDCScope(readScope);
+  grant.addResourceScope(service.resource, readScope);
+  return grant;
+}
+
+/** What apps may do: each yes on the consent page is a grant, and each that needed none (docs/rules.md#consent). */
+export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsDeps) {
   const ofRider = async (rider: string) =>
-    (await store.ofAccount(rider)).filter(isGrant).map(({ id, payload }) => ({
+    (await store.ofAccount(rider, 'Grant')).map(({ id, payload }) => ({
       id,
       clientId: String(payload.clientId),
       iat: Number(payload.iat),
@@ -20,22 +39,21 @@ export function grantsOf(provider: SignInProvider, store: StateStore, service: S
 
   const nameOf = async (clientId: string): Promise<string> => {
     // The client's document may be away. The rider can disconnect the app all the same.
-    const client = await provider.client(clientId).catch(() => undefined);
+    const client = await clientOf(clientId).catch(() => undefined);
     return client ? clientName(client) : clientId;
   };
 
   const end = async (id: string): Promise<void> => await store.remove('Grant', id);
 
   return {
-    /** Records that the rider of an interaction allowed its app to read. Returns the grant's id. */
-    async make({ session, params }: Interaction): Promise<string> {
-      const clientId = String(params.client_id);
-      const accountId = session!.accountId;
-      const before = (await ofRider(accountId)).filter((grant) => grant.clientId === clientId);
+    /** Records that a rider's app may read. */
+    async make(of: Grantee): Promise<Grant> {
+      const before = (await ofRider(of.accountId)).filter((grant) => grant.clientId === of.clientId);
       before.sort((a, b) => b.iat - a.iat);
       for (const { id } of before.slice(grantsPerAppMax - 1)) await end(id);
-      const grant = allowRead(provider.newGrant({ accountId, clientId }), service);
-      return await grant.save();
+      const grant = allowRead(newGrant(of), service);
+      await grant.save();
+      return grant;
     },
     /** The apps that a rider's grants are for, by name; since when and until when, in milliseconds since the epoch. */
     async apps(rider: string) {
@@ -60,19 +78,7 @@ export function grantsOf(provider: SignInProvider, store: StateStore, service: S
       for (const { id } of grants) await end(id);
       return grants.length === 0 ? null : await nameOf(clientId);
     },
-    /**
-     * Ends everything that a rider was given (docs/rules.md#ended-tokens). Grants end first, so that nothing else of
-     * the rider's gives a new token meanwhile.
-     */
-    async endRider(rider: string): Promise<void> {
-      const given = await store.ofAccount(rider);
-      for (const { id } of given.filter(isGrant)) await end(id);
-      for (const { kind, id } of given) await store.remove(kind, id);
-      await store.tidyAccount(rider);
-    },
   };
 }
 
 export type Grants = ReturnType<typeof grantsOf>;
-
-const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';

@@ -3,25 +3,19 @@ import { faultStatus } from '../../messages/fault-status.ts';
 import type { StatePayload } from '../../ports/sign-in-state.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
 import type { ProviderOptions } from './provider-options.ts';
+import type { RiderErasure } from './rider-erasure.ts';
 import { isBearer, storeId } from './sealed-store.ts';
 
 /** The kind under which clients that registered themselves are stored. Other clients are stored elsewhere. */
 export const clientKind = 'Client';
 
 /** oidc-provider's adapter interface over the state store. */
-export function providerAdapter(kind: string, options: ProviderOptions): Adapter {
-  const { store, riders, riderGone, audit, lifetimes } = options;
+export function providerAdapter(kind: string, options: ProviderOptions, erasure: RiderErasure): Adapter {
+  const { store, audit, lifetimes } = options;
 
-  const isGone = async (rider: string | undefined): Promise<boolean> => {
-    if (rider === undefined) return false;
-    // If the views are away, oidc-provider finds that out when it asks for the account.
-    const gone = await riders.card(rider).then(
-      (card) => card === null,
-      () => false,
-    );
-    if (gone) riderGone(rider);
-    return gone;
-  };
+  // If the views are away, oidc-provider finds that out when it asks for the account.
+  const isGone = async (rider: string | undefined): Promise<boolean> =>
+    rider !== undefined && (await erasure.isGone(rider).catch(() => false));
 
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
     const payload = await store.find(kind, storeId(kind, id));
@@ -42,10 +36,8 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
     const key = storeId(kind, id);
     const { accountId, clientId: client, grantId } = ((await store.find(kind, key)) ?? {}) as AdapterPayload;
     // Asked before the use is counted: if the views are away, this throws, and the app can redeem the code again.
-    if (kind === 'AuthorizationCode' && (await riders.card(accountId!)) === null) {
-      riderGone(accountId!);
+    if (kind === 'AuthorizationCode' && (await erasure.isGone(accountId!)))
       throw new errors.InvalidGrant('the rider is gone');
-    }
     const used = await store.use(kind, key);
     if (used?.uses === 1) return;
     if (used && used.sinceFirstMs > lifetimes.reuse * 1000) {
@@ -66,7 +58,7 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
     const rider = owned[kind]?.(payload);
     await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
       // oidc-provider gives a lifetime to everything but clients. A registered client expires unless it is used.
-      lifeSeconds: (expiresIn ?? lifetimes.unusedClient) + (ofGrant.has(kind) ? knownAfterEndSeconds : 0),
+      lifeSeconds: (expiresIn ?? lifetimes.unusedClient) + (givesNothingAlone.has(kind) ? knownAfterEndSeconds : 0),
       account: rider,
     });
     if (kind === 'Session')
@@ -88,7 +80,7 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
     // A code or refresh token gives nothing without its grant. It is kept, so that an app that uses it is told that its
     // connection has ended.
     destroy: translated(async (id: string) => {
-      if (!ofGrant.has(kind)) await store.remove(kind, storeId(kind, id));
+      if (!givesNothingAlone.has(kind)) await store.remove(kind, storeId(kind, id));
     }),
     revokeByGrantId: async () => {},
     findByUid: translated(async (uid: string) => await unlessGone(await findByUid(uid))),
@@ -98,7 +90,7 @@ export function providerAdapter(kind: string, options: ProviderOptions): Adapter
 }
 
 /** Kinds that give nothing without their grant. */
-const ofGrant = new Set(['AuthorizationCode', 'RefreshToken']);
+export const givesNothingAlone: ReadonlySet<string> = new Set(['AuthorizationCode', 'RefreshToken']);
 
 // The first use and two more: a lost reply, and another tab.
 const refreshUsesMax = 3;
@@ -147,9 +139,5 @@ export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError
   const error = new errors.TemporarilyUnavailable('try again in a few seconds');
   return Object.assign(error, { status: 503, statusCode: 503, expose: true, cause });
 }
-
-/** Whether an error says that a store behind sign-in is away, so that trying again may help. */
-export const isAway = (error: unknown): boolean =>
-  isStoreAway(error) || (error as { statusCode?: number }).statusCode === 503;
 
 const isStoreAway = (error: unknown): boolean => faultStatus(error) === 503;

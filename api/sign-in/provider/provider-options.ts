@@ -13,8 +13,6 @@ export interface ProviderOptions {
   /** Closed with the application. */
   store: StateStore;
   riders: RiderDirectory;
-  /** Called when a rider who has something stored is found to be gone. */
-  riderGone(rider: string): void;
   audit: AuditTrail;
   keys: SigningKeys;
   /** Newest first, 32 characters or more each. All instances have the same. */
@@ -23,10 +21,14 @@ export interface ProviderOptions {
   clients: readonly ClientMetadata[];
   /** Ids of clients that did not introduce themselves: those of OAUTH_CLIENTS and our own. */
   knownClients: ReadonlySet<string>;
+  /** Ids of those of OAUTH_CLIENTS whose riders are not asked for consent. */
+  consentSkippers: ReadonlySet<string>;
   /** OAUTH_REGISTRATION. */
   registration: boolean;
   /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents. Null if they are off. */
   metadataFetch: typeof fetch | null;
   lifetimes: Lifetimes;
+  /** Tests pass another value. */
+  sweepDelayMs?: number;
   logger: FastifyBaseLogger;
 }

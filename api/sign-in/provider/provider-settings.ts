@@ -1,4 +1,4 @@
-import { type Configuration, errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { borrowedName } from '../clients/client-names.ts';
 import { type ClientMetadata, clientProblem, isOnDevice } from '../clients/client-policy.ts';
@@ -6,29 +6,23 @@ import { withHashedSecret } from '../clients/client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from '../clients/clients.ts';
 import { readScope } from '../tokens/access-token.ts';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
-import type { Lifetimes } from './lifetimes.ts';
+import { allowRead, type Grants } from './grants.ts';
 import { providerAdapter, translated } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { errorRenderer } from './provider-pages.ts';
 import { lengthChecks } from './provider-requests.ts';
-
-/** The scope belongs to the server (so that clients may register with it) and to the resource. Both must be allowed. */
-export function allowRead(grant: Grant, service: ServiceUrl): Grant {
-  grant.addOIDCScope(readScope);
-  grant.addResourceScope(service.resource, readScope);
-  return grant;
-}
+import type { RiderErasure } from './rider-erasure.ts';
 
 /**
  * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP,
  * implicit flow or optional PKCE; one scope and one resource (docs/rules.md#code-flow).
  */
-export function providerSettings(options: ProviderOptions): Configuration {
-  const { service, riders, riderGone, lifetimes } = options;
+export function providerSettings(options: ProviderOptions, erasure: RiderErasure, grants: Grants): Configuration {
+  const { service, lifetimes } = options;
   const clients = [...ownClients(service.origin), ...options.clients];
   const check = clientCheck(clients, options.knownClients);
   return {
-    adapter: (kind: string) => providerAdapter(kind, options),
+    adapter: (kind: string) => providerAdapter(kind, options, erasure),
     clients: clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
     // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
@@ -44,7 +38,7 @@ export function providerSettings(options: ProviderOptions): Configuration {
       token_endpoint_auth_method: 'client_secret_basic',
       // There are no id tokens, but oidc-provider checks for each client that a key could sign them.
       id_token_signed_response_alg: 'ES256',
-      // Allows loopback redirects on any port, and apps' own schemes (RFC 8252).
+      // Allows loopback redirects on any port, and apps' own schemes (docs/rules.md#redirect-uris; RFC 8252).
       application_type: 'native',
     },
     // docs/rules.md#code-flow
@@ -53,12 +47,10 @@ export function providerSettings(options: ProviderOptions): Configuration {
     rotateRefreshToken: true,
     // Signing out ends the browser's session. Apps stay connected (docs/rules.md#signing-out).
     expiresWithSession: async () => false,
-    loadExistingGrant: async (ctx) => await existingGrant(ctx, service, lifetimes),
-    findAccount: translated(async (_ctx: unknown, sub: string) => {
-      if (await riders.card(sub)) return { accountId: sub, claims: async () => ({ sub }) };
-      riderGone(sub);
-      return undefined;
-    }),
+    loadExistingGrant: translated(async (ctx: KoaContextWithOIDC) => await existingGrant(ctx, options, grants)),
+    findAccount: translated(async (_ctx: unknown, sub: string) =>
+      (await erasure.isGone(sub)) ? undefined : { accountId: sub, claims: async () => ({ sub }) },
+    ),
     interactions: {
       policy: policy(),
       url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,
@@ -81,8 +73,8 @@ export function providerSettings(options: ProviderOptions): Configuration {
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },
     extraClientMetadata: {
-      // A metadata member of our own, so that its check runs for every client, however it was registered.
-      properties: ['ride_calendar'],
+      // A metadata member of our own. Its check runs for every client, however it was registered.
+      properties: ['skip_consent'],
       validator: (_ctx, _key, _value, metadata) => check(metadata as unknown as ClientMetadata),
     },
     features: {
@@ -161,11 +153,15 @@ function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<stri
   const borrowed = borrowedName(clients);
   return (metadata) => {
     const id = String(metadata.client_id);
-    const problem = clientProblem(metadata) ?? (known.has(id) ? null : borrowed(metadata));
+    const problem = clientProblem(metadata) ?? (known.has(id) ? null : (presumption(metadata) ?? borrowed(metadata)));
     if (problem !== null) throw new errors.InvalidClientMetadata(problem);
     if (isOnDevice(metadata) && !ownIds.has(id)) metadata.application_type = 'native';
   };
 }
+
+/** Only the operator knows whose website it is (docs/rules.md#consent). */
+const presumption = ({ skip_consent: skips }: ClientMetadata): string | null =>
+  skips === undefined || skips === false ? null : 'skip_consent is for clients of the operator’s file only';
 
 function scopesOf(ctx: KoaContextWithOIDC): Set<string> {
   const scope = ctx.oidc.params?.scope;
@@ -179,23 +175,30 @@ function onlyOne(resources: string[]): string {
 
 /**
  * The grant with which the rider need not be asked (docs/rules.md#consent): the one just consented to; or, for a web
- * client in the same session, one with half of its life left. oidc-provider itself asks each time for a native client.
- * The page of connected apps needs no consent, because it reads nothing.
+ * client in the same session, one with half of its life left; or a new one, for a client that skips consent.
+ * oidc-provider itself asks each time for a native client. The page of connected apps needs no consent, because it reads
+ * nothing.
  */
-async function existingGrant(ctx: KoaContextWithOIDC, service: ServiceUrl, lifetimes: Lifetimes) {
-  const { oidc } = ctx;
+async function existingGrant(
+  { oidc }: KoaContextWithOIDC,
+  { service, lifetimes, consentSkippers, audit }: ProviderOptions,
+  grants: Grants,
+) {
   const { Grant } = oidc.provider;
-  const clientId = oidc.client!.clientId;
-  if (clientId === connectedAppsClientId) {
-    return allowRead(new Grant({ accountId: oidc.account!.accountId, clientId }), service);
-  }
+  const of = { accountId: oidc.account!.accountId, clientId: oidc.client!.clientId };
+  if (of.clientId === connectedAppsClientId) return allowRead(new Grant(of), service);
   const consented = (oidc.result?.consent as { grantId?: string } | undefined)?.grantId;
   if (consented !== undefined) return await Grant.find(consented);
-  const before = oidc.session?.grantIdFor(clientId);
-  if (before === undefined) return undefined;
-  const grant = await Grant.find(before);
+  const before = oidc.session?.grantIdFor(of.clientId);
+  const grant = before === undefined ? undefined : await Grant.find(before);
   const fresh = grant?.exp !== undefined && grant.exp - Date.now() / 1000 > lifetimes.grant / 2;
-  return fresh && grant.accountId === oidc.account?.accountId ? grant : undefined;
+  if (fresh && grant.accountId === of.accountId) return grant;
+  // With a `prompt` that is still to be answered, another rider may sign in, or this one may say no.
+  const isAsked = oidc.promptPending('login') || oidc.promptPending('consent');
+  if (isAsked || !consentSkippers.has(of.clientId)) return undefined;
+  const skipped = await grants.make(of);
+  audit('consent_skipped', { client: of.clientId });
+  return skipped;
 }
 
 /** oidc-provider's own prompts, and one more: a session whose rider is gone needs a new sign-in. */

@@ -1,24 +1,20 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type Client,
-  errors,
-  type Grant,
-  type Interaction,
-  type KoaContextWithOIDC,
-  Provider,
-  type Session,
-} from 'oidc-provider';
+import { type Client, errors, type Interaction, type KoaContextWithOIDC, Provider, type Session } from 'oidc-provider';
+import { faultStatus } from '../../messages/fault-status.ts';
 import type { ServiceUrl } from '../../messages/service-url.ts';
-import { type AuditCause, refusedBecause } from '../../ports/audit-trail.ts';
+import { type AuditCause, auditEvents } from '../../ports/audit-trail.ts';
 import { DocumentAwayError } from '../../ports/metadata-fetch.ts';
 import type { ClientMetadata } from '../clients/client-policy.ts';
 import { isSecretOf } from '../clients/client-secrets.ts';
+import { grantsOf } from './grants.ts';
 import { clientKind, temporarilyUnavailable } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { withholdErrors } from './provider-pages.ts';
 import { providerSettings } from './provider-settings.ts';
+import { riderErasure } from './rider-erasure.ts';
+import { storeId } from './sealed-store.ts';
 
 /** A request as oidc-provider should see it. */
 export interface ProviderRequest {
@@ -35,13 +31,18 @@ export interface ProviderRequest {
 // With these headers a client could choose the host in the URLs that oidc-provider writes.
 const forwarding = /^(x-)?forwarded(-.*)?$/;
 
+/** The kinds of what a form of the token and revocation endpoints may hold, by its names. */
+const heldKinds = { code: 'AuthorizationCode', refresh_token: 'RefreshToken', token: 'RefreshToken' };
+
 /**
  * Opens oidc-provider, which implements the protocol, and is the only interface to it. oidc-provider answers raw
  * node:http requests; `answer` lets it answer those of Fastify routes. Throws if it refuses a client of OAUTH_CLIENTS.
  */
 export async function openProvider(options: ProviderOptions) {
-  const { service } = options;
-  const provider = new Provider(service.origin, providerSettings(options));
+  const { service, store } = options;
+  const erasure = riderErasure(options);
+  const grants = grantsOf({ store, service, client: (id) => client(id), newGrant: (of) => new provider.Grant(of) });
+  const provider = new Provider(service.origin, providerSettings(options, erasure, grants));
   listen(provider, options);
   withholdErrors(provider, options.knownClients);
   tellAwayDocuments(provider);
@@ -53,7 +54,23 @@ export async function openProvider(options: ProviderOptions) {
   const callback = provider.callback();
   const as = requestAs(service);
 
+  /**
+   * The client with an id. Undefined if there is none, or its own document is gone or wrong by now. Throws if that
+   * cannot be told just now.
+   */
+  const client = async (id: string): Promise<Client | undefined> => {
+    try {
+      return await provider.Client.find(id);
+    } catch (error) {
+      if (error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata) return undefined;
+      throw error;
+    }
+  };
+
   return {
+    erasure,
+    grants,
+    client,
     /** The session of a request's browser. A new one if it has none. */
     session: (request: FastifyRequest, reply: FastifyReply): Promise<Session> =>
       provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
@@ -71,19 +88,15 @@ export async function openProvider(options: ProviderOptions) {
     },
     /** An interaction by its id, for requests to which browsers do not send its cookie. */
     interactionOf: (uid: string): Promise<Interaction | undefined> => provider.Interaction.find(uid),
-    /**
-     * The client with an id. Undefined if there is none, or its own document is gone or wrong by now. Throws if that
-     * cannot be told just now.
-     */
-    async client(id: string): Promise<Client | undefined> {
-      try {
-        return await provider.Client.find(id);
-      } catch (error) {
-        if (error instanceof errors.InvalidClient || error instanceof errors.InvalidClientMetadata) return undefined;
-        throw error;
+    /** Whether a form holds a code or refresh token that this client was given. */
+    async keeps(form: URLSearchParams, clientId: string): Promise<boolean> {
+      for (const [name, kind] of Object.entries(heldKinds)) {
+        const value = form.get(name);
+        const entry = value ? await store.find(kind, storeId(kind, value)) : null;
+        if (entry?.clientId === clientId) return true;
       }
+      return false;
     },
-    newGrant: (of: { accountId: string; clientId: string }): Grant => new provider.Grant(of),
     /** Has oidc-provider answer a Fastify request. Resolves once it has. */
     async answer(request: FastifyRequest, reply: FastifyReply, wanted: ProviderRequest): Promise<void> {
       reply.hijack();
@@ -99,6 +112,10 @@ export async function openProvider(options: ProviderOptions) {
 }
 
 export type SignInProvider = Awaited<ReturnType<typeof openProvider>>;
+
+/** Whether an error says that a store behind sign-in is away, so that trying again may help. */
+export const isAway = (error: unknown): boolean =>
+  faultStatus(error) === 503 || (error as { statusCode?: number }).statusCode === 503;
 
 /** The raw request with the origin of BASE_URL, and what else oidc-provider should see of it. */
 function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<ProviderRequest>) => IncomingMessage {
@@ -148,8 +165,8 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
     // A client that is used stays registered.
     const id = ctx.oidc.client?.clientId;
     if (id !== undefined)
-      store.extend(clientKind, id, lifetimes.usedClient).catch((error: unknown) => {
-        logger.warn({ err: error }, 'cannot extend a registration');
+      store.extend(clientKind, id, lifetimes.usedClient).catch((error: Error) => {
+        logger.warn(`cannot extend a registration: ${error.message}`);
       });
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
@@ -157,7 +174,7 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
     const { client } = ctx.oidc;
     const authenticated = client !== undefined && client.tokenEndpointAuthMethod !== 'none';
     const fault = error.error === 'invalid_grant' ? grantFault(error, authenticated) : null;
-    audit('token_request_refused', { client: client?.clientId, cause: fault?.cause ?? refusedBecause(error.error) });
+    audit('token_request_refused', { client: client?.clientId, cause: fault?.cause ?? causeOf(error.error) });
     if (fault?.words) (ctx.body as { error_description: string }).error_description = fault.words;
   });
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
@@ -166,6 +183,10 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
   // Otherwise Koa writes to standard error.
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
 }
+
+/** An OAuth error as the audit trail names it. */
+const causeOf = (error: string): AuditCause<'token_request_refused'> =>
+  auditEvents.token_request_refused.causes.find((cause) => cause === error) ?? 'other';
 
 interface GrantFault {
   cause: AuditCause<'token_request_refused'>;

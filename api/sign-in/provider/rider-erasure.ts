@@ -1,11 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { RiderDirectory } from '../../ports/rider-directory.ts';
-import type { StateStore } from '../../ports/sign-in-state.ts';
-import type { Grants } from './grants.ts';
+import type { OwnedEntry, StateStore } from '../../ports/sign-in-state.ts';
 
 interface ErasureDeps {
-  store: Pick<StateStore, 'accounts'>;
-  grants: Pick<Grants, 'endRider'>;
+  store: Pick<StateStore, 'accounts' | 'ofAccount' | 'remove' | 'tidyAccount'>;
   riders: Pick<RiderDirectory, 'card'>;
   logger: Pick<FastifyBaseLogger, 'info' | 'warn'>;
   sweepDelayMs?: number | undefined;
@@ -15,18 +13,23 @@ interface ErasureDeps {
  * Ends what riders who are gone were given (docs/rules.md#ended-tokens): one rider when their tombstone is noticed, and
  * all by a sweep, for those who were erased while no API ran. What fails is repeated by the next sweep.
  */
-export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_000 }: ErasureDeps) {
+export function riderErasure({ store, riders, logger, sweepDelayMs = 5_000 }: ErasureDeps) {
   /** Riders whose end is not complete. It is completed even if they come back (docs/rules.md#republished-rider). */
   const open = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let told = false;
 
+  // Grants end first, so that nothing else of the rider's gives a new token meanwhile.
   const end = async (rider: string): Promise<void> => {
     open.add(rider);
-    await grants.endRider(rider);
+    const given = await store.ofAccount(rider);
+    for (const { kind, id } of [...given.filter(isGrant), ...given]) await store.remove(kind, id);
+    await store.tidyAccount(rider);
     open.delete(rider);
   };
+
+  const eraseRider = (rider: string): Promise<void> => end(rider).catch(sweepSoon);
 
   /** Ends all riders who are gone. Throws if it cannot be told who exists: absence counts only in a complete store. */
   const sweep = async (): Promise<void> => {
@@ -61,7 +64,13 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
 
   return {
     /** A rider was found to be gone: ends everything of theirs. Harmless to repeat. Never throws. */
-    eraseRider: (rider: string): Promise<void> => end(rider).catch(sweepSoon),
+    eraseRider,
+    /** Whether a rider is gone. Then everything of theirs ends. Throws if the views are away. */
+    async isGone(rider: string): Promise<boolean> {
+      const gone = (await riders.card(rider)) === null;
+      if (gone) void eraseRider(rider);
+      return gone;
+    },
     sweep,
     sweepSoon,
     close(): void {
@@ -72,3 +81,5 @@ export function riderErasure({ store, grants, riders, logger, sweepDelayMs = 5_0
 }
 
 export type RiderErasure = ReturnType<typeof riderErasure>;
+
+const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';

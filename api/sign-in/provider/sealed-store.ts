@@ -12,12 +12,15 @@ const bearers = new Set([...sealedKinds, 'AuthorizationCode', 'RefreshToken']);
 /** Whether an entry's id gives access by itself. */
 export const isBearer = (kind: string): boolean => bearers.has(kind);
 
-/** The id that an entry is stored under. All of these ids are random, so a plain SHA-256 is enough. */
+/**
+ * The id that an entry is stored under (docs/rules.md#stored-credentials). All of these ids are random, so a plain SHA-256
+ * is enough.
+ */
 export const storeId = (kind: string, id: string): string =>
   isBearer(kind) ? hash('sha256', `${kind}:${id}`, 'base64url') : id;
 
 /**
- * A store that encrypts what authenticates browsers (docs/rules.md#sign-in-state): AES-256-GCM, with keys derived from
+ * A store that encrypts what authenticates browsers (docs/rules.md#stored-credentials): AES-256-GCM, with keys derived from
  * the cookie keys. The newest key encrypts, all of them decrypt. A cookie key must be kept as long as the cookies that
  * it signed, and so outlives what it encrypts. An entry whose key is gone counts as gone.
  */

@@ -17,7 +17,8 @@ interface SignedIn {
 
 /** The page where a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
 export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void {
-  const { service, grants, csrf, pages, knownClients, audit } = parts;
+  const { service, csrf, pages, knownClients, consentSkippers, audit } = parts;
+  const { grants } = parts.provider;
 
   const show = async ({ rider, card, session }: SignedIn, reply: FastifyReply, disconnected?: string) =>
     pages.page(
@@ -27,6 +28,7 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
         rider: card,
         apps: await grants.apps(rider),
         knownClients,
+        consentSkippers,
         disconnected,
       }),
     );

@@ -85,8 +85,8 @@ function addAuthorize(app: FastifyInstance, { service, provider, riders, limits,
   });
 }
 
-function addTokenEndpoints(app: FastifyInstance, { service, provider, limits, store }: SignInParts): void {
-  const limit = tokenLimit(limits, store);
+function addTokenEndpoints(app: FastifyInstance, { service, provider, limits }: SignInParts): void {
+  const limit = tokenLimit(limits, provider);
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
       const form = formOf(request);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { corsHeaders } from '../../messages/answer.ts';
 import { providerTrouble, troubles } from '../pages/error-page.ts';
-import { isAway } from '../provider/provider-adapter.ts';
+import { isAway } from '../provider/provider.ts';
 import { paths } from '../tokens/metadata.ts';
 import { isBodyError } from './request-body.ts';
 import type { SignInParts } from './sign-in-parts.ts';

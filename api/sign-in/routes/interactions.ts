@@ -20,7 +20,7 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * cookie can see.
  */
 export function addInteractions(app: FastifyInstance, parts: SignInParts): void {
-  const { pages, csrf, provider, grants, who, audit } = parts;
+  const { pages, csrf, provider, who, audit } = parts;
   const path = `${paths.signIn}/:uid`;
 
   // DNS rebinding: another host name that resolves to this machine must not reach the picker.
@@ -58,7 +58,8 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
       case 'consent switch':
         return reply.redirect(againAsSomebodyElse(interaction), 303);
       case 'consent allow': {
-        const grantId = await grants.make(interaction);
+        const accountId = interaction.session!.accountId;
+        const { jti: grantId } = await provider.grants.make({ accountId, clientId: client });
         audit('consent', { client });
         // The result keeps the sign-in before this page. Without it, oidc-provider would take a `prompt=login` as not
         // yet answered, and ask for a sign-in again.
@@ -76,6 +77,7 @@ async function askWho(parts: SignInParts, interaction: Interaction, reply: Fasti
     action: `${paths.signIn}/${interaction.uid}`,
     csrf: parts.csrf.token(interaction.uid),
     app: await askingApp(parts, interaction),
+    skipsConsent: parts.consentSkippers.has(String(interaction.params.client_id)),
     alert,
   };
   const targets = redirectSources(String(interaction.params.redirect_uri));

@@ -15,7 +15,7 @@ import { addUpstreamRoutes } from './upstream-routes.ts';
  */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
   const parts = await signInParts(deps);
-  const { service, store, erasure, logger, who } = parts;
+  const { service, store, provider, logger, who } = parts;
 
   await app.register(async (scope) => {
     takeBodies(scope, 'application/x-www-form-urlencoded');
@@ -36,15 +36,15 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
   // Not awaited: if sign-in's store is away, reads must start all the same.
   void store.risk().then(
     (risk) => risk !== null && logger.warn(risk),
-    (error: unknown) => logger.warn({ err: error }, 'cannot tell whether the store of sign-ins outlives a restart'),
+    ({ message }: Error) => logger.warn(`cannot tell whether the store of sign-ins outlives a restart: ${message}`),
   );
-  const { eraseRider, sweep, sweepSoon } = erasure;
+  const { eraseRider, sweep, sweepSoon, close } = provider.erasure;
   return {
     eraseRider,
     sweep,
     sweepSoon,
     async close() {
-      erasure.close();
+      close();
       await store.close();
     },
   };

@@ -5,18 +5,16 @@ import { documentFetch } from '../clients/document-fetch.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type RateLimits, rateLimits } from '../limits/rate-limit.ts';
 import { type PageSender, pageSender } from '../pages/page-sender.ts';
-import { type Grants, grantsOf } from '../provider/grants.ts';
 import { defaultLifetimes, type Lifetimes } from '../provider/lifetimes.ts';
 import { openProvider, type SignInProvider } from '../provider/provider.ts';
 import type { ProviderOptions } from '../provider/provider-options.ts';
-import { type RiderErasure, riderErasure } from '../provider/rider-erasure.ts';
 import { sealedStore } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
 import { type Csrf, createCsrf } from './csrf.ts';
 import { type UpstreamSettings, type UpstreamSignIn, upstreamSignIn } from './upstream-sign-in.ts';
 
 export interface SignInDeps
-  extends Omit<ProviderOptions, 'service' | 'riderGone' | 'knownClients' | 'audit' | 'lifetimes'> {
+  extends Omit<ProviderOptions, 'service' | 'knownClients' | 'consentSkippers' | 'audit' | 'lifetimes'> {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
   /**
@@ -30,14 +28,11 @@ export interface SignInDeps
   proxiesNamed: boolean;
   /** Tests pass other values. */
   lifetimes?: Partial<Lifetimes>;
-  sweepDelayMs?: number;
 }
 
 /** What the routes of sign-in are made of. Each takes the parts that it needs. */
 export interface SignInParts extends ProviderOptions {
   provider: SignInProvider;
-  grants: Grants;
-  erasure: RiderErasure;
   limits: RateLimits;
   pages: PageSender;
   csrf: Csrf;
@@ -47,32 +42,25 @@ export interface SignInParts extends ProviderOptions {
 
 /** Makes the parts. Throws if a client of OAUTH_CLIENTS is refused, or if another machine could pick riders. */
 export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
-  const { riders, logger, keys, cookieKeys, clients, registration, metadataFetch } = deps;
+  const { cookieKeys, clients, metadataFetch } = deps;
   const service = serviceUrl(deps.baseUrl);
   const who = whoSignsIn(deps, service);
   const store = sealedStore(deps.store, cookieKeys);
   const limits = rateLimits(store);
   const audit = deps.audit ?? noAudit;
   const options: ProviderOptions = {
+    ...deps,
     service,
     store,
-    riders,
-    riderGone: (rider) => void erasure.eraseRider(rider),
     audit,
-    keys,
-    cookieKeys,
-    clients,
     knownClients: new Set([...ownIds, ...clients.map(({ client_id: id }) => String(id))]),
-    registration,
+    consentSkippers: new Set(clients.filter((each) => each.skip_consent).map(({ client_id: id }) => String(id))),
     metadataFetch: metadataFetch && documentFetch({ fetchPublic: metadataFetch, limits, clientAddress }),
     lifetimes: { ...defaultLifetimes, ...deps.lifetimes },
-    logger,
   };
   const provider = await openProvider(options);
-  const grants = grantsOf(provider, store, service);
-  const erasure = riderErasure({ store, grants, riders, logger, sweepDelayMs: deps.sweepDelayMs });
   const [pages, csrf] = [pageSender(service), createCsrf(cookieKeys, service.origin, audit)];
-  return { ...options, provider, grants, erasure, limits, pages, csrf, who };
+  return { ...options, provider, limits, pages, csrf, who };
 }
 
 /**

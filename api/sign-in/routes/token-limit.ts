@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { StateStore } from '../../ports/sign-in-state.ts';
 import type { RateLimits } from '../limits/rate-limit.ts';
-import { storeId } from '../provider/sealed-store.ts';
+import type { SignInProvider } from '../provider/provider.ts';
 
 /**
  * Limits refused requests at the token and revocation endpoints: guesses at codes, tokens and secrets.
@@ -10,30 +9,19 @@ import { storeId } from '../provider/sealed-store.ts';
  * token is not a guess: it is accepted however many guesses came from its address or for its client. Behind a proxy
  * that TRUST_PROXY does not name, all riders have one address, and a stranger must not lock them out.
  */
-export function tokenLimit({ failures }: RateLimits, store: StateStore) {
+export function tokenLimit({ failures }: RateLimits, provider: SignInProvider) {
   return {
     /** Seconds to wait, or null if the request may go on. */
     async wait(request: FastifyRequest, form: URLSearchParams): Promise<number | null> {
       const client = namedClient(request, form);
       const wait = await failures.full(request.ip, client);
-      return wait !== null && (await isKept(store, form, client)) ? null : wait;
+      return wait !== null && (await provider.keeps(form, client)) ? null : wait;
     },
     /** A request was refused. */
     async refused(request: FastifyRequest, form: URLSearchParams): Promise<void> {
       await failures.hit(request.ip, namedClient(request, form));
     },
   };
-}
-
-const kinds = { code: 'AuthorizationCode', refresh_token: 'RefreshToken', token: 'RefreshToken' };
-
-async function isKept(store: StateStore, form: URLSearchParams, client: string): Promise<boolean> {
-  for (const [name, kind] of Object.entries(kinds)) {
-    const value = form.get(name);
-    const entry = value ? await store.find(kind, storeId(kind, value)) : null;
-    if (entry?.clientId === client) return true;
-  }
-  return false;
 }
 
 /** The client that a request names, in its form or by HTTP Basic (RFC 6749, 2.3.1). Not authenticated. */

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import { lineLimit } from '../limits/line-limit.ts';
 import { noRiderPage, type Trouble, troubles } from '../pages/error-page.ts';
-import { isAway } from '../provider/provider-adapter.ts';
+import { isAway } from '../provider/provider.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
 import { usedOnce } from './endpoints.ts';

@@ -2,7 +2,8 @@ import { hash, type KeyObject } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import { type AuditCause, type AuditTrail, noAudit } from '../../ports/audit-trail.ts';
-import { readScope, type TokenChecker } from './access-token.ts';
+import type { TokenChecker } from '../../ports/token-check.ts';
+import { readScope } from './access-token.ts';
 import { publicKeyOf, type SigningKey } from './signing-keys.ts';
 
 export interface TokenCheckerOptions {
@@ -37,9 +38,6 @@ interface Verified {
 export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   const { issuer, audience, audit = noAudit, cacheSizeMax = 10_000, nowMs = Date.now } = options;
   const keys = new Map<string, KeyObject>(options.keys.map((key) => [key.kid, publicKeyOf(key)]));
-  // `kid` is optional (RFC 7515, 4.1.4), and unnecessary if there is one key. With several keys the token must name
-  // one: keys are never tried in turn.
-  const onlyKey = options.keys.length === 1 ? options.keys[0]!.kid : '';
   const cache = new Map<string, Verified>();
 
   const keep = (tokenHash: string, verified: Verified): void => {
@@ -61,7 +59,7 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       const { payload } = await jwtVerify(
         token,
         (header) => {
-          const key = keys.get(header.kid ?? onlyKey);
+          const key = keys.get(header.kid ?? '');
           if (key === undefined) throw new UnknownKeyError();
           return key;
         },

@@ -11,8 +11,7 @@ import { type ArchiveProblem, notAsSaved, type Reading } from './partition-inspe
 interface CheckOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
   /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
   wantedPrefix: string;
-  /** What to read, given the manifest or null. */
-  read: (manifest: ArchiveManifest | null) => Reading;
+  read: Reading;
   /** For messages: check, load, read. */
   verb: string;
 }
@@ -39,7 +38,7 @@ export async function checkArchive(options: CheckOptions): Promise<CheckedArchiv
   const beingWritten = holder !== null;
   const { manifest, problems } = manifestOf(dir, beingWritten);
   const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
-  const reading = { dir, prefix, manifest, read: read(manifest), beingWritten, signal };
+  const reading = { dir, prefix, manifest, read, beingWritten, signal };
   const found = await inspectArchive({ ...reading, ...(onProgress && { onProgress }) });
   return { ...found, manifest, problems: [...problems, ...found.problems] };
 }
@@ -53,7 +52,6 @@ const halfSaved = (dir: string): ArchiveProblem => ({
   problem: 'its first save was stopped before the end of the log; archive save goes on with it',
 });
 
-/** The manifest, and what is wrong with it. */
 function manifestOf(dir: string, isWritten: boolean): { manifest: ArchiveManifest | null; problems: ArchiveProblem[] } {
   const problems: ArchiveProblem[] = [];
   if (isForgetting(dir)) {
@@ -79,8 +77,6 @@ interface AsSavedOptions {
   verb: string;
   /** For messages: what the command did, and what to do. */
   fix: string;
-  /** What to read if there is no manifest. */
-  withoutManifest: Reading;
   signal: AbortSignal;
 }
 
@@ -90,12 +86,12 @@ interface AsSavedOptions {
  * killed save wrote after its last manifest: their records are complete, but no hash covers them.
  */
 export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
-  const { dir, prefix, verb, fix, withoutManifest, signal } = options;
-  if (withoutManifest === 'none' && !isForgetting(dir) && !readManifest(dir)) return [];
+  const { dir, prefix, verb, fix, signal } = options;
+  if (!isForgetting(dir) && !readManifest(dir)) return [];
   const { manifest, problems } = await checkArchive({
     dir,
     wantedPrefix: prefix,
-    read: (said) => (said ? 'none' : withoutManifest),
+    read: 'none',
     verb: `${verb} the archive`,
     signal,
   });

@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import {
   ArchiveError,
@@ -11,9 +11,9 @@ import {
   isHidden,
   listArchive,
 } from '../format/archive-files.ts';
-import { type ArchiveManifest, manifestName } from '../format/archive-manifest.ts';
+import type { ArchiveManifest } from '../format/archive-manifest.ts';
 import { readRejectedFile, rejectedFiles } from '../format/archive-reject-sink.ts';
-import { readContainer } from '../format/avro-container.ts';
+import { containerSummary } from '../format/avro-container.ts';
 import { hashSchemaOf } from '../format/partition-ledger.ts';
 import {
   type ArchiveProblem,
@@ -45,7 +45,7 @@ export interface ArchiveInspection {
  * signal's reason.
  */
 export async function inspectArchive(options: InspectOptions): Promise<ArchiveInspection> {
-  const { dir, prefix, manifest, read } = options;
+  const { dir, prefix, manifest } = options;
   const problems: ArchiveProblem[] = [];
   const listing = await list(options, problems);
   const progress = progressOf(options, listing);
@@ -65,7 +65,6 @@ export async function inspectArchive(options: InspectOptions): Promise<ArchiveIn
     }
   }
   const rejected = await inspectRejected(options, progress, problems);
-  if (read === 'all') problems.push(...namesBeside(options));
   return {
     partitions,
     problems,
@@ -99,8 +98,7 @@ async function inspectRejected(
   for (const path of read === 'none' ? [] : rejectedFiles(folder)) {
     try {
       for (const _ of readRejectedFile(path, prefix)) count++;
-      const content = readContainer(path);
-      if (content?.restBytes === 0 || beingWritten || read !== 'all' || bad.has(path)) continue;
+      if (beingWritten || read !== 'all' || bad.has(path) || containerSummary(path)?.restBytes === 0) continue;
       problems.push({ file: path, kind: 'cut', problem: 'it ends within a block' });
     } catch (error) {
       if (!(error instanceof ArchiveError)) throw error;
@@ -111,10 +109,7 @@ async function inspectRejected(
 }
 
 /** Every partition's files, also those that only the manifest names. */
-async function list(
-  { dir, prefix, manifest, read }: InspectOptions,
-  problems: ArchiveProblem[],
-): Promise<ArchiveListing> {
+async function list({ dir, prefix, manifest }: InspectOptions, problems: ArchiveProblem[]): Promise<ArchiveListing> {
   const listing = {} as ArchiveListing;
   let folders = 0;
   for (const topic of topicNames) {
@@ -124,7 +119,7 @@ async function list(
     if (names) folders++;
     const files: ArchiveFile[] = [];
     for (const name of names ?? []) {
-      const file = isHidden(name) ? null : fileOf(folder, name, manifest !== null && read === 'all');
+      const file = isHidden(name) ? null : fileOf(folder, name);
       if (file === null) continue;
       if ('problem' in file) problems.push(file);
       else if (!manifest || file.partition < said) files.push(file);
@@ -149,26 +144,15 @@ function namesIn(folder: string): string[] | null {
 
 const foreign = (file: string, problem: string): ArchiveProblem => ({ file, kind: 'foreign', problem });
 
-/** Null for a file that does not belong to an archive. `strict`: any such file is a problem, whatever its name. */
-function fileOf(folder: string, name: string, strict: boolean): ArchiveFile | ArchiveProblem | null {
+/** Null for a file that does not belong to an archive. */
+function fileOf(folder: string, name: string): ArchiveFile | ArchiveProblem | null {
   const file = join(folder, name);
-  if (!name.endsWith('.avro')) return strict ? foreign(file, 'the manifest does not list it') : null;
+  if (!name.endsWith('.avro')) return null;
   try {
     return archiveFile(folder, name);
   } catch (error) {
     return foreign(file, (error as Error).message.replace(`Cannot read ${file}: `, ''));
   }
-}
-
-/**
- * Names beside the topics' folders that do not belong to the archive. Without a manifest it is not known what belongs
- * there.
- */
-function namesBeside({ dir, prefix, manifest }: InspectOptions): ArchiveProblem[] {
-  if (!manifest) return [];
-  const ours = new Set([...topicNames, 'rejected'].map((name) => basename(archiveFolder(dir, prefix, name))));
-  const others = (namesIn(dir) ?? []).filter((name) => !isHidden(name) && name !== manifestName && !ours.has(name));
-  return others.map((name) => foreign(join(dir, name), 'it does not belong to the archive'));
 }
 
 /** Bytes compared with the manifest, and bytes read as records. */

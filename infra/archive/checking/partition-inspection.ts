@@ -184,7 +184,6 @@ async function readRecords(
   return { ledger, ends };
 }
 
-/** The files from the one that holds an offset on. */
 function filesFrom(files: readonly ArchiveFile[], offset: number): readonly ArchiveFile[] {
   const first = files.findLastIndex(({ firstOffset }) => firstOffset <= offset);
   return files.slice(Math.max(0, first));
@@ -200,7 +199,7 @@ async function readFile(
 ): Promise<{ records: number; bytes: number; readTo: number } | null> {
   // A save that is killed leaves an incomplete block at the end. The next save cuts it off.
   const mayBeCut = file === one.files.at(-1) && (one.beingWritten || one.read !== 'all');
-  const open = await OpenArchiveFile.open(one.topic, file);
+  const open = OpenArchiveFile.open(one.topic, file);
   if (!open && !mayBeCut) throw new CutError('it ends within its header');
   if (!open) return null;
   const end = { records: 0, bytes: open.pos, readTo };
@@ -217,11 +216,10 @@ async function readFile(
       end.bytes = open.pos;
       end.readTo = (block.at(-1)?.offset ?? end.readTo - 1) + 1;
     }
-    if ((await open.restBytes()) > 0 && !mayBeCut)
-      throw new CutError(`it ends within a block, from byte ${open.pos} on`);
+    if (open.restBytes() > 0 && !mayBeCut) throw new CutError(`it ends within a block, from byte ${open.pos} on`);
     return end;
   } finally {
-    await open.close();
+    open.close();
   }
 }
 

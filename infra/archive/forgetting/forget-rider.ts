@@ -1,5 +1,6 @@
 import { rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { placeOf } from '../../reject-places.ts';
@@ -17,7 +18,7 @@ import {
   readManifest,
 } from '../format/archive-manifest.ts';
 import { rejectedBlocks, rejectedEntry, rejectedFiles } from '../format/archive-reject-sink.ts';
-import { readContainer } from '../format/avro-container.ts';
+import { containerSummary } from '../format/avro-container.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { hashSchemaOf } from '../format/partition-ledger.ts';
 import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';
@@ -31,7 +32,6 @@ interface ForgetOptions {
   onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-/** What was removed from an archive. */
 export interface Forgotten {
   /** Whole records, by topic. */
   records: Partial<Record<TopicName, number>>;
@@ -44,7 +44,6 @@ export interface Forgotten {
   raw: number;
   /** The rider was the example in the manifest of an archive that `simulate` made. */
   example: boolean;
-  /** Files that were rewritten. */
   files: number;
 }
 
@@ -156,7 +155,7 @@ class Forgetting {
 
   /** Writes a file without the rider beside the old one. False if the file does not mention the rider. */
   async #forgetFile(topic: TopicName, file: ArchiveFile): Promise<boolean> {
-    const open = await OpenArchiveFile.open(topic, file);
+    const open = OpenArchiveFile.open(topic, file);
     if (!open) return false;
     const { schemaText, codec } = open.header;
     const forgetter = new RecordForgetter(this.#options.rider, schemaText);
@@ -164,7 +163,8 @@ class Forgetting {
     const writer = ContainerWriter.create(path, schemaText, codec);
     let isChanged = false;
     try {
-      for (let block = await open.nextBlock(); block; block = await open.nextBlock()) {
+      for (let block = open.nextBlock(); block; block = open.nextBlock()) {
+        await setImmediate();
         this.#options.signal.throwIfAborted();
         const kept: Buffer[] = [];
         let pos = 0;
@@ -181,7 +181,7 @@ class Forgetting {
       writer.close();
       this.#done += open.pos;
       this.#options.onProgress?.({ done: this.#done, total: this.#total });
-      await open.close();
+      open.close();
     }
     if (isChanged) this.#changed.push(file.path);
     else rmSync(path);
@@ -199,15 +199,15 @@ class Forgetting {
   /** The manifest's entry of a file of bad records, without those about the rider. */
   #forgetRejected(path: string): ManifestFile[] {
     const { rider, prefix } = this.#options;
-    const content = readContainer(path);
-    if (!content) return [];
-    const blocks = [...rejectedBlocks(content, prefix)];
+    const header = containerSummary(path)?.header;
+    if (!header) return [];
+    const blocks = [...rejectedBlocks(path, prefix)];
     const gone = new Set(blocks.flat().filter(({ reject }) => isRejectOfRider(reject, rider)));
     if (gone.size === 0) return [rejectedEntry(path)!];
     this.#result.rejected += gone.size;
     for (const { reject } of gone) this.#forgottenRejects.push(placeOf(reject));
     const kept = blocks.map((block) => block.filter((one) => !gone.has(one)).map(({ bytes }) => bytes));
-    const writer = ContainerWriter.create(replacementPath(path), content.header.schemaText, content.header.codec);
+    const writer = ContainerWriter.create(replacementPath(path), header.schemaText, header.codec);
     for (const block of kept) if (block.length > 0) writer.appendBlock(block.length, Buffer.concat(block));
     writer.close();
     this.#changed.push(path);

@@ -1,7 +1,7 @@
 import type { Schema, Type, types } from 'avsc';
 import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
-import { archivedExtras, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
+import { archivedSchema, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeWith, encodeValue } from '../../../schemas/avro/codec.ts';
 import { compileDecoder, type Decode, IncompatibleSchemaError } from '../../../schemas/avro/compile-decoder.ts';
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
@@ -21,34 +21,8 @@ interface Archived {
   raw?: Buffer | null;
 }
 
-/** Other tools may write fields of these names with another meaning. Such fields are left out. */
-function extrasOf(writer: types.RecordType): typeof archivedExtras {
-  return archivedExtras.filter(({ name, type }) => {
-    const field = writer.fields.find((one) => one.name === name);
-    if (!field) return true;
-    try {
-      compileDecoder(field.type, parseOurs(type as Schema), { anyName: true });
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
-const archivedType = (extras: typeof archivedExtras): Type =>
-  parseOurs({
-    type: 'record',
-    name: 'Archived',
-    namespace: 'ridecalendar',
-    fields: [
-      { name: 'partition', type: 'int' },
-      { name: 'offset', type: 'long' },
-      { name: 'timestamp', type: 'long' },
-      { name: 'key', type: 'bytes' },
-      { name: 'value', type: 'bytes' },
-      ...extras,
-    ],
-  } as Schema);
+/** `Archived` as it is read here: the key and the value stay bytes. */
+const archivedType = parseOurs(archivedSchema('bytes', 'bytes') as Schema);
 
 const none: readonly RecordHeader[] = [];
 
@@ -125,7 +99,7 @@ class ArchiveDecoder {
       const writer = parseWriter(schemaText) as types.RecordType;
       // Tools choose the record names in the files that they write.
       const options = { anyName: true, fieldInPlace: 'value' };
-      this.#decode = compileDecoder<Archived>(writer, archivedType(extrasOf(writer)), options);
+      this.#decode = compileDecoder<Archived>(writer, archivedType, options);
       this.topic = topic;
       this.#value = valueTypeOf(writer);
       checkValueType(topic, this.#value);

@@ -99,7 +99,6 @@ export function refuseLinks(dir: string): void {
   if (link !== undefined) throw new ArchiveError(`Cannot use the archive: ${link} ${linkProblem}`);
 }
 
-/** What is wrong with a link. */
 export const linkProblem = 'is a link; put what it points to in its place, or take it out of the archive';
 
 /** The links in an archive, and in the folders of its topics. */

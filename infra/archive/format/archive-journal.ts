@@ -22,7 +22,7 @@ interface Journal {
 /** Where the new version of a file is written. */
 export const replacementPath = (path: string): string => join(dirname(path), `.${basename(path)}${suffix}`);
 
-/** Replaces files by their new versions, which must be durable, and writes the new manifest. */
+/** Replaces files by their new versions, which must be durable, and writes the new manifest (docs/rules.md#archive-forget). */
 export function replaceFiles(dir: string, prefix: string, paths: readonly string[], manifest: string): void {
   const files = paths.map((path) => join(basename(dirname(path)), basename(path)));
   writeAtomically(join(dir, journalName), JSON.stringify({ files, manifest } satisfies Journal));
@@ -34,7 +34,7 @@ export const journalPath = (dir: string): string => join(dir, journalName);
 /** Whether a killed process left the archive between two states. */
 export const isForgetting = (dir: string): boolean => existsSync(journalPath(dir));
 
-/** Finishes or undoes what a killed process began. The caller holds the archive's lock. */
+/** Finishes or undoes what a killed process began (docs/rules.md#archive-forget). The caller holds the archive's lock. */
 export function finishForgetting(dir: string, prefix: string): void {
   const journal = readJournal(dir);
   if (journal) {

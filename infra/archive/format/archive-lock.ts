@@ -4,7 +4,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { writeFault } from './write-atomically.ts';
 
-/** Who writes an archive. */
 interface LockHolder {
   pid: number;
   host: string;

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
@@ -9,7 +10,7 @@ import { defaultTopicPrefix, type TopicName } from '../../../schemas/events/reco
 import { placeOf, RejectPlaces } from '../../reject-places.ts';
 import { ArchiveError, archiveFilePath, archiveFolder } from './archive-files.ts';
 import type { ManifestFile } from './archive-manifest.ts';
-import { type ContainerContent, readContainer } from './avro-container.ts';
+import { ContainerFile, containerSummary, openContainer } from './avro-container.ts';
 import { ContainerWriter } from './container-writer.ts';
 import { makeFolder } from './make-folder.ts';
 
@@ -57,11 +58,8 @@ export function* archiveRejected(place: RejectedPlace): Generator<Reject> {
 /** The bad records of one file, from any writer. Throws ArchiveError. */
 export function* readRejectedFile(path: string, prefix: string): Generator<Reject> {
   try {
-    const content = readContainer(path);
-    if (!content) return;
-    for (const block of rejectedBlocks(content, prefix)) for (const { reject } of block) yield reject;
+    for (const block of rejectedBlocks(path, prefix)) for (const { reject } of block) yield reject;
   } catch (error) {
-    if (error instanceof ArchiveError) throw error;
     const what = error instanceof Error && error.message !== '' ? error.message : reasonOf(error);
     throw new ArchiveError(`Cannot read the bad records in ${path}: ${what}; move the file out of the archive`, {
       cause: error,
@@ -70,20 +68,27 @@ export function* readRejectedFile(path: string, prefix: string): Generator<Rejec
 }
 
 /** The bad records of a file's blocks, each with its bytes. */
-export function* rejectedBlocks(
-  { header, blocks }: ContainerContent,
-  prefix: string,
-): Generator<{ reject: Reject; bytes: Buffer }[]> {
-  const read = compileDecoder<RejectedRecord>(parseWriter(header.schemaText), rejectedType, { anyName: true });
-  const cursor = new Cursor();
-  for (const { count, data } of blocks) {
-    const block = data();
-    cursor.set(block, 0);
-    yield Array.from({ length: count }, () => {
-      const start = cursor.pos;
-      const reject = rejectOf(read(cursor), prefix);
-      return { reject, bytes: block.subarray(start, cursor.pos) };
-    });
+export function* rejectedBlocks(path: string, prefix: string): Generator<{ reject: Reject; bytes: Buffer }[]> {
+  const opened = openContainer(path);
+  if (!opened) return;
+  const container = new ContainerFile(opened);
+  try {
+    const { schemaText } = container.header;
+    const read = compileDecoder<RejectedRecord>(parseWriter(schemaText), rejectedType, { anyName: true });
+    const cursor = new Cursor();
+    for (let block = container.nextBlock(); block; block = container.nextBlock()) {
+      const { count } = block;
+      // Records are slices of it.
+      const data = Buffer.from(block.data);
+      cursor.set(data, 0);
+      yield Array.from({ length: count }, () => {
+        const start = cursor.pos;
+        const reject = rejectOf(read(cursor), prefix);
+        return { reject, bytes: data.subarray(start, cursor.pos) };
+      });
+    }
+  } finally {
+    container.close();
   }
 }
 
@@ -102,17 +107,18 @@ function rejectOf(record: RejectedRecord, prefix: string): Reject {
 
 /** The manifest's entry of a file of bad records, as it is now. Null if it ends within its header. */
 export function rejectedEntry(path: string): ManifestFile | null {
-  const content = readContainer(path);
-  if (!content) return null;
-  const { records, end, sha256 } = content;
-  return { name: basename(path), records, bytes: end, sha256: sha256() };
+  const found = containerSummary(path);
+  if (!found) return null;
+  const { records, bytes } = found;
+  return { name: basename(path), records, bytes, sha256: hash('sha256', readFileSync(path).subarray(0, bytes)) };
 }
 
 const blockBytes = 1 << 20;
 
 /**
  * Adds bad records to an archive, durably before `publish` resolves. First reads what is there already, from any
- * writer, so that a restart publishes nothing twice. `forgotten`: places of bad records that are left out.
+ * writer, so that a restart publishes nothing twice (docs/rules.md#rejected-once). `forgotten`: places of bad records that
+ * are left out (docs/rules.md#archive-forget).
  */
 export function archiveRejectSink(place: RejectedPlace, forgotten: readonly string[] = []): RejectSink {
   const published = new RejectPlaces();
@@ -179,12 +185,12 @@ function openIn(folder: string, known: number): ContainerWriter {
   makeFolder(folder, 'bad records');
   const schemaText = JSON.stringify(rejectedSchema);
   const last = rejectedFiles(folder).at(-1);
-  const content = last === undefined ? null : readContainer(last);
-  if (last !== undefined && content && content.header.schemaText === schemaText) {
-    return ContainerWriter.resume(last, { records: content.records, bytes: content.end });
+  if (last !== undefined) {
+    const found = containerSummary(last);
+    if (found?.header.schemaText === schemaText) return ContainerWriter.resume(last, found);
+    // A crash between creating the file and writing its header.
+    if (!found) rmSync(last);
   }
-  // A crash between creating the file and writing its header.
-  if (last !== undefined && !content) rmSync(last);
   let path = archiveFilePath(folder, 0, count);
   while (existsSync(path)) path = archiveFilePath(folder, 0, ++count);
   return ContainerWriter.create(path, schemaText, 'deflate');

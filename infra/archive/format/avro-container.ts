@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { UndecodableError } from '../../../schemas/avro/undecodable.ts';
+import { ArchiveError } from './archive-files.ts';
 
 /**
  * Avro Object Container Files (specification 1.12): `Obj1`, a map of metadata, a sync marker; then blocks. A block is a
@@ -21,7 +21,7 @@ export interface ContainerHeader {
   length: number;
 }
 
-export interface BlockFrame {
+interface BlockFrame {
   count: number;
   /** The block's stored bytes are from `dataStart` to `dataEnd`. The next block begins at `end`. */
   dataStart: number;
@@ -72,7 +72,7 @@ function checkMetadata(metadata: Map<string, Buffer>): { schemaText: string; cod
  * The frame of the block that begins at `pos`, without looking beyond `bytes`. Null if they end within its head. The
  * caller checks whether `bytes` reach `end`.
  */
-export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
+function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
   let count: number;
   let size: number;
   try {
@@ -93,7 +93,7 @@ export function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
 }
 
 /** A block's records, as bytes. For an uncompressed block a view of `stored`. */
-export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
+function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
   if (codec === 'null') return stored;
   try {
     return inflateRawSync(stored, { maxOutputLength: blockBytesMax });
@@ -106,46 +106,169 @@ export function unpackBlock(codec: ContainerCodec, stored: Buffer): Buffer {
 const tooLarge = () =>
   new Error(`its block is larger than ${blockBytesMax >> 20} MiB: write it again with smaller blocks`);
 
-/** A container file's blocks, read at once. For files of bad records. */
-export interface ContainerContent {
-  header: ContainerHeader;
-  /** Where the whole blocks end. */
-  end: number;
-  /** Bytes of an incomplete block after them. */
-  restBytes: number;
-  /** A hash of the bytes up to `end`. */
-  sha256: () => string;
-  /** The number of records in all blocks. */
-  records: number;
-  blocks: { count: number; data: () => Buffer }[];
+/** A whole block. `at` is its first byte in the file. */
+interface ContainerBlock {
+  at: number;
+  count: number;
+  /** Valid only until the next call: the buffer is reused. */
+  data: Buffer;
 }
 
-/** Null if the file ends within its header. Throws with file and byte. */
-export function readContainer(path: string): ContainerContent | null {
-  const bytes = readFileSync(path);
-  let pos = 0;
+const chunkBytes = 256 * 1024;
+/** Enough for the two numbers at the start of a block, however long they are. */
+const blockHeadBytes = 20;
+/** A larger header is not valid. */
+const headerBytesMax = 16 * 1024 * 1024;
+
+export interface OpenedContainer {
+  path: string;
+  fd: number;
+  header: ContainerHeader;
+}
+
+/** Null if the file ends within its header: another process is creating it. Throws ArchiveError with file and byte. */
+export function openContainer(path: string): OpenedContainer | null {
+  const fd = translated(() => openSync(path, 'r'));
+  let header: ContainerHeader | null = null;
   try {
-    const header = parseContainerHeader(bytes);
-    if (!header) return null;
-    pos = header.length;
-    const blocks: ContainerContent['blocks'] = [];
-    let records = 0;
-    for (;;) {
-      const frame = parseBlockFrame(bytes, pos);
-      if (!frame || frame.end > bytes.length) break;
-      if (!bytes.subarray(frame.dataEnd, frame.end).equals(header.sync)) {
-        throw new Error('the sync marker after its block is wrong');
-      }
-      blocks.push({
-        count: frame.count,
-        data: () => unpackBlock(header.codec, bytes.subarray(frame.dataStart, frame.dataEnd)),
-      });
-      records += frame.count;
-      pos = frame.end;
+    header = readHeader(path, fd);
+    return header && { path, fd, header };
+  } finally {
+    if (!header) closeSync(fd);
+  }
+}
+
+/** An open container file, which is read block by block. Throws ArchiveError with file and byte. */
+export class ContainerFile {
+  readonly path: string;
+  readonly header: ContainerHeader;
+  /** The byte where the next block begins. */
+  pos: number;
+  readonly #fd: number;
+  /** Bytes of the file from #chunkAt on. #chunkLength of them have been read. */
+  #chunk: Buffer | null = null;
+  #chunkAt = 0;
+  #chunkLength = 0;
+
+  constructor({ path, fd, header }: OpenedContainer) {
+    this.path = path;
+    this.header = header;
+    this.pos = header.length;
+    this.#fd = fd;
+  }
+
+  /** The next block's bytes. Null if there is no other whole block. */
+  nextBlock(): ContainerBlock | null {
+    const frame = this.#nextFrame();
+    const bytes = frame && this.#load(this.pos, frame.end);
+    if (!bytes || bytes.length < frame.end) return null;
+    this.#checkSync(bytes.subarray(frame.dataEnd, frame.end));
+    const at = this.pos;
+    const stored = bytes.subarray(frame.dataStart, frame.dataEnd);
+    const data = this.located(at, () => unpackBlock(this.header.codec, stored));
+    this.pos += frame.end;
+    return { at, count: frame.count, data };
+  }
+
+  /** Moves behind the next block. Null if there is no other whole block. */
+  skipBlock(): Pick<ContainerBlock, 'at' | 'count'> | null {
+    const frame = this.#nextFrame();
+    const sync = frame && this.#load(this.pos + frame.dataEnd, syncBytes);
+    if (!sync || sync.length < syncBytes) return null;
+    this.#checkSync(sync.subarray(0, syncBytes));
+    const at = this.pos;
+    this.pos += frame.end;
+    return { at, count: frame.count };
+  }
+
+  /** The number of bytes after the last whole block. */
+  restBytes(): number {
+    return fstatSync(this.#fd).size - this.pos;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  /** The frame of the block at `pos`, in bytes from there. */
+  #nextFrame(): BlockFrame | null {
+    const head = this.#load(this.pos, blockHeadBytes);
+    return this.located(this.pos, () => parseBlockFrame(head, 0));
+  }
+
+  #checkSync(marker: Buffer): void {
+    if (!marker.equals(this.header.sync)) throw this.wrong(this.pos, 'the sync marker after its block is wrong');
+  }
+
+  wrong(at: number, what: string): ArchiveError {
+    return new ArchiveError(describe(this.path, at, what));
+  }
+
+  /** Runs what parses bytes from `at` on. */
+  located<T>(at: number, parse: () => T): T {
+    return located(this.path, at, parse);
+  }
+
+  /** The file's bytes from `pos` on: at least `length`, unless it ends before. */
+  #load(pos: number, length: number): Buffer {
+    const start = pos - this.#chunkAt;
+    if (this.#chunk && start >= 0 && start + length <= this.#chunkLength) {
+      return this.#chunk.subarray(start, this.#chunkLength);
     }
-    const sha256 = () => hash('sha256', bytes.subarray(0, pos));
-    return { header, end: pos, restBytes: bytes.length - pos, sha256, records, blocks };
+    if (!this.#chunk || this.#chunk.length < length) this.#chunk = Buffer.allocUnsafe(Math.max(length, chunkBytes));
+    this.#chunkAt = pos;
+    this.#chunkLength = readFully(this.#fd, this.#chunk, pos);
+    return this.#chunk.subarray(0, this.#chunkLength);
+  }
+}
+
+/** A file's format, its records, where its whole blocks end, and the bytes after them. Null if it ends within its header. */
+export function containerSummary(path: string) {
+  const opened = openContainer(path);
+  if (!opened) return null;
+  const container = new ContainerFile(opened);
+  try {
+    let records = 0;
+    for (let block = container.skipBlock(); block; block = container.skipBlock()) records += block.count;
+    return { header: container.header, records, bytes: container.pos, restBytes: container.restBytes() };
+  } finally {
+    container.close();
+  }
+}
+
+function readHeader(path: string, fd: number): ContainerHeader | null {
+  for (let length = chunkBytes; ; length *= 4) {
+    const bytes = Buffer.allocUnsafe(length);
+    const read = readFully(fd, bytes, 0);
+    const header = located(path, 0, () => parseContainerHeader(bytes.subarray(0, read)));
+    if (header || read < length) return header;
+    if (length > headerBytesMax) throw new ArchiveError(describe(path, 0, 'its header has no end'));
+  }
+}
+
+/** Fills the buffer from the file's byte `pos` on, as far as the file goes. */
+function readFully(fd: number, buffer: Buffer, pos: number): number {
+  let filled = 0;
+  for (let read = -1; read !== 0 && filled < buffer.length; filled += read) {
+    read = translated(() => readSync(fd, buffer, filled, buffer.length - filled, pos + filled));
+  }
+  return filled;
+}
+
+const describe = (path: string, pos: number, what: string): string => `Cannot read ${path} at byte ${pos}: ${what}`;
+
+function located<T>(path: string, pos: number, parse: () => T): T {
+  try {
+    return parse();
   } catch (error) {
-    throw new Error(`Cannot read ${path} at byte ${pos}: ${(error as Error).message}`, { cause: error });
+    throw new ArchiveError(describe(path, pos, (error as Error).message), { cause: error });
+  }
+}
+
+function translated<T>(request: () => T): T {
+  try {
+    return request();
+  } catch (error) {
+    throw new ArchiveError((error as Error).message, { cause: error });
   }
 }

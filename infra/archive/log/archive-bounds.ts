@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Bounds, LogBounds } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { OpenArchiveFile } from '../format/archive-file.ts';
@@ -24,25 +25,27 @@ async function partitionBounds(
   const low = files[0]?.firstOffset ?? 0;
   let end: number | null = null;
   for (const file of files.toReversed()) {
-    const open = await OpenArchiveFile.open(topic, file);
+    // Timers and signals get their turn, however long the archive is.
+    await setImmediate();
+    const open = OpenArchiveFile.open(topic, file);
     try {
-      if (end === null && open) end = await endOf(open);
-      const restBytes = open ? await open.restBytes() : 1;
+      if (end === null && open) end = endOf(open);
+      const restBytes = open?.restBytes() ?? 1;
       if (file === files.at(-1) && restBytes > 0) {
         warn(
           `${file.path} ends within a block that begins at byte ${open?.pos ?? 0}: what is there of it does not count`,
         );
       }
     } finally {
-      await open?.close();
+      open?.close();
     }
   }
   return { low, end: end ?? low };
 }
 
 /** One more than the offset of a file's last record. Null if it has none. */
-async function endOf(open: OpenArchiveFile): Promise<number | null> {
-  const lastOffset = await open.skipToEnd();
+function endOf(open: OpenArchiveFile): number | null {
+  const lastOffset = open.skipToEnd();
   if (lastOffset === null) return null;
   const { path, firstOffset } = open.file;
   // The name says where the partition begins. A lower end would be a log whose end can never be reached.

@@ -24,7 +24,7 @@ export async function* recordsWithin(
   for (let i = first; i < files.length && next < end; i++) {
     const file = files[i]!;
     const following = files[i + 1];
-    const open = await OpenArchiveFile.open(topic, file);
+    const open = OpenArchiveFile.open(topic, file);
     if (!open && following) throw cutOff(file, 0, 'its header');
     if (!open) break;
     try {
@@ -36,9 +36,9 @@ export async function* recordsWithin(
         for (let at = 0; at < records.length; at += recordsMax) yield records.slice(at, at + recordsMax);
         next = Math.max(next, (block.at(-1)?.offset ?? -1) + 1);
       }
-      if (next < end && following && (await open.restBytes()) !== 0) throw cutOff(file, open.pos, 'a block');
+      if (next < end && following && open.restBytes() !== 0) throw cutOff(file, open.pos, 'a block');
     } finally {
-      await open.close();
+      open.close();
     }
     if (next >= end || !following || following.firstOffset >= next) continue;
     throw new ArchiveError(

@@ -88,7 +88,6 @@ export class ArchiveWriter {
 
 const schemaTextOf = (topic: TopicName): string => JSON.stringify(archivedSchemas[topic]);
 
-/** Writes one partition of an archive. */
 class PartitionWriter {
   readonly #topic: TopicName;
   readonly #partition: number;

@@ -234,7 +234,6 @@ export class Fetcher {
     void this.#guard(paused());
   }
 
-  /** Queues what was fetched. */
   #takeFetched(asked: readonly FollowedPartition[], fetched: readonly FetchedPartition[]): void {
     const byId = new Map(asked.map((partition) => [`${partition.topicId}/${partition.partition}`, partition]));
     const served = new Set<FollowedPartition>();

@@ -6,7 +6,6 @@ import type { RecordBatch } from '../protocol/record-batch.ts';
 // Most transactions end within moments, and are not worth reporting.
 const heldBackDelayMs = 2_000;
 
-/** Where a partition is read from. */
 export interface StartingPoint {
   readonly topic: string;
   readonly topicId: string;

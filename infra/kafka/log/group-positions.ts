@@ -65,25 +65,3 @@ export class GroupPositions {
     await settledWithin(this.#admin.close(), 250);
   }
 }
-
-/** Whether a projector has committed a position in any topic of this prefix. Null: Kafka does not say. */
-export async function hasCommitted(
-  kafka: KafkaConnection,
-  group: string,
-  topicPrefix: string,
-): Promise<boolean | null> {
-  const admin = new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
-  try {
-    const groups = await admin.listConsumerGroupOffsets({ groups: [group] });
-    return groups.some(({ topics }) =>
-      topics.some(
-        ({ name, partitions }) =>
-          name.startsWith(topicPrefix) && partitions.some(({ committedOffset }) => committedOffset > 0n),
-      ),
-    );
-  } catch {
-    return null;
-  } finally {
-    await settledWithin(admin.close(), 250);
-  }
-}

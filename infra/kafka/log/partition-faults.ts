@@ -12,8 +12,6 @@ export class PartitionFaults {
   readonly #paused = new Set<FollowedPartition>();
   readonly #log: Log;
   readonly #signal: AbortSignal;
-  /** Log lines for the end of this turn of the event loop. One answer may name many partitions, which share a line. */
-  readonly #toSay = new Map<string, { level: keyof Log; rest: string; names: string[] }>();
 
   constructor(log: Log, signal: AbortSignal) {
     this.#log = log;
@@ -31,11 +29,8 @@ export class PartitionFaults {
   async failed(partition: FollowedPartition, error: unknown): Promise<void> {
     let backOff = this.#backOffs.get(partition);
     if (!backOff) {
-      const name = `${partition.topic}/${partition.partition}`;
-      const what = cannotRead([name]);
-      const say = (level: keyof Log) => (line: string) => this.#say(level, name, line.slice(what.length));
-      const log = { info: say('info'), warn: say('warn'), error: say('error') };
-      backOff = new LoggedBackOff(what, { log, signal: this.#signal });
+      const what = `Cannot read ${partition.topic}/${partition.partition} from Kafka`;
+      backOff = new LoggedBackOff(what, { log: this.#log, signal: this.#signal });
       this.#backOffs.set(partition, backOff);
     }
     this.#paused.add(partition);
@@ -50,21 +45,7 @@ export class PartitionFaults {
     this.#backOffs.get(partition)?.succeeded();
     this.#backOffs.delete(partition);
   }
-
-  #say(level: keyof Log, name: string, rest: string): void {
-    if (this.#toSay.size === 0) setImmediate(() => this.#sayAll());
-    const line = this.#toSay.get(level + rest) ?? { level, rest, names: [] };
-    line.names.push(name);
-    this.#toSay.set(level + rest, line);
-  }
-
-  #sayAll(): void {
-    for (const { level, rest, names } of this.#toSay.values()) this.#log[level](cannotRead(names) + rest);
-    this.#toSay.clear();
-  }
 }
-
-const cannotRead = (names: readonly string[]): string => `Cannot read ${names.join(', ')} from Kafka`;
 
 const unreachable = new Set(['PLT_KFK_NETWORK', 'PLT_KFK_TIMEOUT', 'PLT_KFK_AUTHENTICATION', 'PLT_KFK_USER']);
 

@@ -2,7 +2,6 @@ import { type Connection, createAPI, fetchV13, type Reader, readKnownTaggedField
 import { errorText } from './broker-refusal.ts';
 import { BatchReading, type RecordBatch, readRecordBatches } from './record-batch.ts';
 
-/** A partition to fetch from. */
 export interface FetchPartition {
   topicId: string;
   partition: number;
@@ -13,7 +12,6 @@ export interface FetchPartition {
   lastEpoch: number;
 }
 
-/** What a fetch returned for one partition. */
 export interface FetchedPartition {
   topicId: string;
   partition: number;

@@ -140,46 +140,6 @@ export function* recordPieces(
 
 const none: RecordHeaders = [];
 
-/** Where a record is in a batch's bytes. A length of -1 is no key or no value. */
-class PlacedRecord implements FetchedRecord {
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly headers: RecordHeaders;
-  readonly #bytes: Buffer;
-  readonly #keyAt: number;
-  readonly #keyLength: number;
-  readonly #valueAt: number;
-  readonly #valueLength: number;
-
-  constructor(
-    bytes: Buffer,
-    offset: number,
-    timestampMs: number,
-    keyAt: number,
-    keyLength: number,
-    valueAt: number,
-    valueLength: number,
-    headers: RecordHeaders,
-  ) {
-    this.#bytes = bytes;
-    this.offset = offset;
-    this.timestampMs = timestampMs;
-    this.#keyAt = keyAt;
-    this.#keyLength = keyLength;
-    this.#valueAt = valueAt;
-    this.#valueLength = valueLength;
-    this.headers = headers;
-  }
-
-  get key(): Buffer | null {
-    return this.#keyLength < 0 ? null : this.#bytes.subarray(this.#keyAt, this.#keyAt + this.#keyLength);
-  }
-
-  get value(): Buffer | null {
-    return this.#valueLength < 0 ? null : this.#bytes.subarray(this.#valueAt, this.#valueAt + this.#valueLength);
-  }
-}
-
 /**
  * Headers of a record that stands for records of a bad batch (docs/rules.md#bad-batches): the last one's offset, and the
  * codec's name, as text. The first one is at the record's own offset.
@@ -248,14 +208,11 @@ export class BatchReading {
     this.#at += 1;
     const timestampMs = firstMs + this.#varint();
     const offset = firstOffset + this.#varint();
-    const keyLength = this.#varint();
-    const keyAt = this.#skip(keyLength);
-    const valueLength = this.#varint();
-    const valueAt = this.#skip(valueLength);
+    const key = this.#text();
+    const value = this.#text();
     const headers = this.#headers();
     if (this.#at !== end) throw cutOff();
-    const timeMs = isAppendTime(attributes) ? firstMs : timestampMs;
-    return new PlacedRecord(this.#bytes, offset, timeMs, keyAt, keyLength, valueAt, valueLength, headers);
+    return { offset, timestampMs: isAppendTime(attributes) ? firstMs : timestampMs, key, value, headers };
   }
 
   #headers(): RecordHeaders {
@@ -269,16 +226,11 @@ export class BatchReading {
 
   #text(): Buffer | null {
     const length = this.#varint();
-    const at = this.#skip(length);
-    return length < 0 ? null : this.#bytes.subarray(at, at + length);
-  }
-
-  /** Where the bytes that it skips begin. */
-  #skip(length: number): number {
+    if (length < 0) return null;
     const at = this.#at;
-    if (length > 0) this.#at += length;
+    this.#at += length;
     if (this.#at > this.#bytes.length) throw cutOff();
-    return at;
+    return this.#bytes.subarray(at, this.#at);
   }
 
   /** Zigzag, of up to 64 bits. Beyond 53 bits it is not exact: no length and no offset is so large. */

@@ -66,8 +66,8 @@ export interface TopicsOptions {
 
 const compacted: WantedSetting[] = [
   { name: 'cleanup.policy', value: 'compact', rule: 'equal' },
-  // A key's last good record, and a tombstone, stay for a week: time to replace a bad record (docs/rules.md#compaction,
-  // #last-good-record).
+  // A key's last good record, and a tombstone, stay for a week: time to replace a bad record
+  // (docs/rules.md#compaction, #last-good-record).
   { name: 'min.compaction.lag.ms', value: String(weekMs), rule: 'least' },
   { name: 'delete.retention.ms', value: String(weekMs), rule: 'least' },
   // Archives use the writer's timestamps.
@@ -86,7 +86,7 @@ interface PlanOptions {
   rejectedBytesMax?: number;
 }
 
-/** The nine topics and their settings (docs/rules.md#topics, #rejected). */
+/** The nine topics and their settings. */
 function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
   const { partitions, rejectedBytesMax = rejectedBytesMin } = options;
   const facts = topicNames.map((name) => ({

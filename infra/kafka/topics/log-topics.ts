@@ -31,7 +31,6 @@ export class LogTopics {
     return this.#gone;
   }
 
-  /** Our name for a Kafka topic. */
   shortName(topic: string): TopicName {
     return topic.slice(this.prefix.length) as TopicName;
   }
@@ -47,7 +46,7 @@ export class LogTopics {
     if (this.#first) {
       for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
       // Not fatal, since they were there: a broker that is starting takes a moment to know its topics.
-      this.#gone = goneNow(missing, this.#gone);
+      this.#gone = goneNow(missing, rejected, this.#gone);
       if (this.#gone) throw new Error(this.#gone.words);
     } else if (missing.length > 0) {
       throw new MissingTopicsError(
@@ -79,9 +78,11 @@ export class LogTopics {
   }
 }
 
-function goneNow(missing: readonly string[], before: LogTopics['gone']): LogTopics['gone'] {
+function goneNow(missing: readonly string[], rejected: string, before: LogTopics['gone']): LogTopics['gone'] {
   if (missing.length === 0) return null;
-  const words = `Kafka no longer has ${missing.join(', ')}; if that was deleted, make it with: npx ride-calendar topics, publish its entities there again, and start again, to fold the new one from its start`;
+  const make = `Kafka no longer has ${missing.join(', ')}; if that was deleted, make it with: npx ride-calendar topics`;
+  const isFolded = missing.some((name) => name !== rejected);
+  const words = `${make}${isFolded ? ', publish its entities there again, and start again, to fold the new one from its start' : ''}`;
   return { words, sinceMs: before?.sinceMs ?? realClock.nowMs() };
 }
 

@@ -25,7 +25,6 @@ export type TagBelief =
   /** Not stamped, but no projector has run for long. */
   | { at: 'silent'; seen: string };
 
-/** The tag after a look at it. */
 export function lookedAt(tag: TagBelief, look: StampLook, processes: ReadonlySet<string>): TagBelief {
   if (look.stamp !== null && processes.has(look.stamp)) return { at: 'stamped' };
   // Another process answered, or the store was emptied. No view that is there is older for that. Whether an absent view is
@@ -74,7 +73,7 @@ export class FailoverState {
     return true;
   }
 
-  /** Whether a stamp, just read, says that the absence of a view of this tag is true. */
+  /** Whether a stamp, just read, says that the absence of a view of this tag is true (docs/rules.md#absence). */
   isComplete(tag: number, stamp: string): boolean {
     if (this.#masters.known?.has(stamp)) return true;
     const { at } = this.#tags[tag]!;

@@ -38,7 +38,6 @@ export class GenerationState {
     );
   }
 
-  /** A look at every tag, in order. */
   look(tags: readonly FormatLook[], nowMs: number): void {
     for (const [tag, { fence }] of tags.entries()) {
       if (hasMoved(this.#fences[tag], fence)) this.#movedMs.set(tag, nowMs);

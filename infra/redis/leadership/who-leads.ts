@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commandLookMs, commandLooks, hasMoved } from '../../../projector/ports/leading.ts';
+import { commandLookMs, commandLooks, hasMoved, isFree } from '../../../projector/ports/leading.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { type RedisConnection, readText, withRedis } from '../redis-connection.ts';
 import { otherFormats, parseFence, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 
-/** A projector that holds fences (docs/rules.md#fence). */
+/** A projector that holds fences. */
 export interface Leading {
   /** When it took them, in milliseconds since the epoch by the store's clock. */
   epoch: number;
@@ -18,7 +18,7 @@ export interface Leading {
 /** Who leads and who stands by, of one view format. */
 export interface WhoLeads {
   leaders: Leading[];
-  /** Tags that nobody has a fence on. */
+  /** Tags that nobody leads: there is no fence, it is free, or it has not moved for `unledMs`. */
   tagsUnled: number;
   /** Projectors that run and do not lead, each by the id that its fences would name. */
   standbys: string[];
@@ -33,7 +33,7 @@ export interface StoreState extends WhoLeads {
   unreadableMs: number | null;
 }
 
-/** Looks at some formats' fences and signs of life for two seconds. Changes nothing. */
+/** Looks at some formats' fences and signs of life for `unledMs`. Changes nothing. */
 export async function whoLeads(
   connection: RedisConnection,
   keyPrefix: string,
@@ -54,7 +54,7 @@ export async function whoLeads(
   return Promise.all(formats.map(ofFormat));
 }
 
-/** What operators ask of a store. Takes two seconds. Changes nothing. Throws if Redis cannot be reached. */
+/** What operators ask of a store. Takes `unledMs`. Changes nothing. Throws if Redis cannot be reached. */
 export async function readStoreState(settings: RedisSettings, signal: AbortSignal): Promise<StoreState> {
   const { keyPrefix } = settings;
   const keys = redisKeys(keyPrefix);
@@ -98,16 +98,16 @@ export function leadersOf(
   const leaders = new Map<string, Leading>();
   let tagsUnled = 0;
   for (const [tag, fence] of after.entries()) {
-    const { epoch, owner, state } = parseFence(fence ?? '');
-    if (!(epoch > 0) || state === 'free') {
-      tagsUnled += 1;
-      continue;
-    }
+    const { epoch, owner } = parseFence(fence ?? '');
+    const isHeld = epoch > 0 && !isFree(fence!);
+    const moves = hasMoved(before[tag], fence);
+    if (!isHeld || !moves) tagsUnled += 1;
+    if (!isHeld) continue;
     const leader = leaders.get(owner) ?? { epoch: 0, tags: 0, alive: false };
     leaders.set(owner, leader);
     leader.epoch = Math.max(leader.epoch, epoch);
     leader.tags += 1;
-    leader.alive ||= hasMoved(before[tag], fence);
+    leader.alive ||= moves;
   }
   return { leaders: [...leaders.values()].sort((a, b) => b.epoch - a.epoch), tagsUnled };
 }

@@ -8,6 +8,7 @@ import {
   StateStoreAwayError,
 } from '../../../api/ports/sign-in-state.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
+import { redisMemory } from '../redis-memory.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from '../redis-refusal.ts';
 import { owedReplyMsMax } from '../redis-settings.ts';
 import { signInScripts } from './sign-in-scripts.ts';
@@ -28,7 +29,7 @@ type ScriptName = keyof typeof signInScripts;
 type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)[]) => Promise<unknown>>;
 
 /**
- * Sign-in's state in Redis (docs/rules.md#sign-in-state). An entry is a hash: `p` is its payload as JSON, `a` its account,
+ * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `a` its account,
  * `u` how often it was used, `f` when it was first used. All keys have one hash tag, so that a script may access several of
  * them in a cluster too. Throws StateStoreAwayError if Redis cannot be reached in time.
  */
@@ -82,11 +83,12 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     async remove(kind, id) {
       await ask(() => redis.del(entryKey(kind, id)));
     },
-    async ofAccount(account) {
+    async ofAccount(account, wanted) {
       const found: OwnedEntry[] = [];
       for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
         const colon = member.indexOf(':');
         const [kind, id] = [member.slice(0, colon), member.slice(colon + 1)];
+        if (wanted !== undefined && kind !== wanted) continue;
         const { p, a } = await ask(() => redis.hgetall(entryKey(kind, id)));
         // The index may still name an entry that was removed, or put again for another account.
         if (a === account) found.push({ kind, id, payload: payloadOf(p)! });
@@ -107,6 +109,7 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
       return { penalty: (key, points) => ask(() => limiter.penalty(key, points)) };
     },
     risk: () => ask(() => riskOf(redis)),
+    memory: () => ask(() => redisMemory(redis)),
     async close() {
       redis.disconnect();
     },
@@ -182,6 +185,7 @@ function watchConnection(
 const payloadOf = (text: string | null | undefined): StatePayload | null =>
   typeof text === 'string' ? (JSON.parse(text) as StatePayload) : null;
 
+/** docs/rules.md#sign-in-state */
 async function riskOf(redis: Client): Promise<string | null> {
   const info = await redis.info('persistence');
   const memory = await redis.info('memory');
@@ -194,9 +198,7 @@ async function riskOf(redis: Client): Promise<string | null> {
   const points = Array.isArray(save) ? String(save[1] ?? '') : save;
   if (points === '')
     return 'the Redis of sign-in has no persistence: its restart signs every rider out and disconnects every app; set appendonly yes';
-  if (points === 'unseen')
-    return 'the Redis of sign-in keeps snapshots at most: a crash loses sign-ins since the last one; set appendonly yes';
-  if (points !== null)
-    return 'the Redis of sign-in keeps snapshots only: a crash loses sign-ins since the last one; set appendonly yes';
-  return null;
+  return points === null
+    ? null
+    : 'the Redis of sign-in keeps snapshots at most: a crash loses sign-ins since the last one; set appendonly yes';
 }

@@ -25,8 +25,7 @@ end
 if ARGV[3] ~= '' then
   index(KEYS[2], ARGV[4])
   index(KEYS[3], ARGV[3])
-end
-return 1`,
+end`,
   },
 
   /** KEYS entry. */
@@ -58,7 +57,6 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     redis.call('ZREM', KEYS[1], member)
   end
 end
-if left == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
-return left`,
+if left == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end`,
   },
 };

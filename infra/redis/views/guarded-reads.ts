@@ -7,8 +7,8 @@ import type { ReadGuard } from '../leadership/read-guard.ts';
 interface ReadCommands {
   /** Some views, read at one moment. In a cluster all `keys` are of one tag. */
   get(keys: readonly string[]): Promise<(Buffer | null)[]>;
-  /** Rejects if one of these keys, which `get` did not find, is there with another type. */
-  assertAbsent(keys: readonly string[]): Promise<unknown>;
+  /** What these keys, which `get` did not find, hold now. Rejects if one of them has another type. */
+  again(keys: readonly string[]): Promise<readonly (Buffer | null)[]>;
   fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]>;
 }
 
@@ -53,13 +53,16 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
     // One command, or in a cluster one per tag: a missing view, and whether its tag is complete, are read at the same
     // moment.
     const groups = isCluster ? [...byTag.values()] : [distinct];
-    const reads = groups.map(async (group) => {
+    const read = async (group: readonly string[]): Promise<void> => {
       const values = await commands.get(group);
       const absent = group.filter((key, i) => values[i] === null && !isCompleteKey(key));
-      if (absent.length > 0) await commands.assertAbsent(absent);
+      const again = absent.length > 0 ? await commands.again(absent) : [];
       for (const [i, key] of group.entries()) found.set(key, believed(key, values[i]!));
-    });
-    await Promise.all(reads).catch(away);
+      // One may have had another type, and been replaced between the two commands: it was not absent. Whether its tag is
+      // complete is still as of the first command: who read fields just before relies on that.
+      for (const [i, key] of absent.entries()) found.set(key, again[i] ?? null);
+    };
+    await Promise.all(groups.map(read)).catch(away);
     assertCovered(byTag.keys());
     return keys.map((key) => found.get(key)!);
   };

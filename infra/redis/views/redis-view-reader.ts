@@ -4,7 +4,9 @@ import { readerKey } from '../../../schemas/views/reader-fields.ts';
 import { allTags, completeKey } from '../../../schemas/views/view-keys.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
 import { redisReadGuard } from '../leadership/read-guard.ts';
+import { watchUnledTags } from '../leadership/unled-tags.ts';
 import { redisKeys } from '../redis-keys.ts';
+import { redisMemory } from '../redis-memory.ts';
 import { missingRights, redisRefusal } from '../redis-refusal.ts';
 import { owedReplyMsMax, type RedisSettings } from '../redis-settings.ts';
 import { guardedReads } from './guarded-reads.ts';
@@ -26,6 +28,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     fault = null;
   });
   const guard = redisReadGuard(client, settings.keyPrefix);
+  const closing = new AbortController();
+  const unledTags = watchUnledTags(client, keys, closing.signal);
   let tracking: Tracking | null = null;
 
   /** Sends every command once, so that a missing right is known before a request needs it. */
@@ -46,7 +50,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     commands: {
       get: (names) => client.mgetBuffer(names.map((name) => keys.toRedis(name))),
       // Of a key with another type MGET says null, as of an absent one. GET rejects.
-      assertAbsent: (names) => Promise.all(names.map((name) => client.get(keys.toRedis(name)))),
+      again: (names) => Promise.all(names.map((name) => client.getBuffer(keys.toRedis(name)))),
       fields: (key, names) => client.hmgetBuffer(keys.toRedis(key), ...names),
     },
     guard,
@@ -60,6 +64,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       tracking = trackChanges(client, keys, listener);
     },
     noticePause: () => tracking?.noticePause(),
+    unledTags,
+    memory: () => redisMemory(client),
     // docs/rules.md#ready-api
     async ready() {
       const lacking = missing();
@@ -77,6 +83,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     async close() {
       guard.close();
+      closing.abort();
       tracking?.stop();
       client.disconnect();
     },

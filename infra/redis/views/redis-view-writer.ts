@@ -14,6 +14,7 @@ import {
 } from '../../../projector/ports/view-writer.ts';
 import { type Arg, type RedisConnection, redisConnection } from '../redis-connection.ts';
 import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
+import { memoryIn } from '../redis-memory.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 import { OtherTypes } from './other-types.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
@@ -54,7 +55,7 @@ export function viewWriterOver(
   const next = ({ epoch, sequence }: Held): Held => ({ epoch, sequence: sequence + 1 });
   const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
 
-  /** Fenced: another owner has taken the tag since. Anything else means that the store lost or changed something. */
+  /** Fenced (docs/rules.md#fence): another owner has taken the tag since. Anything else means that the store lost or changed something. */
   const refused = (tag: number, found: string): CommitResult => {
     const fence = parseFence(found);
     const fenced = fence.owner !== owner && fence.epoch >= (held.get(tag)?.epoch ?? 0) && found !== '';
@@ -200,13 +201,12 @@ const memoryOf = async (connection: RedisConnection): Promise<string[]> =>
 
 /**
  * The bytes that the masters have left (docs/rules.md#fill), as if each were as full as the fullest: a full master refuses
- * every write to its tags. A master without maxmemory has the machine's memory.
+ * every write to its tags.
  */
 async function roomOf(connection: RedisConnection): Promise<number | null> {
   const rooms = (await memoryOf(connection)).map((info) => {
-    const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-    const limit = figure('maxmemory') || figure('total_system_memory');
-    return limit === 0 ? Number.POSITIVE_INFINITY : limit - figure('used_memory');
+    const { usedBytes, limitBytes } = memoryIn(info);
+    return limitBytes - usedBytes;
   });
   const room = Math.min(...rooms) * rooms.length;
   return Number.isFinite(room) ? room : null;

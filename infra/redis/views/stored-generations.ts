@@ -9,7 +9,6 @@ import { viewWriterOver } from './redis-view-writer.ts';
 /** The view formats in a store: what each holds, and who leads it. */
 
 export interface Generation extends WhoLeads {
-  /** The number of its view format. */
   format: number;
   keys: number;
   /** By MEMORY USAGE, which estimates a hash by some of its fields. */

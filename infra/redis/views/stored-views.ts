@@ -1,6 +1,6 @@
 import type { LiveViews } from '../../../projector/ports/live-views.ts';
 import type { StoredName, StoredView } from '../../../projector/ports/view-writer.ts';
-import { allTags } from '../../../schemas/views/view-keys.ts';
+import { allTags, tagCount } from '../../../schemas/views/view-keys.ts';
 import { digestLength } from '../../../schemas/views/view-values.ts';
 import {
   type Arg,
@@ -14,9 +14,12 @@ import {
 import { type RedisKeys, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 
-// Keys per step of SCAN. With whole values fewer, so that a step is some megabytes.
-const scanCount = 1_000;
-const wholeScanCount = 200;
+// Keys that a step of SCAN finds and reads, nearly. What a leader writes meanwhile waits for them, so of whole values they
+// are fewer.
+const keysPerStep = 250;
+const wholeKeysPerStep = 50;
+// So many keys block Redis for less than a millisecond.
+const scanCountMax = 1_000;
 
 interface ListOptions {
   /** -1: keys in no tag. */
@@ -32,7 +35,8 @@ export async function* listStored(
   { tags, whole }: ListOptions,
 ): AsyncIterable<StoredView> {
   const within = tags.size === 1 && !tags.has(-1) ? `{v${[...tags][0]}}` : '';
-  const count = whole ? wholeScanCount : scanCount;
+  const keysOfAll = ((whole ? wholeKeysPerStep : keysPerStep) * tagCount) / tags.size;
+  const count = Math.ceil(Math.min(scanCountMax, keysOfAll));
   for await (const { names } of scanKeys(connection, { prefix: keys.prefix, within, count })) {
     const wanted = names.flatMap((key) => {
       const name = placeOf(keys, key);
@@ -92,8 +96,11 @@ const everywhere: ReadonlySet<number> = new Set([-1, ...allTags]);
 
 /** The views of a running service in Redis, or in a Redis Cluster. */
 export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews> {
-  const connection = await redisConnection(settings);
-  const keys = redisKeys(settings.keyPrefix);
+  return liveViewsOver(await redisConnection(settings), redisKeys(settings.keyPrefix));
+}
+
+/** The views of a running service, over a connection. */
+export function liveViewsOver(connection: RedisConnection, keys: RedisKeys): LiveViews {
   const text = (key: string) => readText(connection, key);
   const saysCompare = async (key: string): Promise<boolean> =>
     (await connection.command(key, ['ZSCORE', key, 'compare']).catch(nullIfOtherType)) !== null;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
  */
 
 // A longer list is replaced by `compare`.
-const openNamesMax = 20_000;
+export const openNamesMax = 20_000;
 
 /** A script's source, and the digest that the server knows it by. */
 export interface Script {
@@ -152,6 +152,5 @@ return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1), replaced}
 
 /** KEYS: fence. ARGV: the expected fence, the same one free. */
 export const freeScript = script(`
-${foundFence}if found == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
-return 1
+if redis.pcall('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
 `);

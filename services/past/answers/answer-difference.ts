@@ -55,7 +55,6 @@ function idOf(element: Json): string | null {
   return typeof handle === 'string' ? handle : null;
 }
 
-/** A difference in one line. */
 export function differenceText({ path, before, after }: Difference): string {
   if (before === undefined) return `+ ${path}${summary(after)}`;
   if (after === undefined) return `- ${path}${summary(before)}`;

@@ -3,21 +3,25 @@ import { secondsUntil } from '../../../api/calendar/views/local-days.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { PastSources } from '../log/past-records.ts';
-import { FoldInTime, RecordsInTime, type TimedRecord } from '../log/records-in-time.ts';
+import { FoldInTime, type RecordInTime, RecordsInTime, TimedRecord } from '../log/records-in-time.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from './past-answers.ts';
-import { TouchedViews, UsedViews } from './used-views.ts';
+import { tellTouched, WatchedViews } from './touched-views.ts';
 
 /** An answer from an instant on, and the records that caused it. */
 export interface Version {
+  request: PastRequest;
   atMs: number;
+  /** The version before it. */
+  before: PastAnswer;
   answer: PastAnswer;
   /** Empty if it changed because a midnight passed. */
-  records: TimedRecord[];
+  records: readonly TimedRecord[];
 }
 
 interface HistoryOptions {
   untilMs: number;
   signal: AbortSignal;
+  onVersion(version: Version): void;
   onProgress?(records: number): void;
 }
 
@@ -28,117 +32,176 @@ const dayMs = 86_400_000;
  */
 const nearDays = Math.max(daysBack, daysAhead) + 3;
 
+/** After this many records, the progress is reported. */
+const turnRecords = 10_000;
+
 /**
- * Every version of one answer, oldest first. At each instant it is the answer of `replay --as-of` with that instant.
- * There is no version before the first record.
+ * Every version of some answers, the oldest first, from one fold. At each instant it is the answer of `replay --as-of` with
+ * that instant. There is no version before the first record.
  */
-export async function* answerHistory(
+export async function answerHistories(
   sources: PastSources,
-  request: PastRequest,
-  { untilMs, signal, onProgress }: HistoryOptions,
-): AsyncGenerator<Version> {
+  requests: readonly PastRequest[],
+  { untilMs, signal, onVersion, onProgress }: HistoryOptions,
+): Promise<void> {
   const records = await RecordsInTime.open(sources, signal);
-  const history = await AnswerHistory.begin(records, request);
+  const histories = await AnswerHistories.begin(records, requests, onVersion);
   let read = 0;
-  for await (const group of records.groups(untilMs, signal)) {
-    const atMs = group[0]!.timeMs;
-    yield* history.midnights(atMs);
-    yield* history.take(atMs, group);
-    read += group.length;
-    onProgress?.(read);
-  }
-  yield* history.midnights(untilMs + 1);
+  await records.each(untilMs, signal, (record) => {
+    if (++read % turnRecords === 0) onProgress?.(read);
+    return histories.take(record);
+  });
+  await histories.end(untilMs);
 }
 
-class AnswerHistory {
+/** One answer's present version. */
+interface AnswerHistory {
+  readonly number: number;
+  readonly request: PastRequest;
+  now: PastAnswer;
+  /** The last version that was told. */
+  told: PastAnswer;
+  /** The names of the views that it is made of. */
+  used: ReadonlySet<string>;
+  /** The records of this instant that changed it. */
+  behind: TimedRecord[];
+  /** It is asked again then: no midnight before it changes the answer. */
+  dueMs: number;
+}
+
+class AnswerHistories {
   readonly #fold = new Fold();
   readonly #foldInTime: FoldInTime;
   readonly #answers = new PastAnswers(this.#fold.facts);
-  readonly #touched: TouchedViews;
-  readonly #used = new UsedViews(this.#answers);
+  readonly #watched = new WatchedViews<AnswerHistory>(this.#fold.facts, (key) => this.#answers.reader.changed(key));
   readonly #midnights = new LocalMidnights(this.#fold.facts);
-  readonly #request: PastRequest;
-  #now!: PastAnswer;
-  #told!: PastAnswer;
-  #midnightMs = Number.POSITIVE_INFINITY;
+  readonly #onVersion: HistoryOptions['onVersion'];
+  #histories: AnswerHistory[] = [];
+  #hasRiders = false;
+  /** Those that were asked again at this instant. */
+  readonly #asked = new Set<AnswerHistory>();
+  #atMs = Number.NEGATIVE_INFINITY;
+  /** The first instant at which a history is due, or an earlier one. */
+  #dueMs = Number.POSITIVE_INFINITY;
   /** The first and last day of the nights known so far. */
   #nightDays = { nights: 0, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
 
-  private constructor(records: RecordsInTime, request: PastRequest) {
-    this.#request = request;
+  private constructor(records: RecordsInTime, onVersion: HistoryOptions['onVersion']) {
     this.#foldInTime = new FoldInTime(this.#fold, records);
-    this.#touched = new TouchedViews(this.#fold, request.rider === null);
+    this.#onVersion = onVersion;
   }
 
-  static async begin(records: RecordsInTime, request: PastRequest): Promise<AnswerHistory> {
-    const history = new AnswerHistory(records, request);
-    history.#told = history.#now = await history.#ask(0);
-    return history;
-  }
-
-  /** Applies the records of one time. Yields a version if the answer changed. */
-  async *take(atMs: number, group: readonly TimedRecord[]): AsyncGenerator<Version> {
-    // First a midnight at this very instant, so that its changes are not put down to the records.
-    if (this.#midnightMs === atMs) this.#now = await this.#ask(atMs);
-    const behind: TimedRecord[] = [];
-    let zones = false;
-    for (const timed of group) {
-      if (!this.#foldInTime.take(timed)) continue;
-      zones ||= timed.bytes.topic === 'metros';
-      if (!this.#isTouched()) continue;
-      const before = this.#now;
-      this.#now = await this.#ask(atMs);
-      if (!sameAnswer(before, this.#now)) behind.push(timed);
+  static async begin(
+    records: RecordsInTime,
+    requests: readonly PastRequest[],
+    onVersion: HistoryOptions['onVersion'],
+  ): Promise<AnswerHistories> {
+    const all = new AnswerHistories(records, onVersion);
+    const nothing: PastAnswer = { status: 0, etag: null, body: '', steadyUntilMs: null };
+    all.#histories = requests.map((request, number) => ({
+      number,
+      request,
+      now: nothing,
+      told: nothing,
+      used: new Set(),
+      behind: [],
+      dueMs: Number.POSITIVE_INFINITY,
+    }));
+    all.#hasRiders = requests.some(({ rider }) => rider !== null);
+    tellTouched(all.#fold, all.#watched, !all.#hasRiders);
+    for (const history of all.#histories) {
+      await all.#ask(history, 0);
+      history.told = history.now;
     }
-    if (zones) this.#midnights.reread();
-    this.#midnightMs = this.#midnightAfter(atMs);
-    yield* this.#tell(atMs, behind);
+    all.#asked.clear();
+    return all;
   }
 
-  /** Whether changes since the last call touch a view that the answer was made of. If not, it is not rendered again. */
-  #isTouched(): boolean {
-    const { reader } = this.#answers;
-    let isTouched = false;
-    for (const part of this.#touched.take(this.#request.rider)) {
-      reader.partChanged(part);
-      if (this.#used.has(part)) isTouched = true;
+  /** Takes the next record in time. Returns a promise if the next one must wait. */
+  take(record: RecordInTime): Promise<void> | undefined {
+    if (record.timeMs === this.#atMs) return this.#apply(record);
+    if (this.#asked.size > 0 || this.#midnightAfter(this.#atMs) <= record.timeMs) {
+      return this.#moveTo(record.timeMs).then(() => this.#apply(record));
     }
-    return isTouched;
+    this.#atMs = record.timeMs;
+    return this.#apply(record);
   }
 
-  /** Yields a version for each midnight before an instant that changes the answer. */
-  async *midnights(beforeMs: number): AsyncGenerator<Version> {
-    while (this.#midnightMs < beforeMs) {
-      const atMs = this.#midnightMs;
-      this.#now = await this.#ask(atMs);
-      yield* this.#tell(atMs, []);
-      this.#midnightMs = this.#midnightAfter(atMs);
+  /** Tells the last versions up to an instant. */
+  async end(untilMs: number): Promise<void> {
+    await this.#moveTo(untilMs);
+    this.#tell();
+  }
+
+  #apply(record: RecordInTime): Promise<void> | undefined {
+    if (!this.#foldInTime.take(record)) return undefined;
+    if (record.source.topic === 'metros') this.#midnights.reread();
+    const touched = this.#watched.take();
+    return touched.size === 0 ? undefined : this.#askTouched(touched, record);
+  }
+
+  async #askTouched(touched: ReadonlySet<AnswerHistory>, record: RecordInTime): Promise<void> {
+    let timed: TimedRecord | null = null;
+    for (const history of touched) {
+      const before = history.now;
+      await this.#ask(history, this.#atMs);
+      if (sameAnswer(before, history.now)) continue;
+      timed ??= new TimedRecord(record);
+      history.behind.push(timed);
     }
   }
 
-  *#tell(atMs: number, records: TimedRecord[]): Generator<Version> {
-    if (sameAnswer(this.#told, this.#now)) return;
-    this.#told = this.#now;
-    yield { atMs, answer: this.#now, records };
+  /** Tells the versions of this instant and of each midnight that changes an answer before another instant. */
+  async #moveTo(atMs: number): Promise<void> {
+    for (let next = this.#midnightAfter(this.#atMs); next <= atMs; next = this.#midnightAfter(next)) {
+      this.#tell();
+      this.#atMs = next;
+      for (const history of this.#histories) {
+        if (history.request.rider !== null || history.dueMs <= next) await this.#ask(history, next);
+      }
+      this.#dueMs = Math.min(...this.#histories.map(({ dueMs }) => dueMs));
+    }
+    // A midnight at this very instant is told with the records, but its changes are not put down to them.
+    if (this.#atMs < atMs) this.#tell();
+    this.#atMs = atMs;
   }
 
-  #ask(clockMs: number): Promise<PastAnswer> {
-    this.#used.begin();
-    return this.#answers.ask(this.#request, clockMs);
+  #tell(): void {
+    for (const history of [...this.#asked].sort((a, b) => a.number - b.number)) {
+      const { request, told: before, now: answer, behind: records } = history;
+      history.behind = [];
+      if (sameAnswer(before, answer)) continue;
+      history.told = answer;
+      this.#onVersion({ request, atMs: this.#atMs, before, answer, records });
+    }
+    this.#asked.clear();
   }
 
-  /**
-   * The next midnight that may change an answer. Midnights long before the first night or after the last are left out.
-   */
+  async #ask(history: AnswerHistory, clockMs: number): Promise<void> {
+    history.now = await this.#answers.ask(history.request, clockMs);
+    const { used } = this.#answers;
+    this.#watched.watch(history, used, history.used);
+    history.used = used;
+    const { steadyUntilMs } = history.now;
+    history.dueMs = steadyUntilMs === null ? Number.POSITIVE_INFINITY : this.#near(steadyUntilMs);
+    this.#dueMs = Math.min(this.#dueMs, history.dueMs);
+    this.#asked.add(history);
+  }
+
+  /** The next instant at which an answer may change by a midnight. */
   #midnightAfter(ms: number): number {
+    return this.#hasRiders ? Math.min(this.#dueMs, this.#midnights.after(this.#near(ms))) : this.#dueMs;
+  }
+
+  /** The same instant, or a later one if midnights do not matter before it. Infinity if none matters after it. */
+  #near(ms: number): number {
     const days = this.#nightDays;
     for (const { nightDay } = this.#fold.facts; days.nights < nightDay.length; days.nights++) {
       days.first = Math.min(days.first, nightDay[days.nights]!);
       days.last = Math.max(days.last, nightDay[days.nights]!);
     }
-    if (days.nights === 0) return Number.POSITIVE_INFINITY;
-    const nextMs = this.#midnights.after(Math.max(ms, (days.first - nearDays) * dayMs));
-    return nextMs < (days.last + nearDays) * dayMs ? nextMs : Number.POSITIVE_INFINITY;
+    const nearMs = Math.max(ms, (days.first - nearDays) * dayMs);
+    return nearMs < (days.last + nearDays) * dayMs ? nearMs : Number.POSITIVE_INFINITY;
   }
 }
 
@@ -165,6 +228,7 @@ class LocalMidnights {
 
   /** The first such instant after `ms`. Infinity if there is no metro. */
   after(ms: number): number {
+    if (ms === Number.POSITIVE_INFINITY) return ms;
     if (ms >= this.#quiet.fromMs && ms < this.#quiet.firstMs) return this.#quiet.firstMs;
     // Midnights are at whole seconds.
     const from = Math.floor(ms / 1000) * 1000;

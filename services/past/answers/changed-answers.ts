@@ -4,10 +4,10 @@ import { valueViews } from '../../../projector/views/value-views.ts';
 import { compareText } from '../../../schemas/views/text.ts';
 import { foldPast } from '../log/past-fold.ts';
 import type { PastSources } from '../log/past-records.ts';
-import { FoldInTime, RecordsInTime, type TimedRecord } from '../log/records-in-time.ts';
+import { FoldInTime, RecordsInTime, TimedRecord } from '../log/records-in-time.ts';
 import { sameAnswer } from './answer-history.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
-import { TouchedViews, UsedViews } from './used-views.ts';
+import { tellTouched, WatchedViews } from './touched-views.ts';
 
 /** An answer that differs between two instants. */
 export interface ChangedAnswer {
@@ -34,17 +34,13 @@ export async function changedAnswers(sources: PastSources, options: ChangesOptio
   const before = new AnswersAt((await foldPast(sources, { ...how, atMs: fromMs })).facts, clocks.from);
   const after = new AnswersAt((await foldPast(sources, { ...how, atMs: toMs })).facts, clocks.to);
   const changed: ChangedAnswer[] = [];
-  const madeOf = new Map<string, ChangedAnswer[]>();
+  const madeOf = new Map<ChangedAnswer, ReadonlySet<string>>();
   for (const target of new Set([...before.targets(), ...after.targets()])) {
     signal.throwIfAborted();
     const one = { target, before: await before.ask(target), after: await after.ask(target), records: [] };
     if (sameAnswer(one.before, one.after)) continue;
     changed.push(one);
-    for (const view of new Set([...before.used, ...after.used])) {
-      const answers = madeOf.get(view);
-      if (answers) answers.push(one);
-      else madeOf.set(view, [one]);
-    }
+    madeOf.set(one, before.used.union(after.used));
   }
   if (changed.length > 0) await nameRecords(sources, options, madeOf);
   return changed.sort((a, b) => compareText(a.target, b.target));
@@ -52,8 +48,6 @@ export async function changedAnswers(sources: PastSources, options: ChangesOptio
 
 /** The public answers at one instant. */
 class AnswersAt {
-  /** What the last answer was made of. */
-  readonly used: UsedViews;
   readonly #facts: Facts;
   readonly #clockMs: number;
   readonly #answers: PastAnswers;
@@ -62,7 +56,11 @@ class AnswersAt {
     this.#facts = facts;
     this.#clockMs = clockMs;
     this.#answers = new PastAnswers(facts);
-    this.used = new UsedViews(this.#answers);
+  }
+
+  /** What the last answer was made of. */
+  get used(): ReadonlySet<string> {
+    return this.#answers.used;
   }
 
   *targets(): Generator<string> {
@@ -73,7 +71,6 @@ class AnswersAt {
   }
 
   ask(target: string): Promise<PastAnswer> {
-    this.used.begin();
     return this.#answers.ask({ target, rider: null }, this.#clockMs);
   }
 }
@@ -82,18 +79,23 @@ class AnswersAt {
 async function nameRecords(
   sources: PastSources,
   { fromMs, toMs, signal }: ChangesOptions,
-  madeOf: ReadonlyMap<string, readonly ChangedAnswer[]>,
+  madeOf: ReadonlyMap<ChangedAnswer, ReadonlySet<string>>,
 ): Promise<void> {
   const records = await RecordsInTime.open(sources, signal);
   const fold = new Fold();
   const inTime = new FoldInTime(fold, records);
-  let touched: TouchedViews | null = null;
-  for await (const group of records.groups(toMs, signal)) {
-    if (group[0]!.timeMs > fromMs) touched ??= new TouchedViews(fold, true);
-    for (const timed of group) {
-      if (!inTime.take(timed) || !touched) continue;
-      const answers = new Set(touched.take(null).flatMap(({ key }) => madeOf.get(key) ?? []));
-      for (const { records } of answers) records.push(timed);
+  const watched = new WatchedViews<ChangedAnswer>(fold.facts, () => {});
+  for (const [one, used] of madeOf) watched.watch(one, used, new Set());
+  let isTold = false;
+  await records.each(toMs, signal, (record) => {
+    if (!isTold && record.timeMs > fromMs) {
+      isTold = true;
+      tellTouched(fold, watched, true);
     }
-  }
+    if (!inTime.take(record)) return;
+    const touched = watched.take();
+    if (touched.size === 0) return;
+    const timed = new TimedRecord(record);
+    for (const { records } of touched) records.push(timed);
+  });
 }

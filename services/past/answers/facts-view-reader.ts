@@ -6,10 +6,6 @@ import { valueViews } from '../../../projector/views/value-views.ts';
 import { isCompleteKey } from '../../../schemas/views/view-keys.ts';
 import { developerKeyKey, type FactKind, factKinds, parseKey } from '../../../schemas/views/view-kinds.ts';
 
-/** A rider's view as it was rendered, by field. Null: the view has no such field. */
-type Fields = Map<string, Buffer | null>;
-const fieldsMax = 10_000;
-
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
 
@@ -29,8 +25,6 @@ export class FactsViewReader implements ViewReader {
   /** The view of this process's own developer key, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
-  /** The fields of the last rider asked for. A history asks for the same rider again and again. */
-  #fieldsOf: { key: string; fields: Fields } = { key: '', fields: new Map() };
   /** Called with the names of a reader's fields that are read. */
   onFields: ((key: string, fields: readonly string[]) => void) | null = null;
 
@@ -45,10 +39,13 @@ export class FactsViewReader implements ViewReader {
 
   async fields(key: string, fields: readonly string[]): Promise<(Buffer | null)[]> {
     this.onFields?.(key, fields);
-    const kept = this.#keptFields(key);
-    const missing = fields.filter((field) => !kept.has(field));
-    if (missing.length > 0) this.#render(key, missing, kept);
-    return fields.map((field) => kept.get(field) ?? null);
+    const reader = this.#facts.riderIds.find(parseKey(key).id);
+    const rendered = reader < 0 ? [] : renderReaderDays(this.#facts, reader, daysOf(fields));
+    const found = new Map([...rendered].map(({ field, value }) => [field, value]));
+    return fields.map((field) => {
+      const value = found.get(field) ?? null;
+      return value === null ? null : Buffer.from(value);
+    });
   }
 
   listen(listener: ChangeListener): void {
@@ -56,10 +53,8 @@ export class FactsViewReader implements ViewReader {
     listener.hearing(true);
   }
 
-  /** One view changed, or one field of a reader. */
-  partChanged({ key, field }: { key: string; field: string | null }): void {
-    if (field === null) this.#listener?.changed(key);
-    else if (this.#fieldsOf.key === key) this.#fieldsOf.fields.delete(field);
+  changed(key: string): void {
+    this.#listener?.changed(key);
   }
 
   async ready(): Promise<{ ready: true }> {
@@ -75,20 +70,5 @@ export class FactsViewReader implements ViewReader {
     const views = valueViews[kind as FactKind];
     const view = views.find(this.#facts, id);
     return view < 0 ? null : views.render(this.#facts, view);
-  }
-
-  #keptFields(key: string): Fields {
-    if (this.#fieldsOf.key !== key || this.#fieldsOf.fields.size > fieldsMax)
-      this.#fieldsOf = { key, fields: new Map() };
-    return this.#fieldsOf.fields;
-  }
-
-  #render(key: string, names: readonly string[], into: Fields): void {
-    for (const name of names) into.set(name, null);
-    const reader = this.#facts.riderIds.find(parseKey(key).id);
-    if (reader < 0) return;
-    for (const { field, value } of renderReaderDays(this.#facts, reader, daysOf(names))) {
-      into.set(field, value == null ? null : Buffer.from(value));
-    }
   }
 }

@@ -1,6 +1,5 @@
 import { calendar } from '../../../api/calendar/calendar.ts';
-import { readInputs } from '../../../api/calendar/read-inputs.ts';
-import { type Entry, ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { routePath, splitTarget } from '../../../api/messages/target.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
@@ -8,19 +7,21 @@ import { idPattern } from '../../../schemas/events/patterns.ts';
 import { UsageError } from '../../cli/io.ts';
 import { ownKey } from '../../serve/http/own-key.ts';
 import { FactsViewReader } from './facts-view-reader.ts';
+import { fieldNameOf } from './touched-views.ts';
 
 /** An answer of the interface. `etag` has its quotes. Null without one. */
 export interface PastAnswer {
   status: number;
   etag: string | null;
   body: string;
+  /** No midnight before this instant changes it. Null: not known, as of a rider's own answers. */
+  steadyUntilMs: number | null;
 }
 
 /** A request of the interface, e.g. `/rides/sh20r6756`, and the rider who sends it. */
 export interface PastRequest {
   /** Path and query below the base path. It begins with a slash. */
   target: string;
-  /** The rider, for /me answers. */
   rider: string | null;
 }
 
@@ -36,19 +37,22 @@ export const targets = {
  */
 export class PastAnswers {
   readonly reader: FactsViewReader;
-  readonly cache: UsedViewsCache;
+  /** The names of the views that the last answer was made of, even of those that do not exist. */
+  used = new Set<string>();
   readonly #answer: ReturnType<typeof calendar>;
   readonly #key = ownKey();
   #clockMs = 0;
 
   constructor(facts: Facts) {
     this.reader = new FactsViewReader(facts, this.#key);
-    this.cache = new UsedViewsCache(this.reader);
+    this.reader.onFields = (key, fields) => {
+      for (const field of fields) this.used.add(fieldNameOf(key, field));
+    };
     this.#answer = calendar({
       baseUrl,
-      cache: this.cache,
+      cache: new ViewCache(this.reader, { bytesMax: cacheBytesMax, onUsed: (key) => this.used.add(key) }),
       calendarNowMs: () => this.#clockMs,
-      cacheSeconds: 0,
+      cacheSeconds: steadySeconds,
       checker: { check: (rider) => rider },
       openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
       onFault(cause) {
@@ -59,32 +63,31 @@ export class PastAnswers {
 
   async ask({ target, rider }: PastRequest, clockMs: number): Promise<PastAnswer> {
     this.#clockMs = clockMs;
+    this.used = new Set();
     const headers = rider === null ? { 'x-api-key': this.#key } : { authorization: `Bearer ${rider}` };
     const handled = this.#answer({ method: 'GET', target: basePath + target, headers });
     if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
     const { status, headers: sent, body } = await handled.answer;
-    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '' };
+    const steadyUntilMs = rider === null ? steadyUntil(clockMs, sent['Cache-Control']) : null;
+    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '', steadyUntilMs };
   }
+}
+
+/** What one answer is made of fits, so that only changed views are rendered again. */
+const cacheBytesMax = 32 << 20;
+/** How far ahead answers look for a midnight that changes them. */
+const steadySeconds = 7 * 86_400;
+
+/** The end of an answer's max-age, which is in whole seconds, as midnights are (docs/rules.md#max-age). */
+function steadyUntil(clockMs: number, caching: string | undefined): number {
+  const [, seconds] = /max-age=(\d+)/.exec(caching ?? '') ?? [];
+  // An answer that must not be cached, such as a 404, has nothing that midnights change.
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Math.ceil(clockMs / 1000 + Number(seconds)) * 1000;
 }
 
 /** JSON of an object with one more member, the answer, whose bytes stay as they are. */
 export function withAnswer(object: object, body: string): string {
   return `${JSON.stringify(object).slice(0, -1)},"answer":${body === '' ? 'null' : body}}`;
-}
-
-/** A cache that reports which views are used, even views that do not exist. */
-class UsedViewsCache extends ViewCache {
-  onUsed: ((key: string) => void) | null = null;
-
-  override peek(key: string): Entry | undefined {
-    this.onUsed?.(key);
-    return super.peek(key);
-  }
-
-  override load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
-    for (const key of keys) this.onUsed?.(key);
-    return super.load(keys);
-  }
 }
 
 /** Requests of the past are made below it. Answers do not depend on it. */
@@ -111,23 +114,6 @@ export function requestOf(
     throw new UsageError(`Cannot run ${command}: ${JSON.stringify(path)} is a rider's own, want --rider ID`);
   }
   return { target, rider: isRiders ? rider! : null };
-}
-
-/**
- * Throws UsageError for a request whose answer never changes: the document of the interface, or a refusal of its
- * inputs.
- */
-export function needVersions({ target }: PastRequest): void {
-  const { path, query } = splitTarget(target);
-  const { operation, segments } = routePath('', path)!;
-  if (operation === 'getOpenApi') {
-    throw new UsageError(`Cannot run history: ${target} is the same at all times, want a day, a ride or a /me answer`);
-  }
-  const inputs = readInputs(operation, segments, query);
-  if (inputs.ok) return;
-  throw new UsageError(
-    `Cannot run history: ${JSON.stringify(target)} is refused with 400: ${inputs.input} ${inputs.detail}`,
-  );
 }
 
 /** Throws UsageError if the value of --rider is not a rider id. The message doesn't repeat it. */

@@ -1,9 +1,12 @@
-import { type ExportedTopic, logTables } from './log-tables.ts';
+import type { ExportedTopic } from './log-tables.ts';
 
-/** `calendar.sql`, for DuckDB: views of an export's files, and the queries that are asked most often. */
+/**
+ * `calendar.sql`, for DuckDB: views of an export's files, and the calendar as of an instant. Its nights show what
+ * answers show (docs/rules.md#secret-neighbourhood, #cancellation-reason, #posted).
+ */
 export function calendarSql(topics: readonly ExportedTopic[]): string {
   const isPersonal = topics.includes('attendance');
-  return `-- Views and macros for DuckDB over the Parquet files beside this one. In their folder: duckdb -init calendar.sql
+  return `-- Views and a macro for DuckDB over the Parquet files beside this one. In their folder: duckdb -init calendar.sql
 -- Instants are TIMESTAMP WITH TIME ZONE: give them as text with an offset, such as '2015-06-13T19:00:00Z'.
 
 ${[...topics, 'days', 'ride_pages'].map((name) => `CREATE OR REPLACE VIEW ${name} AS FROM read_parquet('${name}.parquet');`).join('\n')}
@@ -23,20 +26,6 @@ JOIN metros AS metro ON metro.metro = ride.metro AND ${at('metro')}
 LEFT JOIN districts AS district ON district.district = night.district AND ${at('district')}
 WHERE ${at('night')}
 ORDER BY night.day, ${minute} NULLS LAST, ride.title, night.ride;
-
--- Every version of a night's own record. A deleted one is a row of its own, which was in force at no time.
-CREATE OR REPLACE MACRO night_history(of_ride, of_day) AS TABLE
-SELECT * FROM nights AS night
-WHERE night.ride = of_ride AND night.day = of_day::DATE
-ORDER BY "partition", "offset";
-
--- The records of which one counted from after the first instant on, up to the second.
-CREATE OR REPLACE MACRO changes_between(t1, t2) AS TABLE
-SELECT * FROM (
-${topics.map(changesOf).join('\n  UNION ALL\n')}
-) AS change
-WHERE change.at > t1::TIMESTAMPTZ AND change.at <= t2::TIMESTAMPTZ
-ORDER BY change.at, change.topic, change."partition", change."offset";
 `;
 }
 
@@ -50,9 +39,3 @@ const goingCount = `
   (SELECT count(*) FROM attendance AS answer
    JOIN riders AS rider ON rider.rider = answer.rider AND ${at('rider')}
    WHERE answer.ride = night.ride AND answer.day = night.day AND answer.response <> 'NONE' AND ${at('answer')}) AS going_count,`;
-
-function changesOf(topic: ExportedTopic): string {
-  const key = logTables[topic].key.map(({ name }) => `${name}::VARCHAR`).join(" || '/' || ");
-  return `  SELECT '${topic}' AS topic, ${key} AS key, valid_from AS at, deleted, "partition", "offset" FROM ${topic}
-  WHERE deleted OR valid_to IS NULL OR valid_to > valid_from`;
-}

@@ -1,3 +1,4 @@
+import { showsNeighbourhood } from '../../../projector/views/night.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { Night, Ride, TopicRecords } from '../../../schemas/events/records.ts';
 import type { Cell, Column, ColumnType } from './parquet-table.ts';
@@ -7,7 +8,6 @@ export const publicTopics = ['metros', 'districts', 'rides', 'nights'] as const;
 export const personalTopics = ['riders', 'attendance', 'relations'] as const;
 export type ExportedTopic = (typeof publicTopics)[number] | (typeof personalTopics)[number];
 
-/** What an export may hold. */
 export interface Discretion {
   /** Tables about riders, and rides' leaders. */
   personal: boolean;
@@ -78,8 +78,8 @@ function nightFields(night: Night, isHidden: boolean): object {
   const { meeting } = night;
   if (!meeting) return { ...night, place_name: null, district: null, secret: null, show_neighbourhood: null };
   if (!isHidden) return { ...night, ...meeting };
-  // As in answers: a leader may show a secret meeting's neighbourhood, not its place.
-  const district = meeting.secret && meeting.show_neighbourhood ? meeting.district : null;
+  // As in answers, a leader may show a secret place's neighbourhood. An open place is hidden for other reasons, so all of it is.
+  const district = meeting.secret && showsNeighbourhood(meeting) ? meeting.district : null;
   return { ...night, ...meeting, place_name: null, district };
 }
 

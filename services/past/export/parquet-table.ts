@@ -29,7 +29,6 @@ export interface Column {
 }
 export type Cell = string | number | bigint | boolean | null;
 
-/** A file that was written. */
 export interface WrittenTable {
   file: string;
   rows: number;

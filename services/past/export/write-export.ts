@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { writeAtomically } from '../../../infra/archive/format/write-atomically.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import { publishedRide } from '../../../projector/views/night.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
@@ -125,7 +126,7 @@ class Export {
   #isUnpublished({ topic, key }: LogRecord): boolean {
     if (topic !== 'nights') return false;
     const ride = this.#facts!.rideIds.find(fieldsOfKey('nights', key).ride);
-    return ride < 0 || this.#facts!.postedIn(this.#facts!.rides[ride]!) === null;
+    return ride < 0 || publishedRide(this.#facts!, ride) === null;
   }
 
   async #writeTable(

@@ -5,7 +5,6 @@ import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { PartitionCursor, type PastSources } from './past-records.ts';
 
-/** What was folded, and up to where in each partition. */
 export interface FoldedPast {
   facts: Facts;
   /** Good records that count. */

@@ -15,6 +15,8 @@ function timeOf(record: PastRecord, by: RecordClock): number {
 
 /** A partition, and where reading it begins and ends. */
 export interface PartitionSource {
+  /** Its place in the list of all. */
+  number: number;
   topic: TopicName;
   partition: number;
   low: number;
@@ -36,7 +38,7 @@ export function sourcesOf(
   const partitions = topicNames.flatMap((topic) =>
     bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
   );
-  return { listing, partitions, by };
+  return { listing, partitions: partitions.map((one, number) => ({ number, ...one })), by };
 }
 
 /** One partition's records in the log's order, with the latest time before each. */

@@ -1,9 +1,10 @@
 import type { Fold } from '../../../projector/facts/fold.ts';
+import { Interner } from '../../../projector/facts/interner.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { decodeKey, decodeWith } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
-import { PartitionCursor, type PastSources } from './past-records.ts';
+import { PartitionCursor, type PartitionSource, type PastSources } from './past-records.ts';
 import { instantText } from './past-time.ts';
 
 type Bytes = Pick<
@@ -11,26 +12,26 @@ type Bytes = Pick<
   'topic' | 'partition' | 'offset' | 'timestampMs' | 'keyBytes' | 'valueBytes' | 'decoder'
 >;
 
-/** A record, and the time from which it counts. Its bytes are a copy that stays valid. */
-export class TimedRecord {
-  readonly bytes: Bytes;
+/** A record, and the time from which it counts. A cursor's bytes are valid until it moves on. */
+export interface RecordInTime {
+  readonly encoded: Bytes | null;
   readonly timeMs: number;
   /** The latest time of its partition's records up to this one. */
   readonly latestMs: number;
-  /** The index of its partition in the topic's list. */
-  readonly source: number;
+  readonly source: PartitionSource;
+}
 
-  constructor({ encoded, timeMs, latestMs }: PartitionCursor, source: number) {
+/** The same with a copy of its bytes, which stays valid. */
+export class TimedRecord implements RecordInTime {
+  readonly encoded: Bytes;
+  readonly timeMs: number;
+  readonly latestMs: number;
+  readonly source: PartitionSource;
+
+  constructor({ encoded, timeMs, latestMs, source }: RecordInTime) {
     const { topic, partition, offset, timestampMs, keyBytes, valueBytes, decoder } = encoded!;
-    this.bytes = {
-      topic,
-      partition,
-      offset,
-      timestampMs,
-      decoder,
-      keyBytes: own(keyBytes),
-      valueBytes: own(valueBytes),
-    };
+    const [key, value] = [own(keyBytes), own(valueBytes)];
+    this.encoded = { topic, partition, offset, timestampMs, decoder, keyBytes: key, valueBytes: value };
     this.timeMs = timeMs;
     this.latestMs = latestMs;
     this.source = source;
@@ -38,13 +39,13 @@ export class TimedRecord {
 
   /** Its key. Null if it is not UTF-8: then the record is bad. */
   get key(): string | null {
-    const key = decodeKey(this.bytes.keyBytes);
+    const key = decodeKey(this.encoded.keyBytes);
     return 'key' in key ? key.key : null;
   }
 
   /** Its value, decoded with all its texts. Null for a tombstone, and for a value that cannot be decoded. */
   get value(): AnyRecord | null {
-    const { valueBytes, decoder } = this.bytes;
+    const { valueBytes, decoder } = this.encoded;
     const read = valueBytes === null ? null : decodeWith(decoder!, valueBytes);
     return read && 'value' in read ? read.value : null;
   }
@@ -53,8 +54,8 @@ export class TimedRecord {
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
 /** A record's place and time, without its content. */
-export function placeOf({ bytes, key, value }: TimedRecord) {
-  const { topic, partition, offset, timestampMs } = bytes;
+export function placeOf({ encoded, key, value }: TimedRecord) {
+  const { topic, partition, offset, timestampMs } = encoded;
   return {
     topic,
     partition,
@@ -72,8 +73,8 @@ export function placeText(timed: TimedRecord): string {
   return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
 }
 
-/** The signal is checked after this many records. */
-const turnRecords = 4_096;
+/** Called for each record. Returns a promise if the next one must wait. */
+type Visit = (record: RecordInTime) => unknown;
 
 /**
  * The records of all partitions in the order of their times. Example: a record of 10:00 stands behind one of 11:00 in
@@ -81,14 +82,12 @@ const turnRecords = 4_096;
  */
 export class RecordsInTime {
   readonly #sources: PastSources;
-  readonly #late: readonly TimedRecord[];
-  /** Topics that have records out of order. */
-  readonly lateTopics: ReadonlySet<TopicName>;
+  /** The records out of order, with copies of their bytes. */
+  readonly late: readonly TimedRecord[];
 
   private constructor(sources: PastSources, late: TimedRecord[]) {
     this.#sources = sources;
-    this.#late = late.sort(compareTimed);
-    this.lateTopics = new Set(late.map(({ bytes }) => bytes.topic));
+    this.late = late.sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 
   /**
@@ -97,12 +96,12 @@ export class RecordsInTime {
    */
   static async open(sources: PastSources, signal: AbortSignal): Promise<RecordsInTime> {
     const late: TimedRecord[] = [];
-    for (const [source, partition] of sources.partitions.entries()) {
+    for (const partition of sources.partitions) {
       const cursor = new PartitionCursor(sources, partition);
       try {
         while (await cursor.fill()) {
           signal.throwIfAborted();
-          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(new TimedRecord(cursor, source));
+          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(new TimedRecord(cursor));
         }
       } finally {
         await cursor.close();
@@ -111,38 +110,29 @@ export class RecordsInTime {
     return new RecordsInTime(sources, late);
   }
 
-  /** The records up to an instant, in groups of one time each. */
-  async *groups(untilMs: number, signal: AbortSignal): AsyncGenerator<TimedRecord[]> {
-    let group: TimedRecord[] = [];
-    let read = 0;
-    for await (const timed of this.#records()) {
-      if (timed.timeMs > untilMs) break;
-      if (group.length > 0 && group[0]!.timeMs !== timed.timeMs) {
-        yield group;
-        group = [];
-      }
-      group.push(timed);
-      if (++read % turnRecords === 0) signal.throwIfAborted();
-    }
-    if (group.length > 0) yield group;
-  }
-
-  async *#records(): AsyncGenerator<TimedRecord> {
+  /** Visits the records up to an instant. Of one time, those of the lower partition come first. */
+  async each(untilMs: number, signal: AbortSignal, visit: Visit): Promise<void> {
     const cursors = this.#sources.partitions.map((partition) => new PartitionCursor(this.#sources, partition));
-    const heads: (TimedRecord | null)[] = [];
     try {
-      for (const [source, cursor] of cursors.entries()) heads.push(await nextInOrder(cursor, source));
-      for (let late = 0; ; ) {
-        let first: TimedRecord | null = this.#late[late] ?? null;
-        for (const head of heads) if (head && (first === null || compareTimed(head, first) < 0)) first = head;
-        if (first === null) return;
-        const { source } = first;
-        if (first === this.#late[late]) late++;
+      // The partitions by their next records, the earliest first.
+      const heads: PartitionCursor[] = [];
+      for (const cursor of cursors) if (await fillInOrder(cursor)) heads.push(cursor);
+      heads.sort((a, b) => (isBefore(a, b) ? -1 : 1));
+      for (let late = 0; late < this.late.length || heads.length > 0; ) {
+        const head = heads[0];
+        const lateOne = this.late[late];
+        const isLate = lateOne !== undefined && (!head || isBefore(lateOne, head));
+        const first: RecordInTime = isLate ? lateOne : head!;
+        if (first.timeMs > untilMs) return;
+        const busy = visit(first);
+        if (busy) await busy;
+        if (isLate) late++;
         else {
-          cursors[source]!.step();
-          heads[source] = await nextInOrder(cursors[source]!, source);
+          stepInOrder(head!);
+          if (head!.encoded === null) signal.throwIfAborted();
+          if (head!.encoded !== null || (await fillInOrder(head!))) moveBack(heads);
+          else heads.shift();
         }
-        yield first;
       }
     } finally {
       for (const cursor of cursors) await cursor.close();
@@ -150,61 +140,80 @@ export class RecordsInTime {
   }
 }
 
-const compareTimed = (a: TimedRecord, b: TimedRecord): number =>
-  a.timeMs - b.timeMs || a.source - b.source || a.bytes.offset - b.bytes.offset;
+/** Moves to the next record, without those out of order. */
+function stepInOrder(cursor: PartitionCursor): void {
+  do cursor.step();
+  while (cursor.encoded !== null && cursor.isLate);
+}
 
-/** The next record that is not out of order. Null at the end. */
-async function nextInOrder(cursor: PartitionCursor, source: number): Promise<TimedRecord | null> {
-  for (;;) {
-    if (cursor.encoded === null && !(await cursor.fill())) return null;
-    if (!cursor.isLate) return new TimedRecord(cursor, source);
-    cursor.step();
+/** Reads more if nothing is loaded. False at the end. */
+async function fillInOrder(cursor: PartitionCursor): Promise<boolean> {
+  while (cursor.encoded === null) {
+    if (!(await cursor.fill())) return false;
+    if (cursor.isLate) stepInOrder(cursor);
   }
+  return true;
+}
+
+/** Moves the first to where it belongs. The others are in order. */
+function moveBack(heads: PartitionCursor[]): void {
+  const moved = heads[0]!;
+  let at = 0;
+  for (; at + 1 < heads.length && isBefore(heads[at + 1]!, moved); at++) heads[at] = heads[at + 1]!;
+  heads[at] = moved;
+}
+
+function isBefore(a: RecordInTime, b: RecordInTime): boolean {
+  if (a.timeMs !== b.timeMs) return a.timeMs < b.timeMs;
+  if (a.source !== b.source) return a.source.number < b.source.number;
+  return a.encoded!.offset < b.encoded!.offset;
 }
 
 const validator = new Validator();
 
-/** Which of a key's records counts. */
-interface Rank {
-  offset: number;
-  latestMs: number;
-  source: number;
-}
-
 /** Folds records in the order of their times. The facts are the same as those of a fold in the log's order. */
 export class FoldInTime {
   readonly #fold: Fold;
-  readonly #lateTopics: ReadonlySet<TopicName>;
-  /** The record that counts, by key. Only for topics that have records out of order. */
-  readonly #last = new Map<string, Rank>();
+  /** The keys of records out of order, by topic, and of each the record that counts. Of other keys it is the last. */
+  readonly #late = new Map<TopicName, { keys: Interner; last: Rank[] }>();
 
-  constructor(fold: Fold, { lateTopics }: RecordsInTime) {
+  constructor(fold: Fold, { late }: RecordsInTime) {
     this.#fold = fold;
-    this.#lateTopics = lateTopics;
+    for (const { encoded } of late) {
+      const { topic, keyBytes } = encoded;
+      if (keyBytes === null) continue;
+      const ofTopic = this.#late.get(topic) ?? { keys: new Interner(), last: [] };
+      this.#late.set(topic, ofTopic);
+      ofTopic.keys.addBytes(keyBytes, 0, keyBytes.length);
+    }
   }
 
   /** Whether the record counts: it is good, and at its time no later record of its key counted already. */
-  take(timed: TimedRecord): boolean {
-    if (validator.validate(timed.bytes) !== null || this.#isSuperseded(timed)) return false;
-    this.#fold.apply(timed.bytes.topic, validator.key, validator.value as never);
+  take(record: RecordInTime): boolean {
+    const { encoded } = record;
+    if (validator.validate(encoded!) !== null || this.#isSuperseded(record)) return false;
+    this.#fold.apply(encoded!.topic, validator.key, validator.value as never);
     return true;
   }
 
-  #isSuperseded(timed: TimedRecord): boolean {
-    const { topic, offset } = timed.bytes;
-    if (!this.#lateTopics.has(topic)) return false;
-    const key = `${topic} ${timed.key}`;
-    const { latestMs, source } = timed;
+  #isSuperseded({ encoded, latestMs, source }: RecordInTime): boolean {
+    const { topic, offset, keyBytes } = encoded!;
+    const late = this.#late.get(topic);
+    const key = late ? late.keys.findBytes(keyBytes!, 0, keyBytes!.length) : -1;
+    if (key < 0) return false;
     const rank = { offset, latestMs, source };
-    const last = this.#last.get(key);
+    const last = late!.last[key];
     if (last && compareRank(rank, last) < 0) return true;
-    this.#last.set(key, rank);
+    late!.last[key] = rank;
     return false;
   }
 }
+
+/** What decides which of a key's records counts. */
+type Rank = Pick<RecordInTime, 'latestMs' | 'source'> & { offset: number };
 
 /**
  * Which of two records of a key counts: in one partition the last one, in two partitions the one with the latest time.
  */
 const compareRank = (a: Rank, b: Rank): number =>
-  a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source - b.source;
+  a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source.number - b.source.number;

@@ -26,8 +26,13 @@ export async function application(options: ApplicationOptions, closing: AbortSig
   const cache = new ViewCache(reader, { onRead: metrics.read });
   metrics.measureCache(cache);
   metrics.measureStore(async () => (await reader.ready()).ready);
+  if (reader.unledTags) metrics.measureUnledTags(reader.unledTags);
   const audit = auditLog(log, metrics.register);
   const { store, trouble } = openSignInState(options, closing);
+  metrics.measureMemory({
+    ...(reader.memory && { views: reader.memory }),
+    ...(store.memory && { 'sign-in': store.memory }),
+  });
   let signIn: SignIn | undefined;
   const app = createApp({
     baseUrl,

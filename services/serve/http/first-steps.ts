@@ -90,16 +90,10 @@ export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): s
       `  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`,
     );
   }
-  if (signIn === null) lines.push('', ...(developerKey ? readingAlone : nobodySignsIn));
+  if (signIn === null)
+    lines.push(
+      '',
+      'No rider can sign in: SIGN_IN_ISSUER is not set. docs/settings.md says how to try it (SIGN_IN=pick).',
+    );
   return [...lines, '', 'Ctrl-C stops it.'].join('\n');
 }
-
-const readingAlone = [
-  'This is made-up data, for reading alone: no rider can sign in, since SIGN_IN_ISSUER is not set. For a calendar of your own',
-  'set KAFKA_BROKERS, REDIS_URL, AUTH_REDIS_URL, BASE_URL and SIGN_IN_ISSUER (with SIGN_IN_CLIENT_ID and _SECRET).',
-];
-
-const nobodySignsIn = [
-  'No rider can sign in: SIGN_IN_ISSUER is not set, and these riders may be real. To try an archive as one of its riders,',
-  'on this machine alone and with views in memory: SIGN_IN=pick.',
-];

@@ -2,7 +2,6 @@ import { createServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Settings, SettingsError } from '../../settings/settings.ts';
 
-/** Where to listen, and the setting that names the port. */
 type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
 
 /**

@@ -21,7 +21,6 @@ export function registerOperatorRoutes(app: FastifyInstance, register: Registry,
   );
 }
 
-/** A server that has only these routes. */
 export function operatorApp(register: Registry, readiness: Readiness, log: Logger): FastifyInstance {
   const app = httpApp({ onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request') });
   registerOperatorRoutes(app, register, readiness);

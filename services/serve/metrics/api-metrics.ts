@@ -1,10 +1,27 @@
 import type { Registry } from 'prom-client';
 import type { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import type { StoreMemory } from '../../../api/ports/view-reader.ts';
 import { metricsIn, serverBuckets } from './process-metrics.ts';
 
-/** An API's Prometheus metrics. */
+/** What the scrape before has learnt of a store: a scrape never waits for it. While it is away, what was known last. */
+function learnt<T, F>(ask: () => Promise<T>, first: F): () => T | F {
+  let known: T | F = first;
+  const again = (): void =>
+    void ask().then(
+      (answer) => {
+        known = answer;
+      },
+      () => undefined,
+    );
+  again();
+  return () => {
+    again();
+    return known;
+  };
+}
+
 export function apiMetrics(register: Registry) {
-  const { counter, histogram, value } = metricsIn(register);
+  const { counter, histogram, series, value } = metricsIn(register);
   const answers = histogram(
     'http_answer_seconds',
     'Time to answer a request of the interface or of sign-in, by operation and status',
@@ -21,7 +38,6 @@ export function apiMetrics(register: Registry) {
     register,
     answered: (operation: string, status: number, seconds: number): void =>
       answers.observe({ operation, status }, seconds),
-    /** A round trip to the view store has ended. */
     read: (operation: string, seconds: number): void => reads.observe({ operation }, seconds),
     measureCache(cache: Pick<ViewCache, 'bytes' | 'hits' | 'misses'>): void {
       value('cache_bytes', 'Views kept in this process', () => cache.bytes);
@@ -31,26 +47,26 @@ export function apiMetrics(register: Registry) {
         set({ result: 'miss' }, cache.misses);
       });
     },
-    /** A scrape never waits for the store: it shows what the scrape before has learnt. */
     measureSignInState(isAtRisk: () => Promise<boolean>): void {
-      let known = 0;
-      const ask = (): void =>
-        void isAtRisk().then(
-          (atRisk) => {
-            known = Number(atRisk);
-          },
-          // The store is away, which says nothing about its persistence.
-          () => undefined,
-        );
-      ask();
+      const atRisk = learnt(isAtRisk, false);
       value(
         'sign_in_state_at_risk',
         'Whether a crash or restart of sign-in’s Redis would lose sign-ins: no persistence, or keys evicted',
-        () => {
-          ask();
-          return known;
-        },
+        () => Number(atRisk()),
       );
+    },
+    /** By the name of each store. */
+    measureMemory(stores: Record<string, () => Promise<StoreMemory>>): void {
+      const memories = Object.entries(stores).map(([store, ask]) => ({ store, memory: learnt(ask, null) }));
+      const gauge = (name: string, help: string, read: (memory: StoreMemory) => number): void =>
+        series(name, help, ['store'], (set) => {
+          for (const { store, memory } of memories) {
+            const known = memory();
+            if (known) set({ store }, read(known));
+          }
+        });
+      gauge('redis_memory_used_bytes', 'Memory that a Redis uses, by what it stores', ({ usedBytes }) => usedBytes);
+      gauge('redis_memory_limit_bytes', 'Memory beyond which a Redis takes no writes', ({ limitBytes }) => limitBytes);
     },
     measureSignInStore: (isAnswering: () => boolean): void =>
       value(
@@ -63,6 +79,12 @@ export function apiMetrics(register: Registry) {
         'store_answers',
         'Whether reads can be answered just now: 0 while the view store is away or incomplete, and they get 503',
         async () => Number(await isAnswering()),
+      ),
+    measureUnledTags: (unledTags: () => number | null): void =>
+      value(
+        'tags_unled',
+        'Tags (of 64) that no projector leads: their fences have not moved for 2.5 s; NaN: not known',
+        () => unledTags() ?? Number.NaN,
       ),
   };
 }

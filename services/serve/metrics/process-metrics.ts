@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { generation } from '../../../infra/redis/redis-keys.ts';
 import type { Log } from '../../../projector/ports/log.ts';
+import { buildInfo } from '../../cli/build-info.ts';
 
 /** Buckets of histograms of round trips to a server, in seconds. */
 export const serverBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 0.6, 2, 10, 30];
@@ -56,12 +57,12 @@ export function processMetrics(log: Pick<Log, 'warn'>, authorityFile = process.e
   const register = new Registry();
   collectDefaultMetrics({ register });
   const { series } = metricsIn(register);
-  const version = packageVersion();
+  const build = buildInfo();
   series(
     'build_info',
     '1; the labels say which build runs, and in which format it keeps views',
-    ['version', 'view_format'],
-    (set) => set({ version, view_format: generation }, 1),
+    ['version', 'commit', 'view_format'],
+    (set) => set({ ...build, view_format: generation }, 1),
   );
   const expiryMs = earliestExpiryMs(authorityFile, log);
   series(
@@ -93,17 +94,4 @@ function earliestExpiryMs(file: string | undefined, log: Pick<Log, 'warn'>): num
       `Certificates in the file of NODE_EXTRA_CA_CERTS that have ended: ${endsMs.length - live.length} of ${endsMs.length}. Nothing signed by them is trusted, and no metric watches them`,
     );
   return live.length > 0 ? Math.min(...live) : null;
-}
-
-/** From the nearest package.json: that of the checkout, or the one above the built files. */
-function packageVersion(): string {
-  for (const up of ['../../../package.json', '../../../../package.json']) {
-    try {
-      const { version } = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8')) as { version?: string };
-      if (version !== undefined) return version;
-    } catch {
-      // Not here, so it is one folder further up.
-    }
-  }
-  return 'unknown';
 }

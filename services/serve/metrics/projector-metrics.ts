@@ -15,7 +15,6 @@ const faultyKinds = [...factKinds, 'reader', 'foreign'];
 
 type MeasuredProjector = Pick<Projector, 'ready' | 'status'>;
 
-/** A projector's Prometheus metrics. */
 export function projectorMetrics(register: Registry) {
   const { counter, histogram, value } = metricsIn(register);
   const folded = counter('folded_records_total', 'Records of the event log folded, by topic', ['topic']);

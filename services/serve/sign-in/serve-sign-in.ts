@@ -9,7 +9,6 @@ import type { SignInDeps } from '../../../api/sign-in/routes/sign-in-parts.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { httpsMetadataFetch } from '../../../infra/net/https-metadata-fetch.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { completeKeyOf } from '../../../schemas/views/view-keys.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { SignInFiles } from '../../settings/sign-in-files.ts';
@@ -26,7 +25,7 @@ export interface ServeSignInOptions {
   sampleRiders?(count: number): SampleRider[];
 }
 
-/** Opens the store of grants and sessions. `trouble` says why nobody can sign in just now. Null: riders can. */
+/** Opens the store of grants and sessions (docs/rules.md#sign-in-state). `trouble` says why nobody can sign in just now. Null: riders can. */
 export function openSignInState(
   { settings: { authRedis }, metrics, log }: ServeSignInOptions,
   closing: AbortSignal,
@@ -79,10 +78,10 @@ function whoSignsIn({ settings, sampleRiders }: ServeSignInOptions): SignInDeps[
 }
 
 /** Ends the grants and sessions of riders whose erasure shows in the views, or may have been missed (docs/rules.md#ended-tokens). */
-function eraseGoneRiders(cache: ViewCache, signIn: SignIn): void {
+export function eraseGoneRiders(cache: ViewCache, signIn: Pick<SignIn, 'eraseRider' | 'sweepSoon'>): void {
   const eraseIfGone = async (key: string, rider: string): Promise<void> => {
-    const [card, complete] = await cache.load([key, completeKeyOf(key)]);
-    if (!card!.isThere && complete!.isThere) await signIn.eraseRider(rider);
+    const [card] = await cache.load([key]);
+    if (card!.value === null) await signIn.eraseRider(rider);
   };
   cache.onChange({
     changed(key) {

@@ -60,7 +60,7 @@ export function* publishFounding(world: World): Records {
 
 function foundPlaces(world: World): void {
   for (const sketch of metroSketches.slice(0, world.options.metros)) {
-    const metro = world.metros.push({ sketch, name: sketch.name, districts: [], riders: [] }) - 1;
+    const metro = world.metros.push({ sketch, districts: [], riders: [] }) - 1;
     for (const [kind, names] of [
       ['DISTRICT', sketch.districts],
       ['CITY', sketch.cities],

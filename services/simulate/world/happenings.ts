@@ -1,15 +1,6 @@
-import {
-  addKey,
-  addRide,
-  addRider,
-  circleShares,
-  circleSize,
-  knownRider,
-  meetingAt,
-  relationBits,
-} from './founding.ts';
+import { addKey, addRide, addRider, circleShares, circleSize, knownRider, relationBits } from './founding.ts';
 import type { Random } from './random.ts';
-import { cancellationReason, riderName, rideTitle } from './texts.ts';
+import { cancellationReason, riderName } from './texts.ts';
 import { confirmedResponse, goingResponse, meetsOn, noneResponse, type Records, type World } from './world.ts';
 
 /** Something that happens on a day. It yields no record if there is no occasion. */
@@ -21,15 +12,11 @@ const happenings: readonly [times: number, per: 'riders' | 'rides' | 'days', hap
   [30, 'riders', onComingNight(thinkAgain)],
   [12, 'riders', relate],
   [3, 'riders', renameRider],
-  [40, 'rides', onComingNight(arrange)],
   [15, 'rides', onComingNight(callOff)],
   [3, 'rides', onComingNight(removeNight)],
   [3, 'rides', oneOff],
-  [3, 'rides', onRide(renameRide)],
-  [3, 'rides', onRide(moveRide)],
   [8, 'rides', onRide(postOrWithdraw)],
   [200, 'days', leave],
-  [50, 'days', renamePlaces],
   [50, 'days', replaceKey],
 ];
 
@@ -104,14 +91,14 @@ function* announce(world: World, random: Random, ride: number, day: number): Rec
 }
 
 /** Something that happens to one night, or to one ride. */
-type HappenTo = (world: World, random: Random, index: number, today: number) => Records;
+type HappenTo = (world: World, random: Random, index: number) => Records;
 
 /** On a night of the next days, more often on a popular one. */
 function onComingNight(happen: HappenTo): Happen {
   return function* (world, random, today) {
     const nights = world.nightsByDay.get(today + random.rank(world.aheadDays + 1, 4));
     const night = nights?.[random.rank(nights.length, 2)];
-    if (night !== undefined && !world.nights[night]!.removed) yield* happen(world, random, night, today);
+    if (night !== undefined && !world.nights[night]!.removed) yield* happen(world, random, night);
   };
 }
 
@@ -165,17 +152,6 @@ function* renameRider(world: World, random: Random): Records {
   yield world.rider(rider);
 }
 
-/** A night is given its ride's time and place, or moves to another place. */
-function* arrange(world: World, random: Random, night: number): Records {
-  const state = world.nights[night]!;
-  const ride = world.rides[state.ride]!;
-  const settled = state.meetTimeMs === ride.meetTimeMs && state.meeting !== null;
-  const place = random.pick(world.metros[ride.metro]!.districts);
-  state.meetTimeMs = ride.meetTimeMs;
-  state.meeting = settled ? meetingAt(random, world.districts[place]!, random.int(0, 21)) : ride.meeting;
-  yield world.night(night);
-}
-
 /** A night is cancelled, or held after all. Upstream keeps the reason then, but only a cancelled night's counts. */
 function* callOff(world: World, random: Random, night: number): Records {
   const state = world.nights[night]!;
@@ -186,7 +162,6 @@ function* callOff(world: World, random: Random, night: number): Records {
   yield world.night(night);
 }
 
-/** A night and its RSVPs are removed. */
 function* removeNight(world: World, _random: Random, night: number): Records {
   const state = world.nights[night]!;
   state.removed = true;
@@ -214,34 +189,9 @@ function* oneOff(world: World, random: Random, today: number): Records {
 
 /** Something that happens to a ride, but not to the sample rider's own. */
 function onRide(happen: HappenTo): Happen {
-  return function* (world, random, today) {
-    if (world.rides.length > 1) yield* happen(world, random, random.int(1, world.rides.length - 1), today);
+  return function* (world, random) {
+    if (world.rides.length > 1) yield* happen(world, random, random.int(1, world.rides.length - 1));
   };
-}
-
-function* renameRide(world: World, random: Random, ride: number): Records {
-  const state = world.rides[ride]!;
-  const { sketch, districts } = world.metros[state.metro]!;
-  state.title = rideTitle(random, sketch.language, world.districts[random.pick(districts)]!.name);
-  yield world.ride(ride);
-}
-
-/** A ride moves to another metro. Its coming nights meet at a place there. */
-function* moveRide(world: World, random: Random, ride: number, today: number): Records {
-  const state = world.rides[ride]!;
-  if (world.metros.length < 2) return;
-  state.metro = (state.metro + 1) % world.metros.length;
-  const district = world.districts[random.pick(world.metros[state.metro]!.districts)]!;
-  state.meeting = meetingAt(random, district, ride);
-  yield world.ride(ride);
-  for (let day = today; day <= today + world.aheadDays; day++) {
-    for (const index of (meetsOn(state, day) && world.nightsByDay.get(day)) || []) {
-      const night = world.nights[index]!;
-      if (night.ride !== ride || night.removed) continue;
-      night.meeting = state.meeting;
-      yield world.night(index);
-    }
-  }
 }
 
 function* postOrWithdraw(world: World, random: Random, ride: number): Records {
@@ -277,16 +227,6 @@ function* leave(world: World, random: Random): Records {
 function takeOut(list: number[], shift: number, rider: number): boolean {
   const at = list.findIndex((packed) => packed >> shift === rider);
   return at >= 0 && list.splice(at, 1).length > 0;
-}
-
-/** A metro and a district have another name, or their first one back. Slugs stay: they identify the places. */
-function* renamePlaces(world: World, random: Random): Records {
-  const metro = random.int(0, world.metros.length - 1);
-  const district = random.pick(world.metros[metro]!.districts);
-  for (const place of [world.metros[metro]!, world.districts[district]!])
-    place.name = place.name.startsWith('Greater ') ? place.name.slice(8) : `Greater ${place.name}`;
-  yield world.metro(metro);
-  yield world.district(district);
 }
 
 /** A developer makes a key, and deletes an old one: not the key that `simulate` prints. */

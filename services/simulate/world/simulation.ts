@@ -7,7 +7,7 @@ import { dayMs, dayStartMs, type Records, type SimulatedRecord, type SimulationO
  * Increase this with every change to the records that the same options make, or to their partitions. Existing samples
  * are then made again.
  */
-export const generatorVersion = 4;
+export const generatorVersion = 5;
 
 export interface Simulation {
   /** The records of the calendar as it is when `today` begins. Consume it to the end, once, before `changes`. */

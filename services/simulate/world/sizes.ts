@@ -1,6 +1,5 @@
 import { metroSketches } from './metros.ts';
 
-/** The default sizes of a simulation. */
 export const defaultSizes = { metros: 4, rides: 120, riders: 400, days: 60, seed: 1 } as const;
 
 /** The lower and upper limit of each. RSVPs grow with riders times days: about one rider in five responds each day. */

@@ -11,30 +11,19 @@ const titles: Record<Language, readonly string[]> = {
   en: listed(`
     Thursday Night Ride | Coffee Outside, {d} | Slow Roll: {d} | Full Moon Ride 🌕 | Kidical Mass {d} |
     Midnight Mystery Ride | Taco Tuesday Ride 🌮 | Loud & Lit | Dawn Patrol | No-Drop Gravel Social |
-    Bowie vs. Prince | Hill Repeats & Regrets | Cargo Bike Takeover | Women & Enby Wrench Night, then ride |
-    Ice Cream Crawl 🍦 {d} | Bridges by Bike | Tweed Ride | Bird Watchers’ Pedal | Pub to Pub: {d} |
-    History of {d} by bike | Tall Bike Joust & Potluck | Naked Ride Pre-Party | Fixed-Gear Friday |
-    Parents’ Hour Out | Sunday Long One | Rain or Shine Commuters | Cemetery Ride | Disco Trike Parade 🪩 |
-    Night Market Ride, {d} | 100 km Before Lunch | Dog Basket Social 🐕 | Sunset Chasers | Mural Tour of {d} |
-    Breakfast Club | Vegan Dosa Ride | Sari & Cycle`),
+    Women & Enby Wrench Night, then ride | Ice Cream Crawl 🍦 {d} | Bird Watchers’ Pedal | Mural Tour of {d} |
+    Naked Ride Pre-Party | Sunday Long One | Disco Trike Parade 🪩 | 100 km Before Lunch | Vegan Dosa Ride`),
   fr: listed(`
     Critique de masse – {d} | Vélo-café du jeudi | Balade des ruelles vertes | Tour la nuit à {d} 🌙 |
-    Sortie gravel, sans lâcher personne | Pique-nique à vélo | Les murales de {d} |
-    École de vélo des tout-petits | Poutine et pédales | Été éternel : la boucle du canal |
-    Cœurs légers, jambes lourdes`),
-  ja: listed(`朝ライド {d} | ラーメンライド 🍜 | Yamanote Loop at Night | 夜の橋めぐり | Coffee & Keirin`),
+    Pique-nique à vélo | Les murales de {d} | Poutine et pédales | Été éternel : la boucle du canal`),
 };
 
 const descriptions: readonly string[] = [
   'An easy pace, nobody is left behind. Bring lights and a lock.',
-  'We stop for snacks halfway and end near transit.',
-  'All bikes welcome: tall, tiny, electric, borrowed.',
   'About two hours with a long stop. Helmets recommended, costumes too.',
-  'Fast but friendly. We regroup at the top of each climb.',
   'Rythme tranquille ; on attend tout le monde aux feux rouges.',
   'Flat route, mostly on quiet streets.\nNew riders: come ten minutes early and say hello.',
   'Bring a dish to share 🥘 and a bell to ring.',
-  'Kids of all ages; the route is under 6 km and passes two playgrounds.',
 ];
 
 const reasons: Record<Language, readonly string[]> = {
@@ -42,7 +31,6 @@ const reasons: Record<Language, readonly string[]> = {
     Thunderstorm warning | The leader is ill; back next week | Smoke: the air is not fit to ride in |
     The bridge is closed for works | Too few sweeps signed up | Ice on the whole route`),
   fr: listed(`Tempête de neige ❄️ | Piste fermée pour travaux | Orage annoncé en soirée`),
-  ja: listed(`台風のため | 工事のため`),
 };
 
 const venues = listed(`

@@ -34,7 +34,6 @@ export type Records = Generator<SimulatedRecord, void, undefined>;
 
 interface SimMetro {
   sketch: MetroSketch;
-  name: string;
   /** Indices into `districts`. */
   districts: number[];
   /** Indices into `riders`: those who live here, the busiest first. */
@@ -132,8 +131,8 @@ export class World {
   }
 
   metro(index: number): SimulatedRecord {
-    const { sketch, name } = this.metros[index]!;
-    return this.#record('metros', sketch.slug, { metro: sketch.slug, name, time_zone: sketch.zone });
+    const { slug, name, zone } = this.metros[index]!.sketch;
+    return this.#record('metros', slug, { metro: slug, name, time_zone: zone });
   }
 
   district(index: number): SimulatedRecord {

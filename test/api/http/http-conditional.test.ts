@@ -31,12 +31,6 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
     expect(answer.headers).not.toHaveProperty('content-encoding');
   });
 
-  it('is not compressed, whatever the reader takes', async () => {
-    const answer = await ask({ 'Accept-Encoding': 'gzip, br, zstd', Accept: 'text/html', TE: 'trailers' });
-    expect(answer.body).toEqual((await ask()).body);
-    expect(answer.headers).not.toHaveProperty('content-encoding');
-  });
-
   it('has a strong ETag, the same for the same bytes', async () => {
     const first = await ask();
     expect(first.headers.etag).toMatch(/^"[!#-~]+"$/);

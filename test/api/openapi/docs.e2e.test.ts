@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Browser, Page } from 'playwright-core';
@@ -9,6 +11,9 @@ import { dayExample } from '../../../api/openapi/openapi-examples.ts';
 import { launchBrowser } from '../../support/processes/browser.ts';
 
 /** The reference in a real browser, beside stand-ins of the routes that it tries. */
+
+/** Finds what keeps people from reading a page, as a script for the page. */
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const sampleKey = `rck_${'s'.repeat(43)}`;
 
@@ -60,6 +65,14 @@ describe('/docs in Chromium', () => {
     return { page, strays };
   }
 
+  /** What axe finds critical or serious, as a list of the rule and the place. */
+  async function barriers(page: Page): Promise<string[]> {
+    await page.evaluate(axe);
+    return await page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+      .filter(({ impact }) => impact === 'critical' || impact === 'serious')
+      .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`);
+  }
+
   async function execute(page: Page, operation: string): Promise<void> {
     await page.click(`#operations-${operation} .opblock-summary-control`);
     await page.click(`#operations-${operation} .execute`);
@@ -86,6 +99,35 @@ describe('/docs in Chromium', () => {
       await page.close();
     },
   );
+
+  it.each(['light', 'dark'] as const)('%s, has nothing that axe finds critical or serious', async (scheme) => {
+    const { page } = await open(375, scheme);
+    expect(await barriers(page)).toEqual([]);
+    await execute(page, 'Calendar-getDay');
+    const closed = page.locator('.opblock-summary-control[aria-expanded="false"]');
+    while ((await closed.count()) > 0) await closed.first().click();
+    expect(await barriers(page)).toEqual([]);
+    await page.click('.btn.authorize');
+    await page.waitForSelector('.modal-ux');
+    expect(await barriers(page)).toEqual([]);
+    await page.close();
+  });
+
+  it('weighs less than 500 kB over the wire, the description uncompressed', async () => {
+    const page = await browser.newPage();
+    const network = await page.context().newCDPSession(page);
+    await network.send('Network.enable');
+    let bytes = 0;
+    network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.goto(`${origin}/docs`, { waitUntil: 'networkidle' });
+    await page.waitForSelector('.opblock');
+    // The script alone is more than half of it.
+    expect(bytes).toBeGreaterThan(250_000);
+    expect(bytes).toBeLessThan(500_000);
+    await page.close();
+  });
 
   it('asks for a rider’s ranges from the day of the sample on', async () => {
     const { page } = await open(1280, 'light');

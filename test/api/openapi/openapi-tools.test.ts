@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -93,9 +93,12 @@ export async function read(): Promise<string | null> {
 it('openapi-typescript makes a client that compiles, strictly, and catches misuse', async () => {
   await writeFile(path.join(folder, 'client.ts'), astToString(await openapiTypescript(JSON.stringify(document))));
   await writeFile(path.join(folder, 'program.ts'), program);
+  const guide = await readFile(new URL('../../../docs/reading.md', import.meta.url), 'utf8');
+  const ofGuide = /^```ts\n(.*?)^```/ms.exec(guide)![1]!.replace('./calendar.ts', './client.ts');
+  await writeFile(path.join(folder, 'guide.ts'), ofGuide);
   const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
   options.push('--allowImportingTsExtensions', '--target', 'es2022', '--lib', 'es2022,dom,dom.iterable');
   options.push('--module', 'nodenext', '--skipLibCheck');
-  const said = await tool('typescript', 'bin/tsc', [...options, 'program.ts']);
+  const said = await tool('typescript', 'bin/tsc', [...options, 'program.ts', 'guide.ts']);
   expect(said).toBe('');
 });

@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { type AppDeps, createApp } from '../../../api/http/app.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
+import { freePort } from '../../../infra/local/free-port.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { projecting } from '../../support/processes/service.ts';
@@ -56,21 +56,20 @@ interface Parameter {
 
 beforeAll(async () => {
   const reader = (await portlandViews()).reader();
-  // The port is known only once it listens; no address of ours stands in what is tried here.
+  const port = await freePort();
+  baseUrl = `http://127.0.0.1:${port}/api`;
   const deps: AppDeps = {
-    baseUrl: 'http://127.0.0.1/api',
+    baseUrl,
     cache: new ViewCache(reader),
     // In Portland's fullest month.
     calendarNowMs: () => Date.parse('2015-06-13T19:00:00Z'),
     cacheSeconds: 60,
     checker: { check: (token) => token },
-    openApi: Buffer.alloc(0),
+    openApi: documentWith(found),
     onFault: (cause) => faults.push(cause),
   };
   app = createApp(deps);
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  baseUrl = `http://127.0.0.1:${(app.addresses()[0] as AddressInfo).port}/api`;
-  deps.openApi = documentWith(found);
+  await app.listen({ port, host: '127.0.0.1' });
 });
 
 afterAll(() => app?.close());

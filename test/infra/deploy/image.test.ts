@@ -6,10 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 
-// The image's health check, run as it stands in the Dockerfile.
+// The image's labels, and its health check, run as it stands in the Dockerfile.
 
 const run = promisify(execFile);
 const dockerfile = readFileSync(new URL('../../../infra/deploy/Dockerfile', import.meta.url), 'utf8');
+const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 const [, ...check] = JSON.parse(/HEALTHCHECK.*\\\n\s*CMD (\[.*\])/.exec(dockerfile)![1]!) as string[];
 
 const servers: Server[] = [];
@@ -44,4 +45,19 @@ describe('the image’s health check', () => {
     expect(await checks({ PORT, METRICS_PORT })).toBe('unhealthy');
     expect(await checks({ PORT: METRICS_PORT, METRICS_PORT: PORT })).toBe('healthy');
   });
+});
+
+test('the image’s labels, and the tag in the Kubernetes example, say what package.json says', () => {
+  const labels = [...dockerfile.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)];
+  const { description, license, version } = manifest;
+  expect(Object.fromEntries(labels.map(([, name, value]) => [name, value]))).toEqual({
+    title: 'Ride Calendar',
+    description,
+    licenses: license,
+    version,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: Docker fills it in
+    revision: '${COMMIT}',
+  });
+  const overlay = new URL('../../../infra/deploy/kubernetes/example/kustomization.yaml', import.meta.url);
+  expect(readFileSync(overlay, 'utf8')).toContain(`newTag: ${version}\n`);
 });

@@ -1,12 +1,20 @@
+import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parseClients } from '../../../api/sign-in/clients/clients.ts';
 import { parseSigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 
 import { loadSettings, type Settings } from '../../../services/settings/settings.ts';
+import { pythonWith } from '../../support/servers/python-package.ts';
 
-// What can be read off the files without a cluster. kustomize, kubectl-validate and kube-score check the rest: docs/deployment.md.
+const run = promisify(execFile);
+
+// What can be told of the files without a cluster. kustomize and kube-score check the rest: docs/deployment.md.
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/kubernetes/', import.meta.url));
 const read = (name: string): string => readFileSync(folder + name, 'utf8');
@@ -52,7 +60,7 @@ const loaded = (part: string, more: Record<string, string> = {}): Settings => {
 
 const parts = ['projector', 'api', 'topics'] as const;
 const workload = (part: (typeof parts)[number]): string =>
-  document(`base/${part}.yaml`, part === 'topics' ? 'Job' : 'Deployment', part);
+  document(`base/${part}.yaml`, part === 'topics' ? 'CronJob' : 'Deployment', part);
 
 describe('the example’s settings', () => {
   it('are ones that the service takes, with TLS to every server, and name the proxy before it', () => {
@@ -124,6 +132,62 @@ describe.each(parts)('%s', (part) => {
   it('runs with no right of the machine’s', () => {
     for (const line of ['runAsNonRoot: true', 'readOnlyRootFilesystem: true', 'drop: [ALL]', 'RuntimeDefault'])
       expect(workload(part)).toContain(line);
+  });
+});
+
+describe('the manifests', () => {
+  it('are as Kubernetes’s schemas have them, and have no field besides', async () => {
+    const programs = await pythonWith('kubernetes-validate', '1.37.0');
+    const files = globSync('{base,example}/*.yaml', { cwd: folder }).filter((name) => !name.includes('kustomization'));
+    expect(files).toHaveLength(6);
+    const validate = (...names: string[]) =>
+      run(`${programs}/kubernetes-validate`, ['--strict', '--quiet', ...names], { cwd: folder });
+    await expect(validate(...files)).resolves.toEqual({ stdout: '', stderr: '' });
+    const broken = join(await mkdtemp(join(tmpdir(), 'ride-calendar-manifest-')), 'broken.yaml');
+    await writeFile(broken, read('base/projector.yaml').replace('replicas: 2', 'replica: 2'));
+    const stdout = expect.stringContaining("'replica' was unexpected");
+    await expect(validate(broken)).rejects.toMatchObject({ stdout });
+    await rm(dirname(broken), { recursive: true });
+  });
+
+  /** Made anew by: npx vitest run test/infra/deploy/kubernetes.test.ts -u */
+  it.each([
+    ['ride-calendar', 'alerts.yaml', 'prometheus-rule.yaml'],
+    ['ride-calendar-installations', 'installations.yaml', 'installations.yaml'],
+  ])('have the rules %s as Prometheus Operator takes them', async (name, rules, manifest) => {
+    const groups = readFileSync(`${folder}../${rules}`, 'utf8').replace(/^[\s\S]*?(?=^groups:)/m, '');
+    const indented = groups.replace(/^(?=.)/gm, '  ');
+    const head = `# Made from ../../${rules} (test/infra/deploy/kubernetes.test.ts).
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: ${name}
+  labels: { app: ride-calendar }
+spec:
+`;
+    await expect(head + indented).toMatchFileSnapshot(`${folder}monitoring/${manifest}`);
+  });
+
+  it('are the installation whose numbers of processes are listed, as is compose’s', () => {
+    const listed = readFileSync(`${folder}../installations.yaml`, 'utf8');
+    const labels = [...listed.matchAll(/vector\((\d+)\), labels: \{ namespace: ([\w-]+), part: (\w+) \}/g)];
+    const [, namespace] = /^namespace: ([\w-]+)$/m.exec(read('example/kustomization.yaml'))!;
+    const replicas = /replicas: (\d+)/.exec(workload('projector'))![1];
+    const smallest = /minReplicas: (\d+)/.exec(read('base/api.yaml'))![1];
+    expect(labels.map(([, ...each]) => each)).toEqual([
+      [replicas, namespace, 'projector'],
+      [smallest, namespace, 'api'],
+    ]);
+    const compose = readFileSync(`${folder}../prometheus.yaml`, 'utf8');
+    expect(compose).toContain(`{ target_label: namespace, replacement: ${namespace} }`);
+  });
+
+  it('name the pods’ job as the alerts ask for it, and their metrics’ port', () => {
+    const [, job] = /up\{job="([\w-]+)"/.exec(readFileSync(`${folder}../alerts.yaml`, 'utf8'))!;
+    const monitor = read('monitoring/pod-monitor.yaml');
+    expect(monitor).toContain('jobLabel: app\n');
+    expect(monitor).toContain('port: metrics,');
+    for (const part of ['projector', 'api'] as const) expect(workload(part)).toContain(`app: ${job}, part: ${part} }`);
   });
 });
 

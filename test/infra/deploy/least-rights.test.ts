@@ -25,14 +25,14 @@ describe('docs/least-rights.md', () => {
 
 describe('infra/deploy/kafka-acls.sh', () => {
   /** What it calls Kafka's tool with. */
-  function calls(env: Record<string, string>): string[] {
+  function calls(...args: string[]): string[] {
     const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-acls-'));
     try {
       const tool = join(folder, 'kafka-acls.sh');
       writeFileSync(tool, '#!/bin/sh\necho "$*"\n');
       chmodSync(tool, 0o755);
       const PATH = `${folder}:${process.env.PATH}`;
-      return execFileSync(fileURLToPath(kafkaAclsFile), { env: { PATH, ...env }, encoding: 'utf8' })
+      return execFileSync(fileURLToPath(kafkaAclsFile), args, { env: { PATH }, encoding: 'utf8', stdio: 'pipe' })
         .trim()
         .split('\n');
     } finally {
@@ -41,7 +41,7 @@ describe('infra/deploy/kafka-acls.sh', () => {
   }
 
   it('calls Kafka’s tool once for each line, with the topics, the group and the operations', () => {
-    const made = calls({ BROKERS: 'kafka:9092', ADMIN: 'admin.properties' });
+    const made = calls('--bootstrap-server', 'kafka:9092', '--command-config', 'admin.properties');
     expect(made).toHaveLength(grantedLines().length);
     const facts = topicNames.map((name) => `--topic ride-calendar.${name}`);
     expect(made[0]).toBe(
@@ -52,14 +52,31 @@ describe('infra/deploy/kafka-acls.sh', () => {
     );
   });
 
-  it('takes another prefix and group, and a broker without credentials', () => {
-    const made = calls({ BROKERS: 'b:1', KAFKA_TOPIC_PREFIX: 'mine.', KAFKA_GROUP: 'ours' }).join('\n');
-    expect(made).toContain('--topic mine.rejected');
-    expect(made).toContain('--group ours');
-    expect(made).not.toMatch(/ride-calendar|command-config/);
+  it('takes another prefix and group, other names of users, and a broker without credentials', () => {
+    const names = [
+      '--topic-prefix',
+      'mine.',
+      '--group',
+      'ours',
+      '--user',
+      'topics=my-topics',
+      '--user',
+      'projector=p-1',
+    ];
+    const made = calls('--bootstrap-server', 'b:1', ...names);
+    expect(made.join('\n')).not.toMatch(/ride-calendar|command-config|User:(topics|projector) /);
+    expect(made).toContain(
+      '--bootstrap-server b:1 --add --allow-principal User:my-topics --topic mine.rejected --operation Create --operation Describe --operation DescribeConfigs',
+    );
+    expect(made).toContain('--bootstrap-server b:1 --add --allow-principal User:p-1 --group ours --operation Read');
+    expect(made.filter((call) => call.includes('User:simulate '))).toHaveLength(2);
   });
 
-  it('says what it needs where nobody named a broker', () => {
-    expect(() => calls({})).toThrow(/set BROKERS/);
+  it('says what it needs, and what it does not know', () => {
+    expect(() => calls()).toThrow(/--bootstrap-server has to name a broker/);
+    expect(() => calls('--group')).toThrow(/--group wants a value/);
+    expect(() => calls('--prefix', 'x')).toThrow(/There is no --prefix/);
+    for (const user of ['nobody=x', 'topics', 'topics='])
+      expect(() => calls('--user', user)).toThrow(/--user wants one of/);
   });
 });

@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
+import { settingRules } from '../../../services/settings/settings-schema.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/systemd/', import.meta.url));
 
 describe.each(['projector', 'api'])('the unit of %s', (part) => {
-  const unit = `${folder}ride-calendar-${part}.service`;
+  const unit = `${folder}ride-calendar-${part}@.service`;
+  const text = readFileSync(unit, 'utf8');
   beforeAll(() => needProgram('systemd-analyze', 'systemd', 'install systemd'), 300_000);
 
   it('has little to attack: below 2 of 10 by systemd’s own count', () => {
@@ -28,25 +30,48 @@ describe.each(['projector', 'api'])('the unit of %s', (part) => {
   });
 
   it('starts what there is, with options that Node knows', () => {
-    const [, options, command] = /^ExecStart=\/usr\/bin\/node (.*) \/opt\/ride-calendar\/(\S+) /m.exec(
-      readFileSync(unit, 'utf8'),
-    )!;
+    const [, options, command] = /^ExecStart=\/usr\/bin\/node (.*) \/opt\/ride-calendar\/%i\/(\S+) /m.exec(text)!;
     const bin = fileURLToPath(new URL(`../../../${command}`, import.meta.url));
     const help = execFileSync(process.execPath, [...options!.split(' '), bin, part, '--help'], { encoding: 'utf8' });
     expect(help).toContain(part);
   });
 
   it('keeps its credentials readable for root alone', () => {
-    const text = readFileSync(unit, 'utf8');
     expect(text).toContain(`EnvironmentFile=/etc/ride-calendar/${part}.env`);
     expect(text).not.toMatch(/PASSWORD|SECRET=|redis:\/\//);
   });
+
+  it('is started again whatever ended it, as often as it takes', () => {
+    expect(text).toMatch(/^Restart=always$/m);
+    expect(text).toMatch(/^StartLimitIntervalSec=0$/m);
+    expect(text).not.toContain('RestartPreventExitStatus');
+  });
+
+  it('has a limit of memory, of which V8 takes a part', () => {
+    expect(text).toMatch(/^MemoryMax=\d+G$/m);
+    expect(text).toContain(' --max-old-space-size-percentage=75 ');
+  });
+
+  it('keeps its files for the same user, whichever instance runs', () => {
+    expect(text).toMatch(
+      new RegExp(`^DynamicUser=yes\nUser=ride-calendar-${part}\nStateDirectory=ride-calendar/${part}$`, 'm'),
+    );
+  });
 });
 
-test('the units have metrics and health on a port of their own each, so that both run on one machine', () => {
-  const ports = ['projector', 'api'].map(
-    (part) =>
-      /^Environment=METRICS_PORT=(\d+)$/m.exec(readFileSync(`${folder}ride-calendar-${part}.service`, 'utf8'))?.[1],
-  );
-  expect(ports).toEqual([expect.stringMatching(/^\d+$/), expect.not.stringMatching(`^${ports[0]}$`)]);
+test('no two instances of any unit share a port, and none has that of Prometheus', () => {
+  const ports = ['projector', 'api'].flatMap((part) => {
+    const text = readFileSync(`${folder}ride-calendar-${part}@.service`, 'utf8');
+    return [...text.matchAll(/PORT=(\d+%i)/g)].flatMap(([, port]) => ['1', '9'].map((i) => port!.replace('%i', i)));
+  });
+  expect(ports).toHaveLength(6);
+  expect(new Set([...ports, '9090']).size).toBe(7);
+});
+
+test('the drop-in of sign-in’s files has systemd read them, for settings that exist', () => {
+  const text = readFileSync(`${folder}oauth.conf`, 'utf8');
+  const loaded = [...text.matchAll(/^LoadCredential=([a-z-]+):\/etc\/ride-calendar\//gm)].map(([, name]) => name);
+  const used = [...text.matchAll(/([A-Z_]+)=%d\/([a-z-]+)/g)];
+  expect(used.map(([, , name]) => name)).toEqual(loaded);
+  expect(used.filter(([, name]) => !(name! in settingRules))).toEqual([]);
 });

@@ -29,6 +29,10 @@ describe('why a Redis cannot be used now', () => {
     ["ERR Error running script: OOM command not allowed when used memory > 'maxmemory'", /^is full/],
     ["READONLY You can't write against a read only replica.", /^is a replica, .* name its master$/],
     ['MISCONF Redis is configured to save RDB snapshots, but it cannot', /^cannot save to its disk/],
+    [
+      'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+      /^is busy with a script/,
+    ],
     ['LOADING Redis is loading the dataset in memory', /^is still loading/],
     ['CLUSTERDOWN Hash slot not served', /^lacks some masters/],
   ])('is what it answers: %s', (message, words) => {

@@ -23,7 +23,7 @@ describe('a new leader compares', () => {
         return sum === undefined ? [] : [[placeOf(one), sum] as const];
       }),
     );
-    const folded = { sums: reached, at: positions.at(-1) ?? null, marksFrom: at(0) };
+    const folded = { sums: reached, at: positions.at(-1) ?? null };
     return [...beginning(taken, log, at(9), folded).compare];
   };
 

@@ -55,7 +55,7 @@ async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refus
   return { fences, ms: nowMs, began, blind, said };
 }
 
-// docs/rules.md#beginning
+// docs/rules.md#take-over
 describe('a standby', () => {
   it('follows a leader that gives its tags up within a tenth of a second, not at its next look', async () => {
     const { fences, ms } = await stoodBy({ fenceAt: (_, ms) => (ms < 1_120 ? `led ${ms}` : ':free') });

@@ -14,7 +14,7 @@ describe('a fence', () => {
   });
 });
 
-// docs/rules.md#beginning
+// docs/rules.md#take-over
 describe('fences', () => {
   it('may be taken once they have not moved in five looks, absent ones too', () => {
     const one = new StillFences();

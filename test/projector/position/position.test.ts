@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type LogBounds, PartitionsChangedError, type Position } from '../../../projector/ports/event-log.ts';
-import { assertSamePartitions } from '../../../projector/position/position.ts';
+import { assertSamePartitions, nearest } from '../../../projector/position/position.ts';
 import type { StoredPosition } from '../../../projector/position/settled-position.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
@@ -25,4 +25,14 @@ it('the same partitions, another log, or no position yet are nothing to stop for
   assertSamePartitions(stored(4, 'a'), 'a', bounds(4));
   assertSamePartitions(stored(4, 'a'), 'b', bounds(6));
   assertSamePartitions(null, 'a', bounds(6));
+});
+
+it('the nearest of some positions is what every one of them has reached, partition by partition', () => {
+  const [one, other] = [stored(2, 'a'), stored(2, 'a')];
+  other.position.rides = [3, 9];
+  expect(nearest([one, other])).toEqual({ ...one.position, rides: [3, 5] });
+  expect(nearest([other, one])).toEqual({ ...one.position, rides: [3, 5] });
+  other.position.rides = [9];
+  expect(nearest([one, other])).toEqual({ ...one.position, rides: [5, 0] });
+  expect(nearest([])).toBeNull();
 });

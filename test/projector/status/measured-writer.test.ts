@@ -48,6 +48,29 @@ test('a batch that is refused is waited for until it succeeds, whatever else doe
   expect(since()).toBeUndefined();
 });
 
+test('a tag that is refused is waited for until it is taken, or takes a sign of life, whatever other tags do', async () => {
+  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
+  const store = new SharedStore().writer();
+  let isRefused = true;
+  const take = store.leadership!.take;
+  store.leadership!.take = async (tag, ...how) => {
+    if (tag === 1 && isRefused) throw new Error('READONLY');
+    return take(tag, ...how);
+  };
+  const { leadership } = measuredWriter(store, { waits, clock, measured() {} });
+  const causes = () => waits.causes('redis').map(({ message }) => message);
+  for (const end of [() => leadership!.take(1, '', false), () => leadership!.coming([1, 2])]) {
+    isRefused = true;
+    await leadership!.take(1, '', false).catch(() => {});
+    await leadership!.take(2, '', false);
+    expect(causes()).toEqual(['READONLY']);
+    isRefused = false;
+    await end();
+    expect(causes()).toEqual([]);
+  }
+});
+
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
   const { waits, clock, write, since, empty, answersIn } = await full();
   empty();

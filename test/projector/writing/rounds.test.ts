@@ -136,6 +136,44 @@ describe('a change of a rider whom many read about', () => {
     expect(withFanOut).toBeGreaterThan(0);
   });
 
+  // docs/rules.md#position
+  it('begins again from the position that was stored in the middle of it, and reaches every reader', async () => {
+    const w = await famous();
+    await w.respond('star', 'GOING');
+    await w.rounds.run(w.position);
+    const { fanOuts } = parseStoredPosition(w.lanes.settled!.text)!;
+    // The next term knows of it by what is stored alone.
+    w.pending.end();
+    w.pending.begin();
+    expect(w.rounds.idle).toBe(true);
+    expect(w.pending.takeOn([], [...fanOuts, ['unknown rider', [day]]])).toEqual([]);
+    await w.settle();
+    expect(await readersWhoSee(w.store, readers, 'star')).toBe(2_500);
+  });
+
+  it('is not readable until the last reader’s view is written; changes that fewer read about are, with the round', async () => {
+    const w = await famous();
+    const round = async (): Promise<number | null> => {
+      const begun = w.changes.begin();
+      await w.rounds.run(w.position);
+      w.changes.written(begun, w.pending.fanOuts.told);
+      return w.changes.sinceMs;
+    };
+    expect(await round()).toBeNull();
+    await w.respond('star', 'GOING');
+    expect(await round()).not.toBeNull();
+    await w.respond('someone', 'GOING', 'other1');
+    // Amid the readers, so all of them are told of this one after the first.
+    await w.respond('star', 'NONE');
+    expect(w.changes.begin()).toBe(3);
+    expect(await round()).not.toBeNull();
+    expect(w.changes.begin()).toBe(2);
+    await round();
+    expect(w.changes.begin()).toBe(1);
+    for (let i = 0; i < 2; i++) expect(await round()).not.toBeNull();
+    expect(await round()).toBeNull();
+  });
+
   it('keeps the position back where too many riders change to be stored beside it', async () => {
     const w = await world(() => {}, { inlineMax: 0, slice: 1 });
     await w.ride(ride);

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
-import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
+import { readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
@@ -85,6 +85,27 @@ describe('exact_since', () => {
     const again = await saved.save({ compactionLagMs: async () => 1 });
     expect(again.exact_since! > first.exact_since!).toBe(true);
     expect(saved.manifest()).toMatchObject({ exact_since: again.exact_since, saved_until: again.exact_since });
+  });
+
+  test('is moved only with --after-gap once the archive has every record of some time', async () => {
+    await using saved = await SavedArchive.make();
+    const first = await saved.save({ compactionLagMs: lagMs });
+    await sleep(5);
+    await saved.save({ compactionLagMs: lagMs });
+    const until = saved.manifest().saved_until;
+    await saved.source.append('riders', 1, [rider('e')]);
+    await sleep(5);
+    const before = await saved.bytes();
+    await expect(saved.save()).rejects.toThrow(
+      `Cannot save to the archive: it has every record from ${first.exact_since} to ${until}, and of the time since some may be gone: Kafka keeps superseded ones for 0 ms`,
+    );
+    expect(await saved.bytes()).toEqual(before);
+    const again = await saved.save({ afterGap: true });
+    expect(again).toMatchObject({ records: 1, exact_since: saved.manifest().saved_until });
+    // The clock of a save was ahead: nobody knows how long the gap is.
+    const ahead = new Date(Date.now() + 90_000).toISOString();
+    writeManifest(saved.dir, { ...saved.manifest(), saved_until: ahead });
+    await expect(saved.save({ compactionLagMs: lagMs })).rejects.toThrow(`to ${ahead}, and of the time since`);
   });
 
   test('is not known before a save came to its end', async () => {

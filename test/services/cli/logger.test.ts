@@ -44,15 +44,6 @@ describe('the logger', () => {
     expect(text).toMatch(/^\d\d:\d\d:\d\d error cannot read partition=3\n {2}Error: away\n {6}at /);
   });
 
-  it('warns in one line, without a stack, unless it is to debug', () => {
-    const warn = (logger: ReturnType<typeof makeLogger>) =>
-      logger.warn({ err: new Error('away'), partition: 3 }, 'cannot read');
-    const { time: _, ...line } = JSON.parse(logged(false, warn));
-    expect(line).toEqual({ level: 'warn', partition: 3, msg: 'cannot read: away' });
-    expect(logged(true, warn)).toMatch(/^\S+ warn {2}cannot read: away partition=3\n$/);
-    expect(logged(true, warn, 'debug')).toContain('at ');
-  });
-
   it('keeps to its level', () => {
     expect(logged(false, (logger) => logger.debug('chatter'))).toBe('');
   });

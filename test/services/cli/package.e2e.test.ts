@@ -1,34 +1,34 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
 
-// What is published, or put in an image, is JavaScript: Node strips no types inside node_modules. So the package is
-// made as `npm pack` makes it, unpacked into a node_modules of its own beside what it depends on, and run from there.
+// The package is made as `npm pack` makes it, unpacked into a folder with nothing beside it, and run from there. It has
+// JavaScript, because Node strips no types inside node_modules, and all that it depends on: a machine needs no registry.
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
+interface Component {
+  'bom-ref': string;
+  properties?: { name: string }[];
+}
 let dir: string;
 let installed: string;
+let commit: string;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'ride-calendar-package-'));
-  installed = join(dir, 'node_modules', 'ride-calendar');
-  await mkdir(installed, { recursive: true });
+  installed = join(dir, 'ride-calendar');
+  // The commit is written while the package is made: where it is installed, there is no .git to ask.
+  commit = (await run('git', ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'], { cwd: root })).stdout;
   await run('npm', ['pack', '--pack-destination', dir], { cwd: root });
   const packed = (await readdir(dir)).find((name) => name.endsWith('.tgz'))!;
-  await run('tar', ['-xzf', join(dir, packed), '-C', installed, '--strip-components=1']);
-  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  // Those alone: a package that needs a development dependency to run must fail here.
-  for (const name of Object.keys(dependencies)) {
-    await mkdir(dirname(join(dir, 'node_modules', name)), { recursive: true });
-    await symlink(join(root, 'node_modules', name), join(dir, 'node_modules', name));
-  }
+  await run('tar', ['-xzf', join(dir, packed), `--one-top-level=${installed}`, '--strip-components=1']);
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
@@ -36,11 +36,55 @@ describe('the package', () => {
   it('holds the launcher and what is built, no source and no test', async () => {
     const files = (await readdir(installed, { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
+      .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1))
+      .filter((file) => !file.startsWith('node_modules'));
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']));
     expect(files).toContain('services/ride-calendar.js');
     expect(files).toContain('dist/schemas/events/rides.avsc');
+    expect(files).toContain('infra/deploy/systemd/ride-calendar-api@.service');
     expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
-    expect(files.filter((file) => file.startsWith('dist') && !/\.(js|map|json|css|avsc|md)$/.test(file))).toEqual([]);
+    const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|avsc|md))$/.test(file);
+    expect(files.filter((file) => file.startsWith('dist') && !isBuilt(file))).toEqual([]);
+  });
+
+  it('says which version and commit it is, and wants the Node that it can run on', async () => {
+    const launcher = join(installed, 'services', 'ride-calendar.js');
+    const { version, engines } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    expect((await run(process.execPath, [launcher, '--version'], { cwd: dir })).stdout).toBe(`${version} ${commit}`);
+    const [, wanted] = /want (\S+) or newer/.exec(await readFile(launcher, 'utf8'))!;
+    expect(engines).toEqual({ node: `>=${wanted}` });
+  });
+
+  it('has all that its modules import', async () => {
+    const files = await readdir(join(installed, 'dist'), { recursive: true });
+    // The two programs, and what runs in a browser.
+    const isModule = (file: string) => /(?<!services\/cli|local-backends|docs\/reference)\.js$/.test(file);
+    const modules = files.filter(isModule).map((file) => join(installed, 'dist', file));
+    expect(modules.length).toBeGreaterThan(200);
+    const script = 'await Promise.all(process.argv.slice(1).map((file) => import(file))); process.exit()';
+    await run(process.execPath, ['--input-type=module', '-e', script, ...modules], { cwd: dir });
+  });
+
+  it('has a bill of materials, which marks what only development needs', async () => {
+    const { stdout } = await run('npm', ['sbom', '--sbom-format', 'cyclonedx'], { cwd: root, maxBuffer: 64 << 20 });
+    const { components } = JSON.parse(stdout) as { components: Component[] };
+    const isForDevelopment = ({ properties }: Component) =>
+      properties?.some(({ name }) => name === 'cdx:npm:package:development') === true;
+    const marked = new Map(components.map((one) => [one['bom-ref'].replace(/@[^@]*$/, ''), isForDevelopment(one)]));
+    const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    expect(Object.keys(dependencies).filter((name) => marked.get(name) !== false)).toEqual([]);
+    expect(['vitest', 'typescript'].map((name) => marked.get(name))).toEqual([true, true]);
+  });
+
+  it('holds what it depends on, in the versions that are locked, and no development package', async () => {
+    const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
+    const names = Object.keys(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).dependencies);
+    for (const name of names) {
+      const { version } = JSON.parse(await readFile(join(installed, 'node_modules', name, 'package.json'), 'utf8'));
+      expect(`${name} ${version}`).toBe(`${name} ${packages[`node_modules/${name}`].version}`);
+    }
+    const held = await readdir(join(installed, 'node_modules'));
+    expect(held.filter((name) => packages[`node_modules/${name}`]?.dev)).toEqual([]);
   });
 
   it('starts, serves its sample, its docs and its OpenAPI document, and stops when told to', async () => {
@@ -69,6 +113,8 @@ describe('the package', () => {
       for (const path of ['/api/openapi.json', '/docs', '/healthz', '/readyz', '/metrics']) {
         expect(`${path} ${(await fetch(`http://127.0.0.1:${port}${path}`)).status}`).toBe(`${path} 200`);
       }
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect(metrics).toContain(`,commit="${commit.trim()}",`);
     } finally {
       child.kill('SIGTERM');
       const [code] = await ended;

@@ -76,16 +76,15 @@ async function keysOf(pattern: string): Promise<string[]> {
 }
 
 /** Another last byte. */
-async function flip(key: string): Promise<number> {
+async function flip(key: string): Promise<void> {
   const value = (await redis.getBuffer(key))!;
   await redis.setrange(key, value.length - 1, String.fromCharCode(value[value.length - 1]! ^ 1));
-  return value.length;
 }
 
 describe('verify beside a projector', () => {
   it('names a byte that differs with its key and position, and --repair has the projector mend it', async () => {
     const [ride, other] = await keysOf('g*:pub:*:ride:*');
-    const length = await flip(ride!);
+    await flip(ride!);
     await redis.del(other!);
     const foreign = `${prefix}g${viewFormat}:pub:{v5}:junk:1`;
     const untagged = `${prefix}g${viewFormat}:junk`;
@@ -103,7 +102,6 @@ describe('verify beside a projector', () => {
       kind: 'ride',
       id: ride!.replace(/.*:ride:/, ''),
       tag,
-      bytes: { first: length - 1, stored: length, rendered: length },
       position,
     });
     expect(found.lines).toContainEqual(expect.objectContaining({ what: 'missing', key: other }));
@@ -143,6 +141,7 @@ describe('verify where nobody leads', () => {
     expect(
       await processes.run(['simulate', ...sizes, '--rate', '0', '--count', '50', '--seed', '9'], env),
     ).toMatchObject({ code: 0 });
+    expect(await verify()).toMatchObject({ code: 3, summary: { differences: 0 } });
     const [card] = await keysOf('g*:pub:*:key:*');
     await flip(card!);
     const found = await verify('--repair');
@@ -151,7 +150,7 @@ describe('verify where nobody leads', () => {
     expect(found.summary.unknown).toBeGreaterThan(0);
     const tags = found.summary.unknown_tags as number[];
     expect([tags.length > 0, tags.every((tag) => allTags.includes(tag))]).toEqual([true, true]);
-    expect(found.err).toContain(`which did not move on in tag ${tags.join(', ')}.`);
+    expect(found.err).toContain(`which did not move on in ${tags.length} tag`);
     expect(found.err).toContain('no projector leads');
     projector = await project(kafkaLog());
     await expect
@@ -179,7 +178,7 @@ describe('verify of an archive', () => {
     expect([code, out[0], out[1]]).toEqual([
       1,
       expect.stringMatching(/^As of metros\/0@\d+ .*relations\/0@\d+/),
-      expect.stringMatching(`^  different: ${metro.replace(/[{}]/g, '.')}, from byte \\d+ on: `),
+      `  different: ${metro}`,
     ]);
     // Added since the projector started, which does not read it before it starts again.
     const longer = await copyPortland(join(await processes.folder(), 'portland'));

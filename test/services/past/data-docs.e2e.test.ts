@@ -100,7 +100,7 @@ describe('the guide for data teams', { timeout: 240_000 }, () => {
       .find(({ language }) => language === 'sql')!
       .text.split(';')
       .filter((text) => text.trim() !== '');
-    expect(statements).toHaveLength(4);
+    expect(statements).toHaveLength(3);
     for (const statement of statements) expect((await tables.rows(statement)).length).toBeGreaterThan(0);
   });
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
@@ -28,14 +31,45 @@ describe('history', () => {
     expect(out.at(-1)).toContain(`"answer":${asOf.out[0]}}`);
   });
 
-  it('--from begins with the version in force then', async () => {
-    const { out } = await run('history', '/rides/sh20r6756', '--from', '2020-03-21T20:00:00Z', '--json');
-    expect(JSON.parse(out[0]!).at).toBe('2020-03-21T19:12:42.711Z');
-  });
-
   it('of a rider begins where there was no such rider, which is 401', async () => {
     const { out } = await run('history', '/me/nights', '--rider', 'r0020');
     expect(out.slice(0, 2)).toEqual([expect.stringContaining('riders/0@20 r0020'), '  status 401 → 200']);
+  });
+
+  it('of several answers is what each says alone, by time, with paths and riders', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'history-'));
+    const file = join(dir, 'paths.txt');
+    writeFileSync(file, '/metros/portland/days/2015-06-13\n\n/me/nights r0020\n  /me/nights\n/rides/pp15r4935\n');
+    try {
+      const until = ['--to', '2015-06-10T08:00:00Z'];
+      const { code, out } = await run('history', '/rides/pp15r4935', '--from-file', file, '--rider', 'r0019', ...until);
+      const versions = out.map((line) => JSON.parse(line));
+      const times = versions.map(({ at }) => at);
+      expect({ code, times }).toEqual({ code: 0, times: times.toSorted() });
+      for (const [path, ...rider] of [
+        ['/rides/pp15r4935'],
+        ['/metros/portland/days/2015-06-13'],
+        ['/me/nights', '--rider', 'r0020'],
+        ['/me/nights', '--rider', 'r0019'],
+      ]) {
+        const alone = await run('history', path!, ...rider, ...until, '--json');
+        const [, id = null] = rider;
+        const same = versions.filter((one) => one.path === path && one.rider === id);
+        expect(alone.out.length).toBeGreaterThan(1);
+        expect(same).toEqual(alone.out.map((line) => ({ path, rider: id, ...JSON.parse(line) })));
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  it('of several is 1 if one of them never was', async () => {
+    const { code, out, err } = await run('history', '/rides/nosuch', '/rides/sh20r6756');
+    expect({ code, paths: new Set(out.map((line) => JSON.parse(line).path)) }).toEqual({
+      code: 1,
+      paths: new Set(['/rides/sh20r6756']),
+    });
+    expect(err).toEqual(['/rides/nosuch has no version up to 2026-11-01T00:00:00.000Z']);
   });
 
   it('of what never was is 1, and says so', async () => {
@@ -45,21 +79,13 @@ describe('history', () => {
   });
 
   it.each([
-    [['history'], "missing required argument 'path'"],
+    [['history'], 'want a PATH or --from-file'],
+    [['history', '--from-file', 'nosuch'], "--from-file nosuch can't be read (ENOENT)"],
+    [['history', '--from-file', 'test/README.md'], '--from-file test/README.md, line 1: "#" is no path'],
     [['history', '/nights'], 'is no path of the interface'],
     [['history', '/me/nights'], 'want --rider ID'],
     [['history', '/me/nights', '--rider', 'a b'], '--rider is not a rider id'],
-    [['history', '/openapi.json'], '/openapi.json is the same at all times'],
-    [['history', '/rides/PP'], '"/rides/PP" is refused with 400: ride '],
-    [
-      ['history', '/rides/pp15r4935', '--from', '2999-01-01T00:00:00Z'],
-      'now (2026-11-01T00:00:00.000Z), where history',
-    ],
-    [['history', '/rides/x', '--from', 'x'], '--from is "x"'],
-    [
-      ['history', '/rides/x', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'],
-      '--to is before --from',
-    ],
+    [['history', '/rides/x', '--to', 'x'], '--to is "x"'],
     [['changes', '--from', '2020-01-01T00:00:00Z'], "required option '--to <time>'"],
     [['changes', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'], '--to is before --from'],
   ])('%j is wrong usage', async (args, words) => {

@@ -63,17 +63,6 @@ it('a log or a store that can not even be opened again is tried again too', asyn
   await kept.done;
 });
 
-it('a projector that ends while the store is away or lost its views is begun again too, once these were complete', async () => {
-  const { running, store, supervised } = scene();
-  const kept = await supervised();
-  await new Promise((resolve) => setImmediate(resolve));
-  store.complete = false;
-  running[0]!.end(new Error('no topics'));
-  await expect.poll(() => running.length).toBe(2);
-  running[1]!.end();
-  await kept.done;
-});
-
 it('a projector that ends with nothing to serve ends the process', async () => {
   const { running, supervised } = scene({ complete: false });
   const kept = await supervised();

@@ -16,7 +16,7 @@ describe('a fault of the data folder', () => {
     // The one file of Linux that is always full.
     const written = inDataDir('/data/cookie-key', () => writeFile('/dev/full', 'x'));
     await expect(written).rejects.toThrow(
-      /^Cannot use \S+: ENOSPC, its disk is full; make room there, or name another folder in DATA_DIR$/,
+      /^Cannot use \S+: ENOSPC: no space left on device, write; mend that, or name another folder in DATA_DIR$/,
     );
   });
 
@@ -26,7 +26,7 @@ describe('a fault of the data folder', () => {
   ])('names the path and the setting where %s is a folder', async (name, load) => {
     await mkdir(join(dataDir, name));
     await expect(load()).rejects.toThrow(
-      `Cannot use ${join(dataDir, name)}: EISDIR, it is a folder; move it away, or name another folder in DATA_DIR`,
+      `Cannot use ${join(dataDir, name)}: EISDIR: illegal operation on a directory, read; mend that, or name another folder in DATA_DIR`,
     );
   });
 

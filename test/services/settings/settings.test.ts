@@ -282,16 +282,6 @@ describe('settings', () => {
   });
 
   it.each([
-    [{ SIGN_IN_ISSUER: 'http://127.0.0.1:8080' }],
-    [{ BASE_URL: 'https://rides.example.org/api', SIGN_IN_ISSUER: 'https://rides.example.org/' }],
-  ])('refuse a service that is its own sign-in provider: %j', (env) => {
-    const lines = refusal({ ...issuer, ...(env as Record<string, string>) });
-    expect(lines).toEqual([
-      expect.stringMatching(/^Cannot use setting SIGN_IN_ISSUER: .* is this service itself; want the .* provider/),
-    ]);
-  });
-
-  it.each([
     [issuer, 'SIGN_IN_ISSUER'],
     [{ KAFKA_BROKERS: 'a:1' }, 'KAFKA_BROKERS'],
     [{ REDIS_URL: 'redis://h' }, 'REDIS_URL'],

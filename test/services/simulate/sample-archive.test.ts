@@ -91,7 +91,7 @@ describe('the sample archive', () => {
   it('is one when several processes make it at the same time', async () => {
     const samples = await Promise.all(Array.from({ length: 2 }, () => ensureSampleArchive({ dataDir, now })));
     for (const sample of samples) expect(sample).toEqual(samples[0]);
-    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v4']);
+    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v5']);
     expect((await readTopic(samples[0]!, 'metros')).length).toBeGreaterThan(3);
   });
 
@@ -105,7 +105,7 @@ describe('the sample archive', () => {
     await ensureSampleArchive({ dataDir, now });
     expect((await readdir(dataDir)).sort()).toEqual([
       'oauth-keys.json',
-      'sample-2026-11-21-v4',
+      'sample-2026-11-21-v5',
       'sample-notes',
       'sample-unfinished-new',
     ]);

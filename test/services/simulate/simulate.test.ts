@@ -63,7 +63,7 @@ describe('the simulation', () => {
 
   // Fails with any change to what is generated: raise generatorVersion with it, so that kept samples are made again.
   it('is of the version that it says', () => {
-    expect([generatorVersion, digest(take()).slice(0, 16)]).toEqual([4, 'd3bfce7dec28ae19']);
+    expect([generatorVersion, digest(take()).slice(0, 16)]).toEqual([5, '0b69dfe5c128c64f']);
   });
 
   it('makes others from another seed or day', () => {
@@ -153,7 +153,6 @@ describe('the default sample', () => {
     ['rides with and without a distance', () => distinct('rides', ({ distance }) => distance === null) === 2],
     ['rides never posted', () => some('rides', ({ posted }) => !posted) > 2],
     ['rides taken back', () => changed('rides', (old, now) => old.posted && !now.posted)],
-    ['rides moved to another metro', () => changed('rides', (old, now) => old.metro !== now.metro)],
     ['nights without a meeting', () => some('nights', ({ meeting }) => meeting === null) > 0],
     ['secret places', () => some('nights', ({ meeting: at }) => !!at?.secret && !at.show_neighbourhood) > 5],
     ['nights without a time', () => some('nights', ({ meet_time }) => meet_time === null) > 5],

@@ -13,6 +13,8 @@ export function allMetrics(): Registry {
   const api = apiMetrics(register);
   api.measureCache({ bytes: 0, hits: 0, misses: 0 });
   api.measureStore(async () => true);
+  api.measureUnledTags(() => 0);
+  api.measureMemory({});
   api.measureSignInState(async () => false);
   api.measureSignInStore(() => true);
   auditLog({ info: () => undefined }, register);
@@ -43,9 +45,13 @@ interface Panel {
   targets?: { expr: string }[];
 }
 
-/** Every query of the Grafana dashboard, with its panel's title. */
-export function dashboardQueries(): { panel: string; query: string }[] {
+/** Every query of the Grafana dashboard, with its panel's title, of one installation. */
+export function dashboardQueries(chosen = { cluster: '', namespace: '' }): { panel: string; query: string }[] {
   const file = new URL('../../../infra/deploy/grafana-dashboard.json', import.meta.url);
   const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: Panel[] };
-  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, query: expr })));
+  const ofChosen = (query: string): string =>
+    query.replaceAll('$cluster', chosen.cluster).replaceAll('$namespace', chosen.namespace);
+  return panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ panel: title, query: ofChosen(expr) })),
+  );
 }

@@ -121,9 +121,9 @@ export class Processes {
   }
 
   #spawn(args: readonly string[], env: Env) {
-    const child = spawn(process.execPath, [this.#bin, ...args], {
-      // Nothing of this process's environment but the path. With the channel it dies when this process does.
-      env: { PATH: process.env.PATH ?? '', RIDE_CALENDAR_LAUNCHED: '1', DRAIN_SECONDS: '0', ...env },
+    const child = spawn(process.execPath, ['--import', endsWithUs, this.#bin, ...args], {
+      // Nothing of this process's environment but the path.
+      env: { PATH: process.env.PATH ?? '', DRAIN_SECONDS: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#running.add(child);
@@ -144,6 +144,11 @@ export class Processes {
     return { child, ended, out: () => out, err: () => err };
   }
 }
+
+/** What the process imports first: it ends when the channel to us closes, however we end. */
+const endsWithUs = `data:text/javascript,${encodeURIComponent(
+  "process.once('disconnect', () => process.kill(process.pid, 'SIGKILL')); process.channel.unref();",
+)}`;
 
 const holds = (text: string, words: string | RegExp): boolean =>
   typeof words === 'string' ? text.includes(words) : words.test(text);

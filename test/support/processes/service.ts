@@ -10,6 +10,7 @@ import { type Log, silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import { UnreadableChanges } from '../../../projector/status/unreadable-changes.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
@@ -37,7 +38,13 @@ export async function projecting(
   const fold = new Fold();
   const { facts } = fold;
   const barriers = new PositionBarriers(position);
-  const pending = new PendingWrites(fold, barriers, fanOut);
+  const listeners = new Set<(batch: LogBatch) => void>();
+  const subscribe = (listener: (batch: LogBatch) => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const changes = new UnreadableChanges(() => {}, realClock);
+  const pending = new PendingWrites({ fold, barriers, subscribe }, changes, fanOut);
   pending.begin();
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
@@ -50,6 +57,8 @@ export async function projecting(
     fold,
     facts,
     marks: pending.marks,
+    pending,
+    changes,
     mend: lanes.add.bind(lanes),
     lanes,
     rounds,
@@ -57,11 +66,14 @@ export async function projecting(
     async take(batch: LogBatch): Promise<void> {
       await intake.take(batch);
       position[batch.topic][batch.partition] = batch.nextOffset;
+      for (const listener of listeners) listener(batch);
     },
     /** Writes all that is marked, slow fan-outs to their end. */
     async settle(): Promise<void> {
-      do await rounds.run(position);
-      while (!rounds.idle);
+      for (let round = 0; round === 0 || !rounds.idle; round++) {
+        if (round > 10_000) throw new Error('Rounds come to no end');
+        await rounds.run(position);
+      }
     },
     async complete(): Promise<void> {
       await lanes.drain();

@@ -10,8 +10,11 @@ export const cache = path.resolve(import.meta.dirname, '../../../.cache');
 
 const run = promisify(execFile);
 
-/** Installs a package from PyPI into .cache/ the first time, in a Python of its own. Resolves with that Python's folder of programs. */
-export async function pythonWith(name: string, version: string): Promise<string> {
+/**
+ * Installs a package from PyPI into .cache/ the first time, in a Python of its own, with `others` (`name==version`) beside it.
+ * Resolves with that Python's folder of programs.
+ */
+export async function pythonWith(name: string, version: string, ...others: string[]): Promise<string> {
   const venv = path.join(cache, `${name}-${version}`);
   const programs = path.join(venv, 'bin');
   if (existsSync(path.join(venv, 'installed'))) return programs;
@@ -20,7 +23,9 @@ export async function pythonWith(name: string, version: string): Promise<string>
   await needProgram("Python's venv", 'python3-venv', 'give Python 3.10 or newer with venv on the path', isThere);
   try {
     await run('python3', ['-m', 'venv', '--clear', venv]);
-    await run(path.join(programs, 'pip'), ['install', '--quiet', `${name}==${version}`], { maxBuffer: 16 << 20 });
+    await run(path.join(programs, 'pip'), ['install', '--quiet', `${name}==${version}`, ...others], {
+      maxBuffer: 16 << 20,
+    });
     await writeFile(path.join(venv, 'installed'), '');
   } catch (cause) {
     throw new Error(`Cannot install ${name}: it needs Python 3.10 or newer, and PyPI`, { cause });

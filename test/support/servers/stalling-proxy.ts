@@ -30,17 +30,18 @@ function lateWriter(to: Socket, delayMs: () => number): (bytes: Buffer) => void 
  * like from both ends.
  */
 export async function stallingProxy(redisUrl: string) {
-  const { hostname, port } = new URL(redisUrl);
+  let target = new URL(redisUrl);
   const all = new Set<Piped>();
   let isRefusing = false;
   let slowMs = 0;
+  let isCutting = false;
   const delayMs = () => Math.random() * slowMs;
   const listener = createServer((client) => {
     if (isRefusing) {
       client.destroy();
       return;
     }
-    const server = connect(Number(port || 6379), hostname);
+    const server = connect(Number(target.port || 6379), target.hostname);
     const piped: Piped = { kind: 'data', client, server, isStalled: false };
     all.add(piped);
     const [toServer, toClient] = [lateWriter(server, delayMs), lateWriter(client, delayMs)];
@@ -49,7 +50,9 @@ export async function stallingProxy(redisUrl: string) {
       if (!piped.isStalled) toServer(bytes);
     });
     server.on('data', (bytes) => {
-      if (!piped.isStalled) toClient(bytes);
+      if (piped.isStalled) return;
+      if (isCutting && piped.kind === 'data') client.end(bytes.subarray(0, bytes.length >> 1));
+      else toClient(bytes);
     });
     const end = (): void => {
       all.delete(piped);
@@ -74,6 +77,15 @@ export async function stallingProxy(redisUrl: string) {
     /** From now on bytes take up to so long, either way. */
     slow(ms: number): void {
       slowMs = ms;
+    },
+    /** While it does, a connection is closed in the middle of the first reply that comes by it. */
+    cutReplies(cuts: boolean): void {
+      isCutting = cuts;
+    },
+    /** From now on it stands before another Redis. The connections there are are closed. */
+    retarget(url: string): void {
+      target = new URL(url);
+      for (const { client } of all) client.destroy();
     },
     /** Closes the connections there are. */
     cut(kind: ConnectionKind): void {

@@ -1,8 +1,10 @@
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
-import type { Arg } from '../../../infra/redis/redis-connection.ts';
+import type { Arg, RedisConnection } from '../../../infra/redis/redis-connection.ts';
 import { parseFence, redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { guardedReads } from '../../../infra/redis/views/guarded-reads.ts';
 import { viewWriterOver } from '../../../infra/redis/views/redis-view-writer.ts';
+import { liveViewsOver } from '../../../infra/redis/views/stored-views.ts';
+import type { LiveViews } from '../../../projector/ports/live-views.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { RedisInMemory } from '../../simulator/redis-in-memory.ts';
@@ -14,12 +16,11 @@ export class SharedStore {
   #owners = 0;
 
   writer(): ViewWriter {
-    const command = async (args: readonly Arg[]): Promise<unknown> => this.redis.command(args);
-    return viewWriterOver(
-      { command: (_, args) => command(args), masters: async () => [command], close: async () => {} },
-      this.keys,
-      `owner${++this.#owners}`,
-    );
+    return viewWriterOver(this.#connection(), this.keys, `owner${++this.#owners}`);
+  }
+
+  live(): LiveViews {
+    return liveViewsOver(this.#connection(), this.keys);
   }
 
   reader(): Pick<ViewReader, 'get' | 'fields' | 'ready'> {
@@ -27,7 +28,7 @@ export class SharedStore {
     const { get, fields, areComplete } = guardedReads({
       commands: {
         get: (views) => ask('MGET', ...views.map((view) => this.keys.toRedis(view))),
-        assertAbsent: async () => {},
+        again: async () => [],
         fields: (view, names) => ask('HMGET', this.keys.toRedis(view), ...names),
       },
       guard: {
@@ -62,6 +63,11 @@ export class SharedStore {
   isDoubtful(tag: number): boolean {
     const list = this.redis.keys.get(this.keys.open(tag));
     return list instanceof Map && list.has('compare');
+  }
+
+  #connection(): RedisConnection {
+    const command = async (args: readonly Arg[]): Promise<unknown> => this.redis.command(args);
+    return { command: (_, args) => command(args), masters: async () => [command], close: async () => {} };
   }
 
   #text(key: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clientProblem, redirectProblem } from '../../../../api/sign-in/clients/client-policy.ts';
+import { isSecretOf, withHashedSecret } from '../../../../api/sign-in/clients/client-secrets.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 
 const secret = 'a secret of at least 32 characters'.replaceAll(' ', '-');
@@ -17,6 +18,7 @@ describe('clients of the file', () => {
         application_type: 'native',
       },
     ]);
+    expect(parse({ ...web, skip_consent: true })).toMatchObject([{ skip_consent: true, application_type: 'web' }]);
     expect(parse()).toEqual([]);
     // Schemes are case-insensitive (RFC 3986 §3.1).
     expect(parse({ client_id: 'loud', redirect_uris: ['HTTPS://A.example/cb'] })).toMatchObject([
@@ -42,6 +44,8 @@ describe('clients of the file', () => {
     ['with a member nobody knows', [{ ...web, jwks_uri: 'x' }], /client 1 \("site"\): jwks_uri is not client metadata/],
     ['with another scope', [{ ...web, scope: 'write' }], /scope must be "read"/],
     ['with a short secret', [{ ...web, client_secret: 'hush' }], /client_secret must be 32 to 512/],
+    ['with a short second secret', [{ ...web, client_secret: [secret, 'hush'] }], /client_secret.1 must be 32 to 512/],
+    ['with three secrets', [{ ...web, client_secret: [secret, secret, secret] }], /or a list of two such/],
     [
       'that needs a secret and has none',
       [{ ...web, client_secret: undefined, token_endpoint_auth_method: 'client_secret_post' }],
@@ -57,11 +61,33 @@ describe('clients of the file', () => {
       [{ ...web, token_endpoint_auth_method: 'private_key_jwt' }],
       /token_endpoint_auth_method must be one of none/,
     ],
+    ['that skips consent of a sort', [{ ...web, skip_consent: 'yes' }], /skip_consent must be true or false/],
+    [
+      'that skips consent on a rider’s device',
+      [{ ...web, redirect_uris: ['https://site.example/cb', 'http://127.0.0.1/cb'], skip_consent: true }],
+      /client 1 \("site"\): skip_consent needs a web client: let every redirect URI be https/,
+    ],
+    [
+      'that skips consent and says that it is native',
+      [{ ...web, application_type: 'native', skip_consent: true }],
+      /skip_consent needs a web client/,
+    ],
     ['that is no object', ['x', null, 7], /client 1: .*\nclient 2: .*\nclient 3: /],
   ])('%s: the error names the file, the entry and the member', (_, clients, message) => {
     expect(() => parse(...clients)).toThrow(message);
     expect(() => parse(...clients)).toThrow(/^Cannot read OAUTH_CLIENTS clients.json: /);
     expect(() => parse(...clients)).not.toThrow(/hush|a-secret/);
+  });
+
+  test('may have two secrets, and each is accepted', () => {
+    const [client] = parse({ ...web, client_secret: [`${secret}-1`, `${secret}-2`] });
+    const { client_id, client_secret } = withHashedSecret(client!);
+    const accepts = (given: string) => isSecretOf(String(client_id), given, String(client_secret));
+    expect([`${secret}-1`, `${secret}-2`, secret, '', String(client_secret)].map(accepts)).toEqual([
+      true,
+      true,
+      ...[false, false, false],
+    ]);
   });
 
   test('that are no JSON or no array are refused without quoting them', () => {

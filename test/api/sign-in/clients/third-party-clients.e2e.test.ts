@@ -18,7 +18,8 @@ beforeAll(async () => {
       },
       {
         client_id: 'poster',
-        client_secret: secret,
+        // While it is changed: the old one and the new one.
+        client_secret: ['another-secret-of-32-characters-or-more', secret],
         token_endpoint_auth_method: 'client_secret_post',
         redirect_uris: [callback],
       },

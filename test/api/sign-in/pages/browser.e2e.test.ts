@@ -137,13 +137,13 @@ describe('in a browser', () => {
     const section = dialog.locator('.auth-container').filter({ hasText: 'signIn' });
     expect(await section.getByLabel('client_id').inputValue()).toBe('docs');
     const opened = context.waitForEvent('page');
-    await section.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    await section.getByRole('button', { name: 'Authorize' }).click();
     const popup = await opened;
     await pickFirst(popup);
     const closed = popup.waitForEvent('close');
     await popup.getByRole('button', { name: 'Allow', exact: true }).click();
     await closed;
-    await section.getByRole('button', { name: 'Remove authorization' }).waitFor();
+    await section.getByRole('button', { name: 'Logout' }).waitFor();
     await dialog.getByRole('button', { name: /close/i }).last().click();
     const nights = page.locator('[id$="getMyNights"]');
     await nights.locator('.opblock-summary-control').click();

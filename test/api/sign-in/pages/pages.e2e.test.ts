@@ -208,15 +208,6 @@ describe('a form', () => {
     expect([token.status, await token.json()]).toMatchObject([status, { error: 'invalid_request' }]);
   });
 
-  test.each(['sign-in/x', 'connected-apps', 'sign-out'])(
-    'that is huge is refused for that, from a browser that is not signed in, at /oauth/%s',
-    async (path) => {
-      const body = new URLSearchParams({ a: 'x'.repeat(200_000) });
-      const posted = await fetch(`${origin}/oauth/${path}`, { method: 'POST', body });
-      expect([posted.status, await posted.text()]).toEqual([413, expect.stringContaining('That form can’t be read')]);
-    },
-  );
-
   test('that does not say how huge it is, is refused once it is too long', async () => {
     const { browser, url } = await consent();
     for (const at of [url, `${origin}/oauth/token`]) {

@@ -10,8 +10,7 @@ it('a sweep for erased riders that fails is repeated until it succeeds, and one 
   const ended: string[] = [];
   let failures = 3;
   const erasure = riderErasure({
-    store,
-    grants: { endRider: async (rider) => void ended.push(rider) },
+    store: { ...store, remove: async () => {}, tidyAccount: async (rider) => void ended.push(rider) },
     riders: {
       async card() {
         if (failures-- > 0) throw new Error('the views are away');
@@ -38,13 +37,13 @@ it('a sweep is not put off by those who ask for one meanwhile, and none follows 
   const sweeps: PromiseWithResolvers<never>[] = [];
   const erasure = riderErasure({
     store: {
+      ...memorySignInState(),
       async *accounts() {
         const sweep = Promise.withResolvers<never>();
         sweeps.push(sweep);
         yield await sweep.promise;
       },
     },
-    grants: { endRider: async () => undefined },
     riders: { card: async () => null },
     logger: { info: () => undefined, warn: () => undefined },
     sweepDelayMs: 5,

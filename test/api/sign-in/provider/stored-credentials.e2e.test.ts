@@ -32,7 +32,7 @@ const cookiesOf = (browser: TestBrowser, url: string): string[] =>
     .split('; ')
     .map((pair) => pair.slice(pair.indexOf('=') + 1));
 
-// docs/rules.md#sign-in-state
+// docs/rules.md#stored-credentials
 test('somebody who reads the Redis of sign-in or the log, at any moment of it, learns nothing that works, and all of it ends by itself', async () => {
   const [port] = await freePorts(1);
   const keyPrefix = freshKeyPrefix();

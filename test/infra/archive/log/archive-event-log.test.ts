@@ -54,7 +54,7 @@ describe('an archive that another library wrote', () => {
       name: 'topLevelRecord',
       fields: [
         { name: 'key', type: 'string' },
-        { name: 'headers', type: { type: 'map', values: 'bytes' } },
+        { name: 'source', type: { type: 'map', values: 'bytes' } },
         {
           name: 'value',
           type: [
@@ -80,7 +80,7 @@ describe('an archive that another library wrote', () => {
     };
     const value = { handle: 'ada', rider: 'r0001', shoe_size: 38.5, revision: 1, changed_at: 0 };
     const path = join(archive.folder('riders'), '0-00000000000000000000.avro');
-    const common = { partition: 0, timestamp: 7, key: 'r0001', headers: { a: Buffer.from('x') } };
+    const common = { partition: 0, timestamp: 7, key: 'r0001', source: { a: Buffer.from('x') } };
     await writeContainer(
       path,
       schema,

@@ -2,7 +2,7 @@ import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readContainer } from '../../../../infra/archive/format/avro-container.ts';
+import { ContainerFile, openContainer } from '../../../../infra/archive/format/avro-container.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import { archivedSchemas } from '../../../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
@@ -72,9 +72,9 @@ describe('what is written', () => {
     expect(files.length).toBeGreaterThan(3);
     for (const path of files) {
       expect((await stat(path)).size).toBeLessThan(2_300);
-      const [first] = (await readContainer(path))!.blocks;
+      const first = new ContainerFile(openContainer(path)!).nextBlock()!;
       // partition 0, then the offset as a zigzag number.
-      expect(first!.data()[1]! & 0x7f).toBe((Number(basename(path).slice(2, 22)) * 2) & 0x7f);
+      expect(first.data[1]! & 0x7f).toBe((Number(basename(path).slice(2, 22)) * 2) & 0x7f);
     }
     expect((await archive.read()).bounds.riders).toEqual([{ low: 10, end: 398 }]);
   });

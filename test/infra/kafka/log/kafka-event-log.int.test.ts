@@ -143,6 +143,21 @@ describe('faults', () => {
     },
   );
 
+  test('where the topic of bad records was deleted, to make it again is all that is asked for', async () => {
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    const eventLog = kafka.eventLog({ checkEveryMs: 200 });
+    kafka.follow(eventLog, positionAt(1));
+    const admin = await kafka.admin();
+    const topic = `${kafka.topicPrefix}rejected`;
+    await vi.waitFor(() => expect(eventLog.status!()).toMatchObject({ lacks: null }), soon);
+    await admin.deleteTopics({ topics: [topic] });
+    const words = `Kafka no longer has ${topic}; if that was deleted, make it with: npx ride-calendar topics`;
+    await vi.waitFor(() => expect(eventLog.status!()?.lacks).toBe(words), soon);
+    await vi.waitFor(() => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }), soon);
+    await vi.waitFor(() => expect(eventLog.status!()).toMatchObject({ lacks: null }), soon);
+  });
+
   test('a partition unread for longer than half of delete.retention.ms stops it: tombstones may be gone', async () => {
     await using kafka = new TestKafka();
     await kafka.createTopics({ settings: { 'delete.retention.ms': '3000' } });

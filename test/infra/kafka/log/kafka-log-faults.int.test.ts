@@ -1,10 +1,11 @@
-import { open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type KafkaBroker, startKafkaBroker } from '../../../../infra/local/kafka-broker.ts';
 import { LogTruncatedError } from '../../../../projector/ports/event-log.ts';
 import { positionAt, TestKafka } from '../../../support/servers/kafka.ts';
+import { batchesIn, cutTail } from '../../../support/servers/kafka-disk.ts';
 
 // What a broker's disk may do to a log: lose its tail, or hold bytes that are no batch.
 
@@ -20,18 +21,9 @@ const folderOf = (kafka: TestKafka, partition = 0): string =>
   join(broker.dataFolder, `${kafka.topicPrefix}metros-${partition}`);
 const logOf = (kafka: TestKafka, partition = 0): string => join(folderOf(kafka, partition), `${'0'.repeat(20)}.log`);
 
-/** Where each batch of a log file begins. */
-async function batchesIn(path: string): Promise<number[]> {
-  const bytes = await readFile(path);
-  const starts: number[] = [];
-  // A batch: base offset (8 bytes), length of what follows (4 bytes).
-  for (let at = 0; at + 12 <= bytes.length; at += 12 + bytes.readInt32BE(at + 8)) starts.push(at);
-  return starts;
-}
-
 /** Overwrites some bytes of a batch, as a bad disk does. */
 async function spoil(path: string, batch: number, at: number, bytes: Buffer): Promise<void> {
-  const start = (await batchesIn(path))[batch]!;
+  const { start } = (await batchesIn(path))[batch]!;
   const file = await open(path, 'r+');
   await file.write(bytes, 0, bytes.length, start + at);
   await file.close();
@@ -48,10 +40,7 @@ describe('a partition that loses its tail', () => {
     await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb', 'cc']), soon);
     // An unclean election, or a broker restored from a backup: the last two records are gone.
     await broker.kill();
-    await truncate(logOf(kafka), (await batchesIn(logOf(kafka)))[1]!);
-    for (const index of ['index', 'timeindex', 'snapshot']) {
-      await rm(logOf(kafka).replace(/log$/, index), { force: true });
-    }
+    expect(await cutTail(folderOf(kafka), 2)).toBe(1);
     await broker.start();
     await kafka.sendMetros(['dd', 'ee', 'ff', 'gg']);
     await expect(following.done).rejects.toThrow(LogTruncatedError);

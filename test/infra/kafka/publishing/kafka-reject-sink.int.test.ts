@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KafkaCluster } from '../../../../infra/kafka/client/kafka-cluster.ts';
-import { kafkaRejectSink, RejectedTopic } from '../../../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { RejectedTopic } from '../../../../infra/kafka/log/rejected-topic.ts';
+import { kafkaRejectSink } from '../../../../infra/kafka/publishing/kafka-reject-sink.ts';
 import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
 import type { Reject } from '../../../../projector/ports/event-log.ts';
 import { TestKafka } from '../../../support/servers/kafka.ts';
@@ -35,6 +36,7 @@ describe('rejected', () => {
     expect(await readAll(kafka)).toEqual(bad);
   });
 
+  // docs/rules.md#rejected-once
   test('holds a bad record once, though it is published again, by another process or twice at a time', async () => {
     await using kafka = new TestKafka();
     await ensureTopics(kafka.options);

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { leadersOf, standbysIn } from '../../../../infra/redis/leadership/who-leads.ts';
 
-// docs/rules.md#fence
 it('a leader whose fences move is alive, and one whose stand still is not', () => {
   expect(
     leadersOf(['5:1:ada:led', '5:7:ada:led', '9:1:bo:led', null], ['5:1:ada:led', '5:8:ada:led', '9:1:bo:led', null]),
@@ -10,6 +9,13 @@ it('a leader whose fences move is alive, and one whose stand still is not', () =
       { epoch: 9, tags: 1, alive: false },
       { epoch: 5, tags: 2, alive: true },
     ],
+    tagsUnled: 3,
+  });
+});
+
+it('a tag whose fence stands still is unled, though its leader moves others', () => {
+  expect(leadersOf(['5:1:ada:led', '5:1:ada:led'], ['5:2:ada:led', '5:1:ada:led'])).toEqual({
+    leaders: [{ epoch: 5, tags: 2, alive: true }],
     tagsUnled: 1,
   });
 });

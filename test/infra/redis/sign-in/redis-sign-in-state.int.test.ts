@@ -4,6 +4,7 @@ import { type RedisServer, startRedisServer } from '../../../../infra/local/redi
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { stallingProxy } from '../../../support/servers/stalling-proxy.ts';
+import { signInScriptCases } from './sign-in-script-cases.ts';
 
 // docs/rules.md#sign-in-state
 describe('a Redis that is restarted', () => {
@@ -72,7 +73,7 @@ describe('what a restart would lose', () => {
   test.each([
     ['nothing, with an append-only file', { persistence: 'aof' }, null],
     ['all, without persistence', { persistence: 'none' }, /no persistence/],
-    ['the latest, with snapshots only', { args: ['--save', '60', '1'] }, /snapshots only/],
+    ['the latest, with snapshots only', { args: ['--save', '60', '1'] }, /keeps snapshots at most/],
     [
       'some, where keys are evicted',
       { persistence: 'aof', args: ['--maxmemory-policy', 'allkeys-lru'] },
@@ -88,3 +89,5 @@ describe('what a restart would lose', () => {
     await server.stop();
   });
 });
+
+signInScriptCases();

@@ -1,11 +1,13 @@
 import { Redis } from 'ioredis';
 import { startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { redisConnection } from '../../../../infra/redis/redis-connection.ts';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { leadershipContract } from '../../../contracts/leadership.ts';
 import { viewStoreContract } from '../../../contracts/view-store.ts';
-import { freshKeyPrefix } from '../../../support/servers/backends.ts';
+import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { startRedisCluster } from '../../../support/servers/redis-cluster.ts';
+import { scriptCases } from './script-cases.ts';
 
 // Servers of their own: emptying them is part of the contract.
 const redis = async () => {
@@ -46,3 +48,7 @@ viewStoreContract('redis', redis);
 viewStoreContract('redis cluster', redisCluster);
 leadershipContract('redis', redis);
 leadershipContract('redis cluster', redisCluster);
+scriptCases('redis', async () => {
+  const settings = { url: redisUrl(), cluster: false, keyPrefix: freshKeyPrefix() };
+  return { connection: await redisConnection(settings, { waits: true }), keyPrefix: settings.keyPrefix };
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerHistory, type Version } from '../../../../services/past/answers/answer-history.ts';
+import { answerHistories, type Version } from '../../../../services/past/answers/answer-history.ts';
 import { changedAnswers } from '../../../../services/past/answers/changed-answers.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from '../../../../services/past/answers/past-answers.ts';
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
@@ -21,7 +21,7 @@ const scenarioArb = pastArb.chain((history) =>
       history: fc.constant(history),
       by: fc.constant(by),
       chunking: chunkingArb,
-      request: requestArb(history),
+      requests: fc.array(requestArb(history), { minLength: 1, maxLength: 4 }),
       instants: fc.uniqueArray(
         fc.oneof(
           instantArb(history, by),
@@ -44,9 +44,9 @@ async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: 
 
 const sources = ({ listing, bounds }: PastLog, by: (typeof clocks)[number]) => sourcesOf({ listing, bounds }, by);
 
-async function versionsOf(from: PastSources, request: PastRequest, untilMs: number): Promise<Version[]> {
+async function versionsOf(from: PastSources, requests: readonly PastRequest[], untilMs: number): Promise<Version[]> {
   const versions: Version[] = [];
-  for await (const version of answerHistory(from, request, { untilMs, signal })) versions.push(version);
+  await answerHistories(from, requests, { untilMs, signal, onVersion: (version) => versions.push(version) });
   return versions;
 }
 
@@ -75,25 +75,38 @@ function publicTargets(records: readonly HistoryRecord[]): string[] {
 const numRuns = Number(process.env.RUNS ?? 5);
 
 describe('the history of an answer', { timeout: 600_000 }, () => {
-  it('agrees with the calendar as of any instant, midnights included', async () => {
+  it('agrees with the calendar as of any instant, midnights included, however many are asked', async () => {
+    const check = async (from: PastSources, asked: PastRequest, versions: Version[], instants: number[]) => {
+      for (const atMs of instants) {
+        const version = versions.findLast((one) => one.atMs <= atMs);
+        const was = await asOf(from, asked, atMs);
+        if (version) expect({ status: version.answer.status, body: version.answer.body }).toEqual(was);
+        else expect(was).toEqual(await asOf(from, asked, -3e14));
+      }
+      for (const [i, { atMs, answer, records }] of versions.entries()) {
+        expect(records.every(({ timeMs }) => timeMs === atMs)).toBe(true);
+        if (i === 0) continue;
+        expect(atMs).toBeGreaterThan(versions[i - 1]!.atMs);
+        expect(answer).not.toEqual(versions[i - 1]!.answer);
+      }
+    };
     await fc.assert(
-      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, request, instants }) => {
+      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, requests, instants }) => {
         using archive = await PastArchive.of(history, chunking);
         const from = sources(await archive.log(), by);
-        const asked = { target: pathOf(request), rider: 'rider' in request ? request.rider : null };
+        const asked = requests.map((request) => ({
+          target: pathOf(request),
+          rider: 'rider' in request ? request.rider : null,
+        }));
         const versions = await versionsOf(from, asked, Math.max(...instants));
-        for (const atMs of instants) {
-          const version = versions.findLast((one) => one.atMs <= atMs);
-          const was = await asOf(from, asked, atMs);
-          if (version) expect({ status: version.answer.status, body: version.answer.body }).toEqual(was);
-          else expect(was).toEqual(await asOf(from, asked, -3e14));
-        }
-        for (const [i, { atMs, answer, records }] of versions.entries()) {
-          expect(records.every(({ timeMs }) => timeMs === atMs)).toBe(true);
-          if (i === 0) continue;
-          expect(atMs).toBeGreaterThan(versions[i - 1]!.atMs);
-          expect(answer).not.toEqual(versions[i - 1]!.answer);
-        }
+        expect(versions.map(({ atMs }) => atMs)).toEqual(versions.map(({ atMs }) => atMs).sort((a, b) => a - b));
+        for (const one of asked)
+          await check(
+            from,
+            one,
+            versions.filter(({ request }) => request === one),
+            instants,
+          );
       }),
       { numRuns, endOnFailure: true },
     );
@@ -122,9 +135,10 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
         }
         for (const { target, records } of changed.slice(0, 4)) {
           expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
-          const versions = await versionsOf(from, { target, rider: null }, toMs);
+          const versions = await versionsOf(from, [{ target, rider: null }], toMs);
           const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
-          const places = (list: typeof records) => list.map(({ bytes: r }) => `${r.topic}/${r.partition}@${r.offset}`);
+          const places = (list: typeof records) =>
+            list.map(({ encoded: r }) => `${r.topic}/${r.partition}@${r.offset}`);
           expect(places(records)).toEqual(expect.arrayContaining(places(behind)));
         }
       }),

@@ -63,6 +63,12 @@ it.each(['/late', '/late-raw'])(
   },
 );
 
+it('a HOST that is not this machine’s is a wrong setting', async () => {
+  // Of RFC 5737, for documentation: no machine has it.
+  const words = 'Cannot use setting HOST: got "192.0.2.1", want an address of this machine, such as 127.0.0.1';
+  await expect(assertCanListen(loadSettings({ HOST: '192.0.2.1' }))).rejects.toThrow(words);
+});
+
 it('a port that is free is left free', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

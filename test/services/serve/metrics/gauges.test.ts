@@ -79,3 +79,23 @@ describe('ride_calendar_sign_in_state_at_risk', () => {
     expect(await scrape()).toEqual([1]);
   });
 });
+
+describe('ride_calendar_redis_memory_used_bytes', () => {
+  it('is what each store said last, and has no value before it said anything', async () => {
+    const register = new Registry();
+    let usedBytes = 700;
+    const away = async () => {
+      throw new Error('away');
+    };
+    apiMetrics(register).measureMemory({ views: async () => ({ usedBytes, limitBytes: 1_000 }), 'sign-in': away });
+    const scrape = async (name: string) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return values(register, `ride_calendar_redis_memory_${name}_bytes`);
+    };
+    expect(await scrape('used')).toEqual([{ labels: { store: 'views' }, value: 700 }]);
+    usedBytes = 800;
+    await scrape('used');
+    expect(await scrape('used')).toEqual([{ labels: { store: 'views' }, value: 800 }]);
+    expect(await scrape('limit')).toEqual([{ labels: { store: 'views' }, value: 1_000 }]);
+  });
+});

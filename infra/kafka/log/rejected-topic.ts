@@ -1,0 +1,103 @@
+import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
+import type { Log } from '../../../projector/ports/log.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
+import type { KafkaCluster } from '../client/kafka-cluster.ts';
+import { untilAnswered } from '../client/logged-back-off.ts';
+import { batchBytesMax, type FetchedRecord } from '../protocol/record-batch.ts';
+import { Fetcher } from './fetcher.ts';
+
+/**
+ * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its
+ * place (topic without the prefix, partition, offset), its timestamp in milliseconds since the epoch, and the reason.
+ */
+const rejectedHeaders = {
+  topic: 'ride-calendar.topic',
+  partition: 'ride-calendar.partition',
+  offset: 'ride-calendar.offset',
+  timestamp: 'ride-calendar.timestamp',
+  reason: 'ride-calendar.reason',
+} as const;
+
+const ownHeaders = new Set<string>(Object.values(rejectedHeaders));
+
+/** A bad record's headers in `rejected`. */
+export function headersOf({ topic, partition, offset, timestampMs, reason, raw }: Reject): Record<string, Buffer> {
+  return {
+    ...raw.headers,
+    [rejectedHeaders.topic]: Buffer.from(topic),
+    [rejectedHeaders.partition]: Buffer.from(String(partition)),
+    [rejectedHeaders.offset]: Buffer.from(String(offset)),
+    [rejectedHeaders.timestamp]: Buffer.from(String(timestampMs)),
+    [rejectedHeaders.reason]: Buffer.from(reason),
+  };
+}
+
+/** The bad record in a record of `rejected`. Null if another program wrote it. */
+export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {
+  const named = headers.map(([name, content]) => [String(name ?? ''), content ?? Buffer.alloc(0)] as const);
+  const all = new Map(named);
+  const text = (name: string) => all.get(name)?.toString();
+  const [topic, reason] = [text(rejectedHeaders.topic), text(rejectedHeaders.reason)];
+  const numbers = [rejectedHeaders.partition, rejectedHeaders.offset, rejectedHeaders.timestamp].map((name) =>
+    Number(text(name) ?? Number.NaN),
+  );
+  if (topic === undefined || reason === undefined || !numbers.every(Number.isSafeInteger)) return null;
+  const [partition, offset, timestampMs] = numbers as [number, number, number];
+  const own = Object.fromEntries(named.filter(([name]) => !ownHeaders.has(name)).map(([n, c]) => [n, Buffer.from(c)]));
+  const raw = { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: own };
+  return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };
+}
+
+/** Room for a bad record that nearly fills a batch, and for the headers with its place. */
+const rejectedBatchBytesMax = batchBytesMax + (1 << 20);
+
+/** Reads `rejected` from where it last stopped to its present end. */
+export class RejectedTopic {
+  readonly name: string;
+  readonly #cluster: KafkaCluster;
+  readonly #log: Log;
+  #position: number[] = [];
+
+  constructor(cluster: KafkaCluster, topicPrefix: string, log: Log) {
+    this.name = `${topicPrefix}rejected`;
+    this.#cluster = cluster;
+    this.#log = log;
+  }
+
+  /**
+   * Hands the bad records on some at a time: all of them may not fit in memory. Throws MissingTopicsError without the
+   * topic, and the signal's reason.
+   */
+  async readOn(onRejects: (rejects: Reject[]) => unknown, signal: AbortSignal): Promise<void> {
+    const find = async () => {
+      const [topic] = await this.#cluster.topics([this.name]);
+      if (!topic)
+        throw new MissingTopicsError(`Cannot read ${this.name}: no such topic; make it with: npx ride-calendar topics`);
+      return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
+    };
+    const isFatal = (error: unknown) => error instanceof MissingTopicsError;
+    const found = () => untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    const { topic, bounds } = await found();
+    const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
+    const done = new AbortController();
+    const behind = () => bounds.some(({ end }, partition) => from[partition]! < end);
+    if (!behind()) return;
+    const fetcher = new Fetcher(
+      this.#cluster,
+      from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
+      {
+        onPiece: async ({ partition }, { records, nextOffset }) => {
+          await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
+          from[partition] = nextOffset;
+          if (!behind()) done.abort();
+          return null;
+        },
+        topics: async () => [(await found()).topic],
+      },
+      { log: this.#log, checkEveryMs: 10_000, bytesMax: rejectedBatchBytesMax },
+    );
+    await fetcher.run(AbortSignal.any([signal, done.signal]));
+    signal.throwIfAborted();
+    this.#position = from;
+  }
+}

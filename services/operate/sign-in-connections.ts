@@ -1,0 +1,67 @@
+import type { StateStore } from '../../api/ports/sign-in-state.ts';
+import { type ConnectionsOf, endConnections, listConnections } from '../../api/sign-in/provider/connections.ts';
+import { redisSignInState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { countText } from '../../projector/ports/log.ts';
+import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import type { Settings } from '../settings/settings.ts';
+
+interface SignInOptions extends ConnectionsOf {
+  json?: boolean;
+}
+
+/** Says which clients are connected, by how many connections, and since when. */
+export async function runSignInList(options: SignInOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const found = await withSignIn('list', options, settings, (store, of) => listConnections(store, of, io.signal));
+  const clients = found.clients.map(({ client, connections, oldestMs, newestMs }) => ({
+    client,
+    connections,
+    oldest: new Date(oldestMs).toISOString(),
+    newest: new Date(newestMs).toISOString(),
+  }));
+  const sessions = options.client === undefined ? found.sessions : null;
+  if (options.json) {
+    io.out(JSON.stringify({ clients, sessions }));
+    return 0;
+  }
+  for (const { client, connections, oldest, newest } of clients)
+    io.out(`${client}: ${countText(connections, 'connection')}, the oldest of ${oldest}, the newest of ${newest}`);
+  if (clients.length === 0) io.out('No app is connected');
+  if (sessions !== null) io.out(`Signed in: ${countText(sessions, 'browser')}`);
+  return 0;
+}
+
+/** Ends connections, and a rider's sessions. Exit code 1 if there was nothing to end: an id may be mistyped. */
+export async function runSignInEnd(options: SignInOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  if (options.rider === undefined && options.client === undefined)
+    throw new UsageError('Cannot run sign-in end: want --rider or --client, or both');
+  const ended = await withSignIn('end', options, settings, (store, of) => endConnections(store, of, io.signal));
+  const { connections, sessions } = ended;
+  if (options.json) io.out(JSON.stringify(ended));
+  else if (connections + sessions === 0) io.out('Nothing of that was connected or signed in');
+  else
+    io.out(
+      `Ended ${countText(connections, 'connection')} and ${countText(sessions, 'session')}; access tokens live for up to ten minutes more`,
+    );
+  return connections + sessions === 0 ? 1 : 0;
+}
+
+async function withSignIn<T>(
+  command: string,
+  { rider, client }: ConnectionsOf,
+  { authRedis }: Settings,
+  work: (store: StateStore, of: ConnectionsOf) => Promise<T>,
+): Promise<T> {
+  if (!authRedis)
+    throw new UsageError(
+      `Cannot run sign-in ${command}: AUTH_REDIS_URL is missing, want the Redis of sign-in, such as redis://127.0.0.1:6379; sign-ins that a process keeps in its memory can't be reached from outside`,
+    );
+  // An empty id is an unset variable: it must not mean all.
+  for (const [option, id] of Object.entries({ rider, client }))
+    if (id === '') throw new UsageError(`Cannot run sign-in ${command}: --${option} is empty (an unset variable?)`);
+  const store = redisSignInState(authRedis);
+  try {
+    return await work(store, { rider, client });
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,123 @@
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { registerDocs } from '../../../api/openapi/docs.ts';
+import { night, ride } from '../../reference/example-log.ts';
+import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { riderOperations, smallWorld, withKey } from '../../support/worlds/small-world.ts';
+
+/** Compressed answers (docs/rules.md#compression, #etag, #if-none-match, #vary), over sockets. */
+
+const decode = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync };
+const browsers = { 'Accept-Encoding': 'gzip, deflate, br, zstd' };
+const rides = Array.from({ length: 40 }, (_, i) => `ride${i}`);
+
+let service: HttpService;
+let docsFile: string;
+beforeAll(async () => {
+  const busy = rides.flatMap((id, i) => [
+    ride(id, { metro: 'pdx', title: i % 2 ? 'Odd' : 'Even' }),
+    night(id, '2015-06-18'),
+    night(id, '2015-06-19'),
+  ]);
+  service = await startHttpService({
+    records: [...smallWorld.records, ...busy],
+    register: (app) => registerDocs(app, { openapiUrl: '/api/openapi.json' }),
+  });
+  const page = await service.exchange('GET /docs HTTP/1.1\r\nHost: a\r\n\r\n');
+  docsFile = /docs\/[0-9a-f]+\/swagger-ui.css/.exec(page.body.toString())![0];
+});
+afterAll(() => service.close());
+
+const day = '/metros/pdx/days/2015-06-18';
+const ask = (path: string, more: Record<string, string> = {}, method = 'GET') =>
+  service.ask(path, { ...withKey(), ...more }, method);
+
+describe.each([day, '/openapi.json'])('%s', (path) => {
+  it.each(Object.entries(decode))('in %s is the plain answer, with an ETag of its own', async (coding, decompress) => {
+    const plain = await ask(path);
+    await ask(path, { 'Accept-Encoding': coding });
+    const answer = await ask(path, { 'Accept-Encoding': coding });
+    expect(answer.headers).toMatchObject({
+      'content-encoding': coding,
+      'content-type': 'application/json',
+      'content-length': String(answer.body.length),
+      vary: plain.headers.vary,
+    });
+    expect(answer.headers.vary).toContain('Accept-Encoding');
+    expect(decompress(answer.body)).toEqual(plain.body);
+    expect(answer.body.length).toBeLessThan(plain.body.length / 2);
+    expect(answer.headers.etag).toContain(coding);
+    expect(answer.headers.etag).not.toBe(plain.headers.etag);
+    // HEAD agrees, and either ETag validates for either reader.
+    const head = await ask(path, { 'Accept-Encoding': coding }, 'HEAD');
+    for (const name of ['content-length', 'content-encoding', 'etag', 'vary'])
+      expect([name, head.headers[name]]).toEqual([name, answer.headers[name]]);
+    for (const etag of [answer.headers.etag!, plain.headers.etag!]) {
+      for (const accepted of ['identity', coding]) {
+        const unchanged = await ask(path, { 'Accept-Encoding': accepted, 'If-None-Match': `"x", W/${etag}` });
+        expect([unchanged.status, unchanged.headers.etag, unchanged.headers.vary]).toEqual([
+          304,
+          etag,
+          plain.headers.vary,
+        ]);
+        expect(unchanged.headers).not.toHaveProperty('content-encoding');
+      }
+    }
+    const starred = await ask(path, { 'Accept-Encoding': coding, 'If-None-Match': '*' });
+    expect([starred.status, starred.headers.etag]).toEqual([304, answer.headers.etag]);
+  });
+});
+
+it('a day is sent as it is once after each change, unless that is refused', async () => {
+  const other = '/metros/pdx/days/2015-06-19';
+  const encodings = async (more: Record<string, string>) => (await ask(other, more)).headers['content-encoding'];
+  expect([await encodings(browsers), await encodings(browsers)]).toEqual([undefined, 'zstd']);
+  const old = (await ask(other, browsers)).headers.etag!;
+  await service.publish([ride(rides[0]!, { metro: 'pdx', title: 'Another name' })]);
+  expect(await encodings({ 'Accept-Encoding': 'br, identity;q=0' })).toBe('br');
+  expect((await ask(other, { ...browsers, 'If-None-Match': old })).status).toBe(200);
+});
+
+it('a filtered day is sent as it is, unless that is refused', async () => {
+  const path = `${day}?q=odd`;
+  const plain = await ask(path);
+  for (let i = 0; i < 2; i++) expect((await ask(path, browsers)).headers).not.toHaveProperty('content-encoding');
+  const answer = await ask(path, { 'Accept-Encoding': 'gzip, identity;q=0' });
+  expect(answer.headers['content-encoding']).toBe('gzip');
+  expect(gunzipSync(answer.body)).toEqual(plain.body);
+});
+
+it("a small answer, a refusal and a rider's own answers are sent as they are, even where that is refused", async () => {
+  const refusing = { 'Accept-Encoding': 'gzip, identity;q=0' };
+  for (const path of [smallWorld.emptyDay, '/rides/nowhere']) {
+    for (let i = 0; i < 2; i++) expect((await ask(path, refusing)).headers).not.toHaveProperty('content-encoding');
+  }
+  for (const { path, headers } of riderOperations) {
+    const answer = await service.ask(path, { ...headers, ...refusing });
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+    expect(answer.body).toEqual((await service.ask(path, headers)).body);
+  }
+});
+
+it('of several ETags that match, a 304 has that of the encoding that is asked for', async () => {
+  const etags = [];
+  for (const coding of ['zstd', 'br', 'gzip', 'identity']) {
+    await ask(day, { 'Accept-Encoding': coding });
+    etags.push((await ask(day, { 'Accept-Encoding': coding })).headers.etag!);
+  }
+  const all = { 'If-None-Match': etags.join(', ') };
+  const named = async (more: Record<string, string>) => (await ask(day, { ...all, ...more })).headers.etag;
+  expect(await named({ 'Accept-Encoding': 'gzip' })).toBe(etags[2]);
+  expect(await named({ 'Accept-Encoding': 'br, gzip;q=0.5' })).toBe(etags[1]);
+  expect(await named({})).toBe(etags[3]);
+});
+
+it('/docs and its files are compressed for their first reader, and validated by ETag', async () => {
+  for (const target of ['/docs', `/${docsFile}`]) {
+    const get = (more: string) => service.exchange(`GET ${target} HTTP/1.1\r\nHost: a\r\n${more}\r\n`);
+    const answer = await get('Accept-Encoding: gzip\r\n');
+    expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+    expect(gunzipSync(answer.body)).toEqual((await get('')).body);
+    expect((await get(`If-None-Match: ${answer.headers.etag}\r\n`)).status).toBe(304);
+  }
+});

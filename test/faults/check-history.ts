@@ -1,0 +1,24 @@
+import { open } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { needProgram } from '../../infra/local/debian-packages.ts';
+import { busyLimits, usualLimits } from './check-answers.ts';
+import { checkHistory } from './checker.ts';
+import { readHistory } from './history.ts';
+
+/**
+ * `node test/faults/check-history.ts FILE [--busy-machine]`: prints what a history must not hold. Ends with 1 if there is anything, or no
+ * file. On a busy machine an answer may be ten seconds older than another one, in a fault or without.
+ */
+const { values, positionals } = parseArgs({ options: { 'busy-machine': { type: 'boolean' } }, allowPositionals: true });
+const [file] = positionals;
+if (file === undefined) throw new Error('Usage: node test/faults/check-history.ts FILE [--busy-machine]');
+await needProgram('promtool', 'prometheus', 'install Prometheus');
+const lines = await readHistory((await open(file)).readLines());
+const findings = await checkHistory(lines, values['busy-machine'] ? busyLimits : usualLimits);
+const shownMax = 20;
+for (const [rule, all] of Map.groupBy(findings, (each) => each.rule)) {
+  for (const { says, lines: at } of all.slice(0, shownMax)) console.log(`${rule}: ${says} (lines ${at.join(', ')})`);
+  if (all.length > shownMax) console.log(`${rule}: and ${all.length - shownMax} more`);
+}
+console.log(`${lines.length} lines, ${findings.length} findings`);
+process.exitCode = findings.length > 0 ? 1 : 0;

@@ -1,0 +1,366 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { needProgram } from '../../infra/local/debian-packages.ts';
+import { checkHistory } from './checker.ts';
+import type { Finding, Rule } from './finding.ts';
+import { goodHistory } from './good-history.ts';
+import { type EventOf, type HistoryEvent, historyLine, readHistory } from './history.ts';
+
+const findingsOf = async (events: readonly HistoryEvent[]): Promise<Finding[]> =>
+  checkHistory(await readHistory(events.map((each) => historyLine(each))));
+
+type Type = HistoryEvent['type'];
+type Edit = (events: readonly HistoryEvent[]) => readonly HistoryEvent[];
+
+/** Changes the events of a type that are meant, of which there must be one. The end counts the lines that there are then. */
+function change<T extends Type>(
+  type: T,
+  isMeant: (event: EventOf<T>) => boolean,
+  to: (event: EventOf<T>) => object[],
+): Edit {
+  return (events) => {
+    const meant = new Set(events.filter((each) => each.type === type && isMeant(each as EventOf<T>)));
+    if (meant.size === 0) throw new Error(`Cannot break the history: no ${type} is meant`);
+    const edited = events.flatMap((each) => (meant.has(each) ? (to(each as EventOf<T>) as HistoryEvent[]) : [each]));
+    return edited.map((each) => (each.type === 'end' ? { ...each, lines: edited.length - 1 } : each));
+  };
+}
+const patch = <T extends Type>(type: T, more: Partial<EventOf<T>>, isMeant: (event: EventOf<T>) => boolean) =>
+  change(type, isMeant, (each) => [{ ...each, ...more }]);
+const without = <T extends Type>(type: T, isMeant: (event: EventOf<T>) => boolean) => change(type, isMeant, () => []);
+const all =
+  (...edits: Edit[]): Edit =>
+  (events) =>
+    edits.reduce((edited, edit) => edit(edited), events);
+
+const any = (): boolean => true;
+/** A reader's answers that began in these seconds. */
+const asked =
+  (reader: string, from: number, to = from + 1) =>
+  (each: EventOf<'answer'>): boolean =>
+    each.reader === reader && each.start >= from * 1_000 && each.start < to * 1_000;
+const day = (api: 1 | 2, from: number, to?: number) => asked(`day at api-${api}`, from, to);
+const key = (api: 1 | 2, from: number) => asked(`key at api-${api}`, from);
+const shows = (shown: EventOf<'answer'>['shows'], isMeant: (each: EventOf<'answer'>) => boolean) =>
+  patch('answer', { shows: shown, etag: null, hash: null }, isMeant);
+const answers = (status: number, shown: EventOf<'answer'>['shows'], isMeant: (each: EventOf<'answer'>) => boolean) =>
+  patch('answer', { status, shows: shown, etag: null, hash: null }, isMeant);
+const ends = (more: Partial<EventOf<'process'>>) => patch('process', more, ({ state }) => state === 'ended');
+const faultEnds = (id: number, at: number) => patch('fault', { at }, (each) => each.id === id && each.state === 'end');
+const alerted = (alert: string) => patch('fault', { alert }, ({ id, state }) => id === 1 && state === 'begin');
+const rejects = (to: (each: EventOf<'reject'>) => object[]) => change('reject', ({ offset }) => offset === 1_000, to);
+/** What the scrapes of these processes say besides. */
+const scraped = (values: Record<string, number>, process: string) =>
+  change(
+    'metrics',
+    (each) => each.values !== null && each.process.startsWith(process),
+    (each) => [{ ...each, values: { ...each.values, ...values } }],
+  );
+const waitsForRedis = 'ride_calendar_waiting_seconds{for="redis"}';
+const metricsSayWell = all(
+  scraped({ ride_calendar_store_answers: 1 }, 'api'),
+  scraped({ ride_calendar_unreadable_age_seconds: 0, [waitsForRedis]: 0 }, 'projector'),
+);
+const toldNothing = all(metricsSayWell, patch('ready', { text: '', status: 200 }, any));
+/** A change is readable 20 s after the fault, and the projector doesn't know. */
+const lateBy20 = all(shows({ ride: 73 }, day(1, 75, 95)), shows({ ride: 73 }, day(2, 75, 95)));
+const staleApi2 = (start: number) =>
+  all(shows({ ride: 20 }, day(2, 21)), patch('answer', { start, at: start + 3 }, day(2, 21)));
+
+const broken: [name: string, rule: Rule, says: RegExp, edit: Edit][] = [
+  ['an answer goes back at one process', 'back', /told 20 before/, shows({ ride: 19 }, day(1, 21))],
+  ['an answer goes back in a fault', 'back', /told 141 before/, shows({ ride: 140 }, day(1, 142))],
+  ['another process is stale', 'older', /without a fault/, staleApi2(21_900)],
+  ['another process is stale for 3 s in a fault', 'older', /told 2997 ms/, shows({ ride: 145 }, day(2, 146, 150))],
+  ['a false 404', 'absent', /404 shows ride as false/, answers(404, { ride: false }, day(1, 30))],
+  ['a 404 that says of nothing that it is absent', 'absent', /is there/, answers(404, { ride: 29 }, day(1, 30))],
+  ['a false 401', 'absent', /401 shows key as false/, answers(401, { key: false }, key(1, 10))],
+  ['a 401 of a key that came again', 'late', /401 shows key as false/, answers(401, { key: false }, key(2, 130))],
+  ['an empty day', 'absent', /200 shows ride as false/, shows({ ride: false }, day(1, 150))],
+  [
+    'a change is never readable',
+    'late',
+    /200 had to be/,
+    shows({ ride: 199 }, ({ path, start }) => path.includes('day') && start > 200_000),
+  ],
+  ['a change is readable late after a fault', 'late', /had to be readable/, lateBy20],
+  [
+    'a deleted key is accepted',
+    'late',
+    /shows key as true/,
+    answers(200, { key: true }, ({ status }) => status === 401),
+  ],
+  [
+    'a record that the log lost is shown for ever',
+    'late',
+    /the log lost it/,
+    all(
+      without('publish', ({ version }) => version?.probe === 'ride' && version.n > 180),
+      shows({ ride: 180 }, ({ path, start }) => path.includes('day') && start > 181_000),
+    ),
+  ],
+  ['a version from the future', 'never published', /30: no record/, shows({ ride: 30 }, day(1, 25))],
+  ['a version of an aborted transaction', 'never published', /300: no record/, shows({ ride: 300 }, day(1, 120))],
+  ['one ETag for two bodies', 'bytes', /ETag of another body/, patch('answer', { hash: 'another' }, day(2, 21))],
+  [
+    'a final answer differs in a byte',
+    'bytes',
+    /differs from a fresh replay/,
+    patch('final', { answered: { status: 200, body: '{"path": ""}' } }, ({ process }) => process === 'api-1'),
+  ],
+  ['no final answer', 'history', /no final answer/, without('final', ({ process }) => process === 'api-1')],
+  ['a missing reject', 'rejects', /@1000 is bad and was not set aside/, rejects(() => [])],
+  ['a reject twice', 'rejects', /@1000 was set aside 2 times/, rejects((each) => [each, each])],
+  ['a reject at another place', 'rejects', /@1005 .* is not bad/, rejects((each) => [{ ...each, offset: 1_005 }])],
+  [
+    'a reject of an aborted record',
+    'rejects',
+    /@1001 .* is not bad/,
+    rejects((each) => [each, { ...each, offset: 1_001 }]),
+  ],
+  ['an end that nobody asked for', 'ended', /unasked, with code 1/, ends({ asked: null, code: 1 })],
+  ['an end with code 0 that nobody asked for', 'ended', /unasked, with code 0/, ends({ asked: null, code: 0 })],
+  ['a stop that ends with an error', 'ended', /stopped, .* code 1/, ends({ asked: 'stop', code: 1 })],
+  ['a refusal with code 0', 'ended', /refused .* code 0/, ends({ asked: 'refuse', code: 0 })],
+  ['503s of which nobody tells', 'silent', /answered 503 for .* no process told/, toldNothing],
+  [
+    '503s beside a note that always stands',
+    'silent',
+    /no process/,
+    all(toldNothing, patch('ready', { text: 'evicts' }, any)),
+  ],
+  ['an unreadable change of which nobody tells', 'silent', /did not show a change/, all(toldNothing, lateBy20)],
+  ['a metric says well in 503s', 'says well', /api-1's metrics/, scraped({ ride_calendar_store_answers: 1 }, 'api-1')],
+  ['the age of changes is 0 though one is not readable', 'says well', /projector-1's metrics/, lateBy20],
+  [
+    'a fault that is too short for its alert',
+    'history',
+    /ended before/,
+    all(alerted('RedisTakesNoWrites'), faultEnds(1, 60_000)),
+  ],
+  ['an unknown alert', 'history', /is no alert/, alerted('Nothing')],
+  ['a 503 without a fault', 'unanswered', /503 without a fault/, answers(503, {}, day(1, 20))],
+  ['a 503 for ever', 'unanswered', /gets 503 to the end/, answers(503, {}, day(1, 75, 230))],
+  ['a 500 in a fault', 'unanswered', /500 is no answer/, answers(500, {}, day(1, 60))],
+  ['a history that is cut off', 'history', /is cut off/, (events) => events.slice(0, -50)],
+  ['a history with lines cut out', 'history', /is cut:/, (events) => events.toSpliced(500, 20)],
+  ['an empty history', 'history', /does not start/, () => []],
+  ['no readers', 'history', /has no readers/, all(patch('begin', { readers: [] }, any), without('answer', any))],
+  ['no processes', 'history', /has no processes/, without('process', any)],
+  ['no probes', 'history', /has no probes/, without('publish', ({ version }) => version !== null)],
+  [
+    'a clock that goes back',
+    'history',
+    /out of order \(day at api-1\)/,
+    patch('answer', { start: 22_000, at: 22_003 }, day(1, 25)),
+  ],
+  ['an answer before its question', 'history', /out of order/, patch('answer', { at: 25_600 }, day(1, 25))],
+  [
+    'a reader that never read',
+    'history',
+    /reader key at api-2 is silent/,
+    without('answer', ({ reader }) => reader === 'key at api-2'),
+  ],
+  ['a reader that falls silent', 'history', /reader day at api-1 is silent/, without('answer', day(1, 20, 32))],
+  ['a reader of another path', 'history', /is no reader of this/, patch('answer', { path: '/rides/r002' }, day(1, 20))],
+  ['answers that show nothing', 'history', /shows no probe/, shows({}, day(1, 20))],
+  [
+    'no scrapes',
+    'history',
+    /projector-2 \(metrics\) is silent/,
+    without('metrics', ({ process }) => process === 'projector-2'),
+  ],
+  ['a probe that nobody reads', 'history', /nobody read key/, shows({ ride: 1 }, ({ shows }) => 'key' in shows)],
+  [
+    'a fault that never ends',
+    'history',
+    /begin and end once/,
+    without('fault', ({ id, state }) => id === 3 && state === 'end'),
+  ],
+  [
+    'an end before all has to be readable',
+    'history',
+    /ends before ride/,
+    patch('publish', { at: 219_000, sent: 218_990 }, ({ version }) => version?.n === 200),
+  ],
+];
+
+/** All processes of a kind are killed, though their metrics go on. */
+const endAt50 = (kind: 'projector' | 'api') =>
+  change(
+    'process',
+    (each) => each.kind === kind,
+    (each) => (each.at === 0 ? [each, { ...each, at: 50_000, state: 'ended', asked: 'kill' }] : []),
+  );
+
+const unalerted: [name: string, says: RegExp, edit: Edit][] = [
+  [
+    'the alert that a fault was made for',
+    /RedisTakesNoWrites did not fire/,
+    scraped({ [waitsForRedis]: 9 }, 'projector'),
+  ],
+  ['an alert of what readers saw', /503, and ReadsUnavailable did/, scraped({ ride_calendar_store_answers: 1 }, 'api')],
+  [
+    'the alert of unreadable changes',
+    /not readable, and ChangeNotReadable.* did not fire/,
+    all(
+      metricsSayWell,
+      shows({ ride: 109 }, ({ path, start }) => path.includes('day') && start > 110_000),
+    ),
+  ],
+  [
+    'the alert of an API that is gone',
+    /api-2 did not run, and ProcessDown did not fire/,
+    all(
+      without('process', ({ process }) => process === 'api-2+1'),
+      without('metrics', ({ process, values }) => process === 'api-2' && values === null),
+    ),
+  ],
+  [
+    'the alert of projectors that are gone',
+    /no projector ran, and NobodyLeads.* did not fire/,
+    all(metricsSayWell, endAt50('projector')),
+  ],
+  ['the alert of APIs that are gone', /no API ran, and NobodyAnswers did not fire/, endAt50('api')],
+];
+
+/** Nothing, or nothing of a rule, is found in these. */
+const allowed: [name: string, edit: Edit, rule?: Rule][] = [
+  ['another process is 40 ms older', staleApi2(21_740)],
+  ['another process is 2 s older in a fault', shows({ ride: 145 }, day(2, 146, 149))],
+  [
+    'a change is readable 15 s after a fault',
+    all(shows({ ride: 73 }, day(1, 75, 78)), shows({ ride: 73 }, day(2, 75, 78))),
+  ],
+  [
+    'a version shows that was not acknowledged',
+    shows({ ride: 301 }, ({ path, start }) => path.includes('day') && start > 218_000),
+  ],
+  [
+    'a key that went and came again is seen late to go',
+    all(
+      patch('publish', { sent: 21_595, at: 21_600 }, ({ version }) => version?.probe === 'key' && version.n === 3),
+      answers(200, { key: true }, ({ status, start }) => status === 401 && (start < 22_000 || start > 23_000)),
+      (events) => events.toSorted((a, b) => a.at - b.at),
+    ),
+  ],
+  [
+    'two leaders set a record aside twice in an upgrade of the view format',
+    all(
+      rejects((each) => [each, each]),
+      patch('fault', { name: 'upgrade of the view format and back' }, ({ at }) => at < 80_000),
+    ),
+    'rejects',
+  ],
+  ['a process refuses with an error', ends({ asked: 'refuse', code: 1 })],
+  [
+    'the log alone tells of 503s',
+    all(
+      toldNothing,
+      change(
+        'ready',
+        ({ at }) => at === 60_600,
+        ({ at, process }) => [{ type: 'note', at, process, level: 'warn', text: 'waits for redis' }],
+      ),
+    ),
+    'silent',
+  ],
+  [
+    'a frozen leader says well while the next one does not',
+    all(lateBy20, scraped({ ride_calendar_unreadable_age_seconds: 9 }, 'projector-2')),
+    'says well',
+  ],
+  [
+    'a process that was told to stop is gone for good',
+    all(
+      without('process', ({ process }) => process === 'api-2+1'),
+      without('metrics', ({ process, values }) => process === 'api-2' && values === null),
+      patch('process', { asked: 'stop', code: 0 }, ({ state }) => state === 'ended'),
+    ),
+    'alert',
+  ],
+  [
+    'projectors that are gone are scraped no more',
+    all(
+      endAt50('projector'),
+      patch('metrics', { values: null }, ({ process, at }) => process.startsWith('projector') && at > 50_000),
+      scraped({ ride_calendar_tags_unled: 64 }, 'api'),
+    ),
+    'alert',
+  ],
+];
+
+describe('the checker of histories', () => {
+  beforeAll(() => needProgram('promtool', 'prometheus', 'install Prometheus'), 300_000);
+
+  it('finds nothing in good histories', async () => {
+    expect(await findingsOf(goodHistory())).toEqual([]);
+    expect(await findingsOf(goodHistory('RedisTakesNoWrites'))).toEqual([]);
+  });
+
+  it.each(broken)('finds %s', async (_, rule, says, edit) => {
+    const findings = await findingsOf(edit(goodHistory()));
+    const found = findings.filter((each) => each.rule === rule && says.test(each.says));
+    expect(found, JSON.stringify(findings.slice(0, 5))).not.toEqual([]);
+  });
+
+  it.each(unalerted)('finds that %s did not fire', async (_, says, edit) => {
+    const findings = await findingsOf(edit(goodHistory('RedisTakesNoWrites')));
+    expect(findings.filter((each) => each.rule === 'alert').map((each) => each.says)).toContainEqual(
+      expect.stringMatching(says),
+    );
+  });
+
+  it.each(allowed)('allows that %s', async (_, edit, rule) => {
+    const findings = await findingsOf(edit(goodHistory()));
+    expect(findings.filter((each) => rule === undefined || each.rule === rule)).toEqual([]);
+  });
+
+  it('is a program that ends with 0 for a good history only', () => {
+    const program = fileURLToPath(new URL('check-history.ts', import.meta.url));
+    const file = join(mkdtempSync(join(tmpdir(), 'history-')), 'lines');
+    const run = (events: readonly HistoryEvent[], ...flags: string[]) => {
+      writeFileSync(file, events.map((each) => historyLine(each)).join(''));
+      const { status, stdout } = spawnSync(process.execPath, [program, file, ...flags], { encoding: 'utf8' });
+      return [status, stdout];
+    };
+    expect(run(goodHistory())).toEqual([0, expect.stringMatching(/^\d+ lines, 0 findings\n$/)]);
+    expect(run(goodHistory().slice(0, 9))).toEqual([
+      1,
+      expect.stringContaining('history: is cut off: it has no end (lines 9)'),
+    ]);
+    const older = staleApi2(21_900)(goodHistory());
+    expect(run(older)).toEqual([1, expect.stringContaining('without a fault')]);
+    expect(run(older, '--busy-machine')).toEqual([0, expect.stringContaining('0 findings')]);
+    expect(run([])).toEqual([1, expect.stringContaining('history: does not start with begin')]);
+  });
+
+  it('refuses a line that is no event, and names it', async () => {
+    await expect(readHistory(['{"type":"begin"'])).rejects.toThrow('Cannot read line 1 of the history');
+  });
+
+  it('does not depend on the order of the lines of different writers', async () => {
+    const writer = (each: HistoryEvent): string =>
+      each.type === 'answer' ? each.reader : 'process' in each ? `${each.type} ${each.process}` : each.type;
+    const verdict = async (events: readonly HistoryEvent[]): Promise<string[]> =>
+      (await findingsOf(events)).map(({ rule, says }) => `${rule}: ${says}`).toSorted();
+    const edits = fc.constantFrom(...broken.map(([, , , edit]) => edit).slice(0, 30), (events) => events);
+    const property = fc.asyncProperty(edits, fc.infiniteStream(fc.nat()), async (edit: Edit, picks) => {
+      const events = edit(goodHistory());
+      const left = [...Map.groupBy(events.slice(1, -1), writer).values()];
+      const shuffled: HistoryEvent[] = [];
+      while (left.length > 0) {
+        const i = picks.next().value! % left.length;
+        shuffled.push(left[i]!.shift()!);
+        if (left[i]!.length === 0) left.splice(i, 1);
+      }
+      expect(await verdict([events[0]!, ...shuffled, events.at(-1)!])).toEqual(await verdict(events));
+    });
+    await fc.assert(property, { numRuns: 20 });
+  });
+});

@@ -1,0 +1,204 @@
+import { alertWaits, checkAlerts, expectedAlerts, inputSeries, instanceOf } from './check-alerts.ts';
+import { checkAnswers, usualLimits } from './check-answers.ts';
+import { FaultSpans } from './fault-spans.ts';
+import type { Finding, Rule } from './finding.ts';
+import type { HistoryEvent, Line } from './history.ts';
+import { type ProbeVersions, probeVersions } from './probe-versions.ts';
+import { checkTellings } from './stalls.ts';
+
+/** The events of one type, in the order of their times: those of one moment in an order that the lines' order does not change. */
+type Events = { [T in HistoryEvent['type']]: Line<T>[] };
+
+const none: Events = {
+  ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [] },
+  ...{ process: [], ready: [], note: [], metrics: [], final: [], reject: [] },
+};
+
+/** Who wrote the line: each writes in the order of its times. */
+const writerOf = (each: Line): string =>
+  each.type === 'answer' ? each.reader : 'process' in each ? `${each.type} ${each.process}` : each.type;
+
+function eventsOf(lines: readonly Line[]): Events {
+  const sorted = lines
+    .map((each) => ({ each, writer: writerOf(each) }))
+    .toSorted((a, b) => a.each.at - b.each.at || (a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : 0))
+    .map(({ each }) => each);
+  return { ...none, ...(Object.groupBy(sorted, ({ type }) => type) as Partial<Events>) };
+}
+
+const finding = (rule: Rule, says: string, ...lines: number[]): Finding => ({ rule, says, lines });
+
+/** Judges a history by itself. None: it holds all that test/faults/README.md lists. */
+export async function checkHistory(lines: readonly Line[], limits = usualLimits): Promise<Finding[]> {
+  const [begin, end] = [lines[0], lines.at(-1)];
+  if (begin?.type !== 'begin') return [finding('history', 'does not start with begin', 1)];
+  if (end?.type !== 'end') return [finding('history', 'is cut off: it has no end', lines.length)];
+  if (end.lines !== lines.length - 1)
+    return [finding('history', `is cut: ${end.lines} lines were written, and ${lines.length - 1} are there`, end.line)];
+  const events = eventsOf(lines);
+  const spans = new FaultSpans(events.fault, limits.readable);
+  const probes = probeVersions(events.publish, events.lost, spans);
+  const { findings, stalls } = checkAnswers(events.answer, probes, spans, limits);
+  const tellers = { readies: events.ready, notes: events.note, scrapes: events.metrics };
+  const told = { faults: events.fault, processes: events.process, endMs: end.at };
+  const alerts = expectedAlerts(await alertWaits(), told, stalls.all);
+  return [
+    ...checkOrder(lines, begin, end),
+    ...checkLooks(events, begin, end, probes),
+    ...findings,
+    ...checkFinals(events.final, begin),
+    ...checkRejects(events),
+    ...checkEnds(events.process),
+    ...checkTellings(stalls.all, tellers, spans.firstMs),
+    ...alerts.findings,
+    ...(await checkAlerts(alerts.expected, inputSeries(events.metrics, begin, end.at), begin.at)),
+  ];
+}
+
+/** Times are of one clock, and each writer's lines in their order. */
+function checkOrder(lines: readonly Line[], begin: Line<'begin'>, end: Line<'end'>): Finding[] {
+  const last = new Map<string, Line>();
+  return lines.flatMap((each) => {
+    const writer = writerOf(each);
+    const before = last.get(writer);
+    last.set(writer, each);
+    const since = each.type === 'answer' ? each.start : each.type === 'publish' ? each.sent : each.at;
+    const isOrdered = each.at >= since && each.at >= begin.at && each.at <= end.at;
+    const follows = !before || (each.type === 'answer' ? since : each.at) >= before.at;
+    return isOrdered && follows ? [] : [finding('history', `has times out of order (${writer})`, each.line)];
+  });
+}
+
+/** A reader or an observer of a process that says nothing for longer saw nothing. */
+const silenceMsMax = 10_000;
+
+/** Somebody looked, all the time, at everything that is judged. */
+function checkLooks(
+  events: Events,
+  begin: Line<'begin'>,
+  end: Line<'end'>,
+  probes: ReadonlyMap<string, ProbeVersions>,
+): Finding[] {
+  const silences = (
+    who: string,
+    looks: readonly { start: number; at: number; line: number }[],
+    from: number,
+    to: number,
+  ) =>
+    [{ at: from, line: begin.line }, ...looks].flatMap(({ at, line }, i) => {
+      const next = looks[i]?.start ?? to;
+      return next - at > silenceMsMax
+        ? [finding('history', `${who} is silent for ${Math.round(next - at)} ms`, line)]
+        : [];
+    });
+  const answers = Map.groupBy(events.answer, ({ reader }) => reader);
+  const byReader = begin.readers.flatMap(({ reader }) =>
+    silences(`reader ${reader}`, answers.get(reader) ?? [], begin.at, end.at),
+  );
+  const strangers = events.answer.find(
+    ({ reader, process, path }) =>
+      !begin.readers.some(
+        (each) => each.reader === reader && each.path === path && each.process === instanceOf(process),
+      ),
+  );
+  const starts = events.process.filter(({ state }) => state === 'started');
+  const byProcess = starts.flatMap(({ process, at: from }) => {
+    const to = events.process.find((each) => each.process === process && each.state === 'ended')?.at ?? end.at;
+    return ([events.ready, events.metrics] as const).flatMap((all) => {
+      const looks = (all as readonly Line<'ready' | 'metrics'>[]).filter((each) => each.process === process);
+      return silences(
+        `what looks at ${process} (${all[0]?.type ?? 'ready or metrics'})`,
+        looks.map((each) => ({ ...each, start: each.at })),
+        from,
+        to,
+      );
+    });
+  });
+  const shown = new Set(events.answer.flatMap(({ shows }) => Object.keys(shows)));
+  const unread = [...probes].filter(([probe]) => !shown.has(probe));
+  const early = [...probes].filter(([, { due }]) => (due.last?.at ?? 0) >= end.at);
+  const states = Map.groupBy(events.fault, ({ id }) => id);
+  const open = [...states.values()].filter((all) => all.map(({ state }) => state).join() !== 'begin,end');
+  const last = begin.readers.filter(({ reader }) => answers.get(reader)?.at(-1)?.status === 503);
+  return [
+    ...(begin.readers.length === 0 ? [finding('history', 'has no readers', begin.line)] : []),
+    ...(probes.size === 0 ? [finding('history', 'has no probes', begin.line)] : []),
+    ...(starts.length === 0 ? [finding('history', 'has no processes', begin.line)] : []),
+    ...byReader,
+    ...(strangers ? [finding('history', `${strangers.reader} is no reader of this`, strangers.line)] : []),
+    ...byProcess,
+    ...unread.map(([probe, { versions }]) => finding('history', `nobody read ${probe}`, versions[0]!.line)),
+    ...early.map(([probe, { due }]) => finding('history', `ends before ${probe} has to be readable`, due.last!.line)),
+    ...open.map(([fault]) => finding('history', `${fault!.name} does not begin and end once`, fault!.line)),
+    ...last.map(({ reader }) =>
+      finding('unanswered', `${reader} gets 503 to the end`, answers.get(reader)!.at(-1)!.line),
+    ),
+  ];
+}
+
+/** In the end every path is, at every API, what a fresh replay answers, byte for byte. */
+function checkFinals(finals: readonly Line<'final'>[], { readers, line }: Line<'begin'>): Finding[] {
+  const missing = readers.filter(
+    ({ process, path }) => !finals.some((each) => instanceOf(each.process) === process && each.path === path),
+  );
+  const different = finals.filter(
+    ({ answered, replay }) => answered.status !== replay.status || answered.body !== replay.body,
+  );
+  return [
+    ...missing.map(({ process, path }) => finding('history', `has no final answer of ${path} at ${process}`, line)),
+    ...different.map((each) => finding('bytes', `${each.process} ${each.path} differs from a fresh replay`, each.line)),
+  ];
+}
+
+/**
+ * Each bad record that the log held to the end is set aside once, at its place, and nothing else is. During an upgrade of
+ * the view format two leaders may both set it aside (docs/rules.md#rejected-once).
+ */
+function checkRejects({ publish, lost, reject, fault }: Events): Finding[] {
+  const twoLead = new FaultSpans(
+    fault.filter(({ name }) => name.startsWith('upgrade')),
+    0,
+  );
+  const placeOf = ({
+    topic,
+    partition,
+    offset,
+  }: Pick<Line<'reject'>, 'topic' | 'partition'> & { offset: number | null }) =>
+    `${topic}/${partition}@${offset ?? '?'}`;
+  const bad = publish.filter(({ as }) => as === 'bad');
+  const isLost = ({ topic, partition, offset, at }: Line<'publish'>): boolean =>
+    lost.some((each) => each.topic === topic && each.partition === partition && offset! >= each.from && at <= each.at);
+  const places = Map.groupBy(bad, placeOf);
+  const found = Map.groupBy(reject, placeOf);
+  const counts = new Map([...places].map(([place, all]) => [place, all.filter((each) => !isLost(each)).length]));
+  const missing = [...counts].filter(
+    ([place, count]) => !place.endsWith('@?') && (found.get(place)?.length ?? 0) < count,
+  );
+  const most = (place: string): number => {
+    const of = places.get(place) ?? places.get(place.replace(/\d+$/, '?'))?.slice(0, 1) ?? [];
+    return of.reduce((sum, { at }) => sum + (twoLead.touch(at, at) ? 2 : 1), 0);
+  };
+  // One without an acknowledgement may be anywhere in its partition.
+  const extra = [...found].filter(([place, all]) => all.length > most(place));
+  return [
+    ...missing.map(([place]) =>
+      finding('rejects', `${place} is bad and was not set aside`, places.get(place)![0]!.line),
+    ),
+    ...extra.map(([place, all]) =>
+      finding('rejects', `${place} was set aside ${all.length} times, or is not bad`, all.at(-1)!.line),
+    ),
+  ];
+}
+
+/** No process ends unasked, and one that is told to stop ends with code 0. */
+function checkEnds(processes: readonly Line<'process'>[]): Finding[] {
+  return processes.flatMap(({ process, state, asked, code, line }) => {
+    if (state === 'started') return [];
+    if (asked === null) return [finding('ended', `${process} ended unasked, with code ${code}`, line)];
+    if (asked === 'stop' && code !== 0)
+      return [finding('ended', `${process} was stopped, and ended with code ${code}`, line)];
+    if (asked === 'refuse' && (code === 0 || code === null))
+      return [finding('ended', `${process} refused to go on, and ended with code ${code}`, line)];
+    return [];
+  });
+}

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../../infra/local/free-port.ts';
+import type { Env, Processes, RunningService } from '../../support/processes/process.ts';
+import type { HistoryWriter } from './history-writer.ts';
+
+export type ServiceKind = 'projector' | 'api';
+type Asked = 'kill' | 'stop';
+
+const restartDelayMs = 1_000;
+
+/** One of the service's processes, at a port of its own. One that ends unasked is started again, as every supervisor does. */
+export class Service {
+  /** Its instance, such as `api-1`. */
+  readonly name: string;
+  readonly kind: ServiceKind;
+  readonly origin: string;
+  readonly #env: Env;
+  readonly #history: HistoryWriter;
+  #processes: Processes;
+  #starts = 0;
+  #running: RunningService | null = null;
+  #asked: Asked | 'refuse' | null = null;
+  #mayEnd = 0;
+  #isOver = false;
+  #isWanted = false;
+  #heard = 0;
+
+  private constructor(
+    name: string,
+    kind: ServiceKind,
+    port: number,
+    env: Env,
+    processes: Processes,
+    to: HistoryWriter,
+  ) {
+    this.name = name;
+    this.kind = kind;
+    this.origin = `http://127.0.0.1:${port}`;
+    this.#env = { ...env, PORT: String(port) };
+    this.#processes = processes;
+    this.#history = to;
+  }
+
+  static async make(name: string, kind: ServiceKind, env: Env, processes: Processes, to: HistoryWriter) {
+    return new Service(name, kind, (await freePorts(1))[0]!, env, processes, to);
+  }
+
+  /** The process there is, or was last: `api-1`, then `api-1+1`. */
+  get process(): string {
+    return this.#starts < 2 ? this.name : `${this.name}+${this.#starts - 1}`;
+  }
+
+  /** How often it was started. */
+  get starts(): number {
+    return this.#starts;
+  }
+
+  /** Whether it should run: not before its first start, nor after it was retired. */
+  get isWanted(): boolean {
+    return this.#isWanted;
+  }
+
+  /** `processes`: of another version. */
+  async start(processes = this.#processes): Promise<void> {
+    if (this.#running) return;
+    this.#processes = processes;
+    this.#asked = null;
+    this.#isWanted = true;
+    this.#starts++;
+    this.#heard = 0;
+    const { process, kind } = this;
+    const running = await processes.start(kind, this.#env);
+    this.#running = running;
+    this.#history.add({ type: 'process', process, kind, state: 'started', code: null, asked: null });
+    void running.ended.then(({ code }) => {
+      this.takeNotes();
+      this.#running = null;
+      const asked = this.#asked ?? (this.#mayEnd > 0 && code !== 0 ? 'refuse' : null);
+      this.#history.add({ type: 'process', process, kind, state: 'ended', code, asked });
+      if (this.#asked === null) void this.#startAgain();
+    });
+  }
+
+  async #startAgain(): Promise<void> {
+    await sleep(restartDelayMs);
+    if (!this.#isOver && !this.#running) await this.start();
+  }
+
+  /** Resolves once /readyz answers 200, of this process or of those that follow it. */
+  async ready(timeoutMs = 120_000): Promise<void> {
+    for (const end = performance.now() + timeoutMs; ; await sleep(200)) {
+      if ((await this.readiness()).status === 200) return;
+      if (performance.now() > end) throw new Error(`${this.process} is not ready within ${timeoutMs} ms.`);
+    }
+  }
+
+  async readiness(): Promise<{ status: number; text: string }> {
+    const { status, body } = await this.get('/readyz');
+    if (status === 0) return { status, text: '' };
+    const { reason, note } = JSON.parse(body) as { reason?: string; note?: string };
+    return { status, text: reason ?? note ?? '' };
+  }
+
+  /** Status 0 where no answer came. */
+  async get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
+    try {
+      const response = await fetch(this.origin + path, { headers, signal: AbortSignal.timeout(2_000) });
+      return { status: response.status, body: await response.text() };
+    } catch {
+      return { status: 0, body: '' };
+    }
+  }
+
+  /** Ends it by a signal. It stays down until `start`. */
+  async end(asked: Asked): Promise<void> {
+    const running = this.#running;
+    if (!running) return;
+    this.#asked = asked;
+    await (asked === 'kill' ? running.kill() : running.stop());
+  }
+
+  /** Stops it for good, or until somebody starts it. */
+  async retire(): Promise<void> {
+    this.#isWanted = false;
+    await this.end('stop');
+  }
+
+  /** While `during` runs, an end with an error is what the docs say of it. */
+  async mayEndWhile<T>(during: () => Promise<T>): Promise<T> {
+    this.#mayEnd++;
+    return during().finally(() => this.#mayEnd--);
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.#running) process.kill(this.#running.pid, signal);
+  }
+
+  /** No supervisor starts it again. */
+  close(): void {
+    this.#isOver = true;
+  }
+
+  /** Writes down what it has logged since, of level warn or higher. */
+  takeNotes(): void {
+    const said = this.#running?.err() ?? '';
+    const end = said.lastIndexOf('\n') + 1;
+    for (const line of said.slice(this.#heard, end).split('\n')) this.#note(line);
+    this.#heard = end;
+  }
+
+  #note(line: string): void {
+    const { process } = this;
+    if (!line.startsWith('{')) {
+      if (line !== '') this.#history.add({ type: 'note', process, level: 'error', text: line });
+      return;
+    }
+    const { level, msg: text = '' } = JSON.parse(line) as { level: 'warn'; msg?: string };
+    if (levels.has(level)) this.#history.add({ type: 'note', process, level, text: text || '(no words)' });
+  }
+}
+
+const levels = new Set(['warn', 'error', 'fatal']);

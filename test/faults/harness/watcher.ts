@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HistoryWriter } from './history-writer.ts';
+import type { Service } from './service.ts';
+
+const alerts = readFileSync(new URL('../../../infra/deploy/alerts.yaml', import.meta.url), 'utf8');
+/** The names of series that the alerts use. */
+const names = new Set(alerts.match(/\b(?:ride_calendar|process)_[a-z_]+\b/g));
+
+/** The series of a scrape that the alerts use. */
+function valuesIn(text: string): Record<string, number> {
+  const found = [...text.matchAll(/^((\w+)(?:\{.*\})?) (\S+)$/gm)].filter(([, , name]) => names.has(name!));
+  const values = found.map(([, series, , value]) => [series!, Number(value)] as const);
+  // JSON has no NaN, by which a metric says that it is not known.
+  return Object.fromEntries(values.filter(([, value]) => !Number.isNaN(value)));
+}
+
+/** Writes down every second what each process says of itself: metrics, readiness, and what it logged. */
+export class Watcher {
+  readonly #services: readonly Service[];
+  readonly #history: HistoryWriter;
+  readonly #stopped = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+  /** The instances that said last that they lead. */
+  readonly leaders = new Set<string>();
+
+  constructor(services: readonly Service[], history: HistoryWriter) {
+    this.#services = services;
+    this.#history = history;
+  }
+
+  start(everyMs: number): void {
+    this.#running = Promise.all(this.#services.map((service) => this.#watch(service, everyMs)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#running;
+  }
+
+  async #watch(service: Service, everyMs: number): Promise<void> {
+    let wasWanted = false;
+    while (!this.#stopped.signal.aborted) {
+      const { process, isWanted } = service;
+      // Prometheus marks what a target that went said last as stale.
+      if (!isWanted && wasWanted) this.#history.add({ type: 'metrics', process, values: null });
+      wasWanted = isWanted;
+      if (!isWanted) {
+        await sleep(everyMs);
+        continue;
+      }
+      const [{ status, body }, readiness] = await Promise.all([service.get('/metrics'), service.readiness()]);
+      const values = status === 200 ? valuesIn(body) : null;
+      this.#history.add({ type: 'metrics', process, values });
+      this.#history.add({ type: 'ready', process, ...readiness });
+      service.takeNotes();
+      if (values?.['ride_calendar_role{role="leader"}'] === 1) this.leaders.add(service.name);
+      else this.leaders.delete(service.name);
+      await sleep(everyMs);
+    }
+  }
+}

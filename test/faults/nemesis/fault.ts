@@ -1,0 +1,53 @@
+import type { KafkaBroker } from '../../../infra/local/kafka-broker.ts';
+import type { RedisServer } from '../../../infra/local/redis-server.ts';
+import type { Random } from '../../../services/simulate/world/random.ts';
+import type { Env, Processes } from '../../support/processes/process.ts';
+import type { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
+import type { HistoryWriter } from '../harness/history-writer.ts';
+import type { Publisher } from '../harness/publisher.ts';
+import type { Service } from '../harness/service.ts';
+import type { SteppedClock } from '../harness/stepped-clock.ts';
+import type { Stores } from '../harness/stores.ts';
+
+/** What a nemesis may reach. */
+export interface Arena {
+  history: HistoryWriter;
+  processes: Processes;
+  /** The next version, with another view format. */
+  next(): Promise<Processes>;
+  /** As each process of the service is told of Kafka. */
+  kafkaEnv: Env;
+  broker: KafkaBroker;
+  stores: Stores;
+  /** Sign-in's. */
+  authRedis: RedisServer;
+  /** What was in the log at the start. */
+  portland: PortlandInKafka;
+  projectors: readonly Service[];
+  apis: readonly Service[];
+  /** Of the next version, beside the others during an upgrade. */
+  nextProjectors: readonly Service[];
+  /** By the name of the process. Null without faketime. */
+  clocks: ReadonlyMap<string, SteppedClock> | null;
+  publisher: Publisher;
+  /** The one that leads, as far as is known, or else any. */
+  leader(): Service;
+  standby(): Service;
+}
+
+/** A fault that has its targets. */
+export interface Readied {
+  /** Names of processes and servers. Faults of one target follow one another; they never overlap. */
+  targets: string[];
+  /** Does it, and undoes it. Resolves once what it broke is up again. */
+  run(): Promise<void>;
+}
+
+export interface Fault {
+  name: string;
+  /** The alert that it lasts long enough for. */
+  alert?: string;
+  /** Whether these servers can have it. */
+  isPossible?(arena: Arena): boolean;
+  ready(arena: Arena, random: Random): Readied;
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Random } from '../../../services/simulate/world/random.ts';
+import { nowMs } from '../harness/history-writer.ts';
+import type { Arena, Fault } from './fault.ts';
+import { pairWithinMs, type Step, schedule } from './schedule.ts';
+
+/** The checker takes what comes within 15 s of a fault for its doing. */
+const quietMs = 25_000;
+
+interface NemesisOptions {
+  seed: number;
+  /** Waits until all is well again, but not for ever. */
+  isWell(): Promise<void>;
+  /**
+   * The machine has nothing else to do: a fault ends once it is undone, and there is time without one. Else it ends once all is
+   * well again, because how long that takes says nothing there.
+   */
+  isQuiet: boolean;
+}
+
+/** Does faults to an arena, by the schedule of a seed. */
+export class Nemesis {
+  readonly #arena: Arena;
+  readonly #faults: ReadonlyMap<string, Fault>;
+  readonly #steps: Generator<Step>;
+  readonly #random: Random;
+  readonly #options: NemesisOptions;
+  /** What is being done to each target: the next fault of it waits. */
+  readonly #busy = new Map<string, Promise<void>>();
+  #ids = 0;
+  /** How often each fault came alone, and each pair within five seconds. */
+  readonly alone = new Map<string, number>();
+  readonly together = new Map<string, number>();
+  /** Faults that could not be done, or undone. */
+  readonly failures: string[] = [];
+
+  constructor(arena: Arena, faults: readonly Fault[], options: NemesisOptions) {
+    this.#arena = arena;
+    this.#faults = new Map(faults.map((fault) => [fault.name, fault]));
+    this.#steps = schedule([...this.#faults.keys()], options.seed);
+    this.#random = new Random(options.seed, 2);
+    this.#options = options;
+  }
+
+  /** Some together, and then others one after the other. */
+  async doLong(together: readonly Fault[], inTurn: readonly Fault[]): Promise<void> {
+    await Promise.all(together.map((fault) => this.#do(fault)));
+    for (const fault of inTurn) {
+      await this.#options.isWell();
+      await this.#do(fault);
+    }
+    await this.#options.isWell();
+  }
+
+  /** Steps until the time is over, each after all is well again. */
+  async run(untilMs: number): Promise<void> {
+    while (nowMs() < untilMs) {
+      const { names, lagMs }: Step = this.#steps.next().value;
+      const [one, other] = names.map((name) => this.#faults.get(name)!);
+      const doing = [this.#do(one!)];
+      if (other) {
+        await sleep(lagMs);
+        doing.push(this.#do(other));
+      }
+      await Promise.all(doing);
+      const count = other ? this.together : this.alone;
+      const name = names.toSorted().join(' + ');
+      count.set(name, (count.get(name) ?? 0) + 1);
+      await this.#options.isWell();
+      await sleep(this.#options.isQuiet ? quietMs : pairWithinMs);
+    }
+  }
+
+  async #do({ name, alert, ready }: Fault): Promise<void> {
+    const { targets, run } = ready(this.#arena, this.#random);
+    await Promise.all(targets.map((target) => this.#busy.get(target)));
+    const { history } = this.#arena;
+    const event = { type: 'fault', id: this.#ids++, name, targets, alert: alert ?? null } as const;
+    history.add({ ...event, state: 'begin' });
+    console.log(`${(nowMs() / 1_000).toFixed(1)} s  ${name}: ${targets.join(', ')}`);
+    const done = run().catch((error: Error) => {
+      this.failures.push(`${name} of ${targets.join(', ')}: ${error.message}`);
+      console.error(this.failures.at(-1));
+    });
+    for (const target of targets) this.#busy.set(target, done);
+    await done;
+    if (!this.#options.isQuiet) await this.#options.isWell();
+    history.add({ ...event, state: 'end' });
+  }
+}

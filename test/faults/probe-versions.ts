@@ -1,0 +1,100 @@
+import type { FaultSpans } from './fault-spans.ts';
+import type { Line } from './history.ts';
+import { Rises } from './rises.ts';
+
+/** A version of a probe that was published as a good record. */
+export interface Version {
+  n: number;
+  gone: boolean;
+  sent: number;
+  at: number;
+  line: number;
+  /** Whether the log must have it: it was acknowledged, and not lost. */
+  isSure: boolean;
+  /** From when on nobody may be shown it, because the log lost it. */
+  lostBy: number;
+  /** Later versions are higher. One that was lost counts as the one before it. */
+  age: number;
+}
+
+/** What an answer tells of a probe: its version, or whether it is there. */
+export type Shown = number | boolean;
+
+/** An answer that is older than a change of over 5 s ago shows a stall. */
+export const stallMs = 5_000;
+
+/** The versions of one probe. Before its first one, it is absent. */
+export class ProbeVersions {
+  readonly versions: readonly Version[];
+  readonly #numbered: ReadonlyMap<number, Version>;
+  /** By when which version must be readable. */
+  readonly due = new Rises();
+  /** When which version had not been readable for as long as a stall takes. */
+  readonly stalled = new Rises();
+
+  constructor(published: readonly Version[], spans: FaultSpans) {
+    const versions = published.toSorted((a, b) => a.n - b.n);
+    let age = 0;
+    for (const version of versions) {
+      if (version.lostBy === Number.POSITIVE_INFINITY) age = version.n;
+      version.age = age;
+    }
+    this.versions = versions;
+    this.#numbered = new Map(versions.filter(({ gone }) => !gone).map((version) => [version.n, version]));
+    const sure = versions.filter(({ isSure }) => isSure);
+    const rises = (at: (version: Version) => number) =>
+      sure.map((each) => ({ at: at(each), height: each.age, line: each.line })).toSorted((a, b) => a.at - b.at);
+    for (const rise of rises(({ at }) => spans.readableBy(at))) this.due.add(rise);
+    for (const rise of rises(({ at }) => at + stallMs)) this.stalled.add(rise);
+  }
+
+  /** The newest that an answer of this time can have shown so; null: there was none. Of age 0: absent from the first. */
+  newest(shown: Shown, until: number): Pick<Version, 'age' | 'lostBy'> | null {
+    if (typeof shown === 'number') {
+      const version = this.#numbered.get(shown);
+      return version && version.sent <= until ? version : null;
+    }
+    const found = this.versions.findLast(({ gone, sent }) => sent <= until && gone !== shown);
+    return found ?? (shown ? null : { age: 0, lostBy: Number.POSITIVE_INFINITY });
+  }
+
+  /** The age of the oldest that is there, or absent, and is no older than the floor. */
+  oldest(shown: boolean, floor: number): number {
+    return this.versions.find(({ age, gone }) => age >= floor && gone !== shown)?.age ?? floor;
+  }
+
+  /** The first that a reader has not seen who was shown this age. */
+  firstUnseen(age: number): Version {
+    return this.versions.find((version) => version.isSure && version.age > age)!;
+  }
+}
+
+/** The versions of all probes that a history published. */
+export function probeVersions(
+  publishes: readonly Line<'publish'>[],
+  losses: readonly Line<'lost'>[],
+  spans: FaultSpans,
+): Map<string, ProbeVersions> {
+  const lostAt = ({ topic, partition, offset, at }: Line<'publish'>): number | undefined =>
+    losses.find(
+      (loss) =>
+        loss.topic === topic && loss.partition === partition && offset !== null && offset >= loss.from && at <= loss.at,
+    )?.at;
+  const versions = publishes.flatMap((each) => {
+    if (each.as !== 'good' || !each.version) return [];
+    const lost = lostAt(each);
+    const version: Version = {
+      ...{ n: each.version.n, gone: each.version.gone, sent: each.sent, at: each.at, line: each.line, age: 0 },
+      isSure: each.offset !== null && lost === undefined,
+      lostBy: lost === undefined ? Number.POSITIVE_INFINITY : spans.readableBy(lost),
+    };
+    return [{ probe: each.version.probe, version }];
+  });
+  const byProbe = Map.groupBy(versions, ({ probe }) => probe);
+  return new Map(
+    [...byProbe].map(([probe, all]) => {
+      const published = all.map(({ version }) => version);
+      return [probe, new ProbeVersions(published, spans)];
+    }),
+  );
+}

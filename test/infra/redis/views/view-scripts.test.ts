@@ -1,0 +1,3 @@
+import { connectionInMemory, scriptCases } from './script-cases.ts';
+
+scriptCases('a Redis in memory', connectionInMemory);

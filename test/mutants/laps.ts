@@ -1,0 +1,82 @@
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createVitest } from 'vitest/node';
+import type { BrokenCode, Mutant } from './broken-code.ts';
+import { kept, linesOf, type Plan, planFile } from './record.ts';
+
+export type Fate = 'told' | 'late' | 'survived' | 'not reached' | 'at load';
+
+// Quick tests come first: most mutants never meet a slow one.
+const lapsMs = [30, 150, 1_000, Number.POSITIVE_INFINITY];
+
+/** What the tests that take at most `withinMs` say of each of these mutants. */
+export async function judge(
+  { sources }: BrokenCode,
+  mutants: readonly Mutant[],
+  withinMs: number,
+): Promise<(mutant: Mutant) => Fate> {
+  const vitest = await createVitest(
+    'test',
+    { config: 'test/mutants/vitest.config.ts', watch: false, reporters: [{}], pool: 'forks', maxWorkers: 1 },
+    { plugins: [{ name: 'mutants', enforce: 'pre', load: (id) => sources.get(id.split('?')[0]!) }] },
+  );
+  const run = async (plan: Plan, testFiles?: string[]): Promise<void> => {
+    writeFileSync(planFile, JSON.stringify(plan));
+    vitest.state.filesMap.clear();
+    await vitest.start(testFiles);
+  };
+
+  const reachRecord = `${kept}/reached.jsonl`;
+  rmSync(reachRecord, { force: true });
+  await run({ record: reachRecord });
+  const reach = linesOf(reachRecord);
+  const tests = reach.filter((line) => 'tookMs' in line);
+  const failing = tests.find(({ passed }) => !passed);
+  if (failing) throw new Error(`Cannot judge: a test fails without a mutant: ${failing.file}: ${failing.name}`);
+  const judges = tests.filter(({ tookMs }) => tookMs <= withinMs);
+
+  const ids = new Set(mutants.map(({ id }) => id));
+  const record = `${kept}/judged.jsonl`;
+  rmSync(record, { force: true });
+  for (const [lap, toMs] of lapsMs.entries()) {
+    const fromMs = lapsMs[lap - 1] ?? -1;
+    for (;;) {
+      const judged = linesOf(record);
+      const over = new Set(judged.flatMap((line) => ('told' in line || 'late' in line ? idOf(line) : [])));
+      const tried = new Set(judged.map((line) => ('begun' in line ? `${line.begun} ${line.by}` : '')));
+      const reached: Plan['reached'] = {};
+      for (const { test, tookMs, reached: all } of judges) {
+        if (tookMs <= fromMs || tookMs > toMs) continue;
+        const left = Object.entries(all).filter(([id]) => ids.has(id) && !over.has(id) && !tried.has(`${id} ${test}`));
+        if (left.length > 0) reached[test] = Object.fromEntries(left);
+      }
+      const lapTests = judges.filter(({ test }) => test in reached);
+      if (lapTests.length === 0) break;
+      console.log(`${ids.size - over.size} mutants left; tests that take up to ${toMs} ms: ${lapTests.length}`);
+      const tookMs = Object.fromEntries(lapTests.map((one) => [one.test, one.tookMs]));
+      await run({ record, reached, tookMs }, [...new Set(lapTests.map(({ file }) => file))]);
+      const last = linesOf(record).at(-1);
+      if (last && 'ended' in last) break;
+      if (!last || !('begun' in last)) throw new Error('Cannot judge: the tests ended before all were run');
+      // The process ended amid a mutant that blocked it. The others are judged without that one.
+      appendFileSync(record, `${JSON.stringify({ late: last.begun, by: last.by })}\n`);
+    }
+  }
+  await vitest.close();
+
+  const lines = linesOf(record);
+  for (const line of lines)
+    if ('spoiled' in line)
+      console.log(`judged not to its end: ${tests.find(({ test }) => test === line.spoiled)?.name}`);
+  const told = new Set(lines.flatMap((line) => ('told' in line ? line.told : [])));
+  const late = new Set(lines.flatMap((line) => ('late' in line ? line.late : [])));
+  const reached = new Set(judges.flatMap((test) => Object.keys(test.reached)));
+  const atLoad = new Set(reach.flatMap((line) => ('atLoad' in line ? line.atLoad : [])));
+  return ({ id }) => {
+    if (told.has(id)) return 'told';
+    if (late.has(id)) return 'late';
+    if (reached.has(id)) return 'survived';
+    return atLoad.has(id) ? 'at load' : 'not reached';
+  };
+}
+
+const idOf = (line: { told: string } | { late: string }): string => ('told' in line ? line.told : line.late);

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import type { Io } from '../../../services/cli/io.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
+import { refresh, type SignedIn, signedIn } from '../../support/sign-in/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../support/sign-in/sign-in-service.ts';
+
+// docs/runbook.md: end what a client or a rider has. Apps connect over HTTP, to a service on a real Redis.
+
+let keyPrefix: string;
+let service: TestService;
+let adas: SignedIn;
+let bos: SignedIn;
+let second: SignedIn;
+beforeEach(async () => {
+  keyPrefix = freshKeyPrefix();
+  service = await startSignInService({ store: redisSignInState({ url: redisUrl(), keyPrefix }) });
+  adas = await signedIn(service.origin, 'rider-ada');
+  bos = await signedIn(service.origin, 'rider-bo');
+  second = await signedIn(service.origin, 'rider-bo');
+});
+afterEach(() => service.close());
+
+async function runs(args: string[], env: Record<string, string> = { AUTH_REDIS_URL: redisUrl() }) {
+  const run = (io: Io) => runCli(['sign-in', ...args], io, { ...env, REDIS_KEY_PREFIX: keyPrefix });
+  const { code, out, err } = await heard(run);
+  return { code, out: [...out, ...err].join('\n') };
+}
+
+const list = async (...args: string[]) => JSON.parse((await runs(['list', '--json', ...args])).out);
+const refreshed = ({ client, tokens }: SignedIn) => refresh(service.origin, client, tokens.refresh_token);
+const expectEnded = async (one: SignedIn) =>
+  expect(await refreshed(one)).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_grant', error_description: expect.stringContaining('connection has ended') },
+  });
+
+it('sign-in list says what is connected by client and time, and names no rider', async () => {
+  const { clients, sessions } = await list();
+  const ids = [adas, bos, second].map(({ client }) => client.client_id).sort();
+  expect(clients.map(({ client }: { client: string }) => client)).toEqual(ids);
+  for (const { connections, oldest, newest } of clients) {
+    expect(connections).toBe(1);
+    expect(newest).toBe(oldest);
+    expect(Math.abs(Date.now() - Date.parse(newest))).toBeLessThan(60_000);
+  }
+  expect(sessions).toBe(3);
+  expect((await list('--rider', 'rider-ada')).clients).toMatchObject([{ client: adas.client.client_id }]);
+  const ofBo = await list('--rider', 'rider-bo', '--client', bos.client.client_id);
+  expect(ofBo).toEqual({ clients: [expect.objectContaining({ client: bos.client.client_id })], sessions: null });
+  const { code, out } = await runs(['list']);
+  expect([code, out]).toEqual([0, expect.stringContaining(`${ids[0]}: 1 connection, the oldest of 2`)]);
+  expect(out).toContain('Signed in: 3 browsers');
+  expect(out).not.toContain('rider-');
+});
+
+it('sign-in end --client ends what all riders gave it, and nothing else', async () => {
+  const { client } = bos;
+  expect(await runs(['end', '--client', client.client_id])).toEqual({
+    code: 0,
+    out: 'Ended 1 connection and 0 sessions; access tokens live for up to ten minutes more',
+  });
+  await expectEnded(bos);
+  for (const other of [adas, second]) expect((await refreshed(other)).status).toBe(200);
+  expect((await list()).sessions).toBe(3);
+  expect(await runs(['end', '--client', client.client_id])).toEqual({
+    code: 1,
+    out: 'Nothing of that was connected or signed in',
+  });
+});
+
+it('sign-in end --rider ends all of a rider, with the sessions of their browsers', async () => {
+  const { code, out } = await runs(['end', '--rider', 'rider-bo', '--json']);
+  expect([code, JSON.parse(out)]).toEqual([0, { connections: 2, sessions: 2 }]);
+  for (const one of [bos, second]) await expectEnded(one);
+  expect((await refreshed(adas)).status).toBe(200);
+  expect(await list()).toMatchObject({ clients: [{ client: adas.client.client_id }], sessions: 1 });
+});
+
+it('sign-in end with both ends what one rider gave one client', async () => {
+  const both = ['--rider', 'rider-bo', '--client', second.client.client_id];
+  expect((await runs(['end', ...both])).out).toContain('Ended 1 connection and 0 sessions');
+  await expectEnded(second);
+  expect((await refreshed(bos)).status).toBe(200);
+  expect((await runs(['end', '--rider', 'rider-ada', '--client', bos.client.client_id])).code).toBe(1);
+});
+
+it.each([
+  [['end'], {}, 'Cannot run sign-in end: want --rider or --client, or both'],
+  [['end', '--client', ''], {}, 'Cannot run sign-in end: --client is empty'],
+  [['list', '--rider', ''], {}, 'Cannot run sign-in list: --rider is empty'],
+  [['list'], { AUTH_REDIS_URL: '' }, 'Cannot run sign-in list: AUTH_REDIS_URL is missing'],
+])('sign-in %j cannot be run so', async (args, env, said) => {
+  const { code, out } = await runs(args, { AUTH_REDIS_URL: redisUrl(), ...env });
+  expect([code, out]).toEqual([2, expect.stringContaining(said)]);
+  expect((await refreshed(adas)).status).toBe(200);
+});

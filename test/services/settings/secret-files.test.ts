@@ -1,0 +1,77 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadSettings, misspeltSettings } from '../../../services/settings/settings.ts';
+import { secretSettings } from '../../../services/settings/settings-schema.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-secrets-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A file with a text; its path. */
+const file = (text: string): string => {
+  const path = join(mkdtempSync(join(folder, 'one-')), 'secret');
+  writeFileSync(path, text);
+  return path;
+};
+
+describe('a secret in a file', () => {
+  const values: Record<string, string> = {
+    KAFKA_SASL_PASSWORD: 'p',
+    SCHEMA_REGISTRY_URL: 'http://u:p@r:8081',
+    REDIS_URL: 'redis://u:p@h',
+    AUTH_REDIS_URL: 'redis://u:p@a',
+    SIGN_IN_CLIENT_SECRET: 's',
+    OAUTH_COOKIE_KEYS: `${'a'.repeat(32)},${'b'.repeat(32)}`,
+  };
+  const rest = {
+    KAFKA_BROKERS: 'k:1',
+    KAFKA_SASL_MECHANISM: 'plain',
+    KAFKA_SASL_USERNAME: 'u',
+    SIGN_IN_ISSUER: 'https://id.example.org',
+    SIGN_IN_CLIENT_ID: 'c',
+  };
+
+  it('is the same as in its variable, with or without a newline at its end', () => {
+    expect(Object.keys(values)).toEqual(secretSettings);
+    for (const end of ['', '\n', '\r\n']) {
+      const files = Object.entries(values).map(([name, value]) => [`${name}_FILE`, file(value + end)]);
+      expect(loadSettings({ ...rest, ...Object.fromEntries(files) })).toEqual(loadSettings({ ...rest, ...values }));
+    }
+  });
+
+  const secret = 'hunter2';
+  const refusal = (env: Record<string, string>) => expect(() => loadSettings(env));
+
+  it.each([
+    ['beside its variable', { REDIS_URL: 'redis://h', REDIS_URL_FILE: file(secret) }, 'REDIS_URL is given too'],
+    ['that is not there', { REDIS_URL_FILE: '/no/such' }, '/no/such cannot be read (ENOENT), want a file'],
+    ['that is a folder', { REDIS_URL_FILE: folder }, `${folder} cannot be read (EISDIR), want a file`],
+    ['that is empty', { REDIS_URL_FILE: file(' \n') }, 'is empty, want a file'],
+    ['of several lines', { REDIS_URL_FILE: file(`redis://h\n${secret}\n`) }, 'has several lines, want a file'],
+    ['with a wrong value', { REDIS_URL_FILE: file(`reds://u:${secret}@h`) }, 'got "reds://***@h", want a redis'],
+  ])('%s is refused in one line, without what the file holds', (_, env, words) => {
+    refusal(env).toThrow(`Cannot use setting REDIS_URL_FILE: `);
+    refusal(env).toThrow(words);
+    refusal(env).not.toThrow(secret);
+    refusal(env).not.toThrow('\n');
+  });
+
+  it('that cannot be used counts as given, so that no second line calls it missing', () => {
+    const env = { ...rest, ...values, SIGN_IN_CLIENT_SECRET: '', SIGN_IN_CLIENT_SECRET_FILE: '/no/such' };
+    refusal(env).toThrow(/^Cannot use setting SIGN_IN_CLIENT_SECRET_FILE: .*$/);
+  });
+
+  it('is warned about where its name is misspelt, or where the setting takes no file', () => {
+    expect(misspeltSettings({ REDIS_URL_FILE: '/x', REDIS_URL_FIEL: '/x', OAUTH_KEYS_FILE: '/x' })).toEqual([
+      expect.stringMatching('REDIS_URL_FIEL .* was REDIS_URL_FILE meant'),
+      expect.stringMatching('OAUTH_KEYS_FILE .* was OAUTH_KEYS meant'),
+    ]);
+  });
+
+  it('is documented for each secret', () => {
+    const document = readFileSync(new URL('../../../docs/settings.md', import.meta.url), 'utf8');
+    const [, list] = /^It works for: (.*)\.$/m.exec(document)!;
+    expect([...list!.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(secretSettings);
+  });
+});

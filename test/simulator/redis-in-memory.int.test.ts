@@ -1,0 +1,335 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import { type Arg, type RedisConnection, redisConnection } from '../../infra/redis/redis-connection.ts';
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { packFields } from '../../infra/redis/views/packed-fields.ts';
+import { commitScript, freeScript, openNamesMax, script, takeScript } from '../../infra/redis/views/view-scripts.ts';
+import { RedisInMemory } from './redis-in-memory.ts';
+
+// The simulator's Redis answers as a real one does, to the same commands and scripts, and holds the same afterwards.
+
+let server: RedisServer;
+let real: RedisConnection;
+let realProcess = { runId: '', replicationId: '' };
+let nowMs = 0;
+let simulated: RedisInMemory;
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  real = await redisConnection({ url: server.url, cluster: false, keyPrefix: '' });
+  const info = String(await real.command('', ['INFO']));
+  const found = (name: string) => new RegExp(`${name}:(\\w+)`).exec(info)![1]!;
+  realProcess = { runId: found('run_id'), replicationId: found('master_replid') };
+});
+afterAll(async () => {
+  await real?.close();
+  await server?.stop();
+});
+
+async function begin(): Promise<void> {
+  await real.command('', ['FLUSHALL']);
+  await real.command('', ['SCRIPT', 'FLUSH']);
+  simulated = new RedisInMemory(() => nowMs);
+  simulated.restart(new Map(), realProcess);
+  await setFull(false);
+}
+
+async function setFull(isFull: boolean): Promise<void> {
+  await real.command('', ['CONFIG', 'SET', 'maxmemory', isFull ? '1' : '0']);
+  simulated.refuses = isFull ? 'OOM' : null;
+}
+
+/** A reply that can be compared: a bulk is `$` and its bytes, a refusal `-` and its words. */
+function plain(reply: unknown): unknown {
+  if (Buffer.isBuffer(reply)) return `$${reply.toString('latin1')}`;
+  return Array.isArray(reply) ? reply.map(plain) : reply;
+}
+
+const refused = (cause: Error): string => `-${cause.message}`;
+const askReal = (args: Arg[]): Promise<unknown> => real.command('', args).then(plain, refused);
+const askSimulated = async (args: Arg[]): Promise<unknown> => {
+  try {
+    return plain(simulated.command(args));
+  } catch (cause) {
+    return refused(cause as Error);
+  }
+};
+
+/** What both answer. */
+async function agreed(args: Arg[]): Promise<unknown> {
+  const wanted = inOrder(args, await askReal(args));
+  setClock(wanted);
+  const found = inOrder(args, await askSimulated(args));
+  expect({ args: args.map(String), reply: found }).toEqual({ args: args.map(String), reply: wanted });
+  return wanted;
+}
+
+/** A hash's fields have no order. */
+function inOrder([name]: readonly Arg[], reply: unknown): unknown {
+  if (name !== 'HGETALL' || !Array.isArray(reply)) return reply;
+  return reply.flatMap((field, i) => (i % 2 === 0 ? [`${field}=${reply[i + 1]}`] : [])).sort();
+}
+
+/** The real one's clock, as far as it shows in the fence that it has just given. */
+function setClock(reply: unknown): void {
+  const epoch = Number(/^\$(\d{13}):0:/.exec(String(Array.isArray(reply) ? reply[0] : ''))?.[1]);
+  nowMs = Math.abs(epoch - Date.now()) < 60_000 ? epoch : Date.now();
+}
+
+async function run(source: string, names: readonly string[], args: readonly Arg[]): Promise<unknown> {
+  const tail = [String(names.length), ...names, ...args];
+  const reply = await agreed(['EVALSHA', script(source).sha, ...tail]);
+  if (reply !== '-NOSCRIPT No matching script. Please use EVAL.') return reply;
+  return agreed(['EVAL', source, ...tail]);
+}
+
+const keys = redisKeys('p*[x]:');
+const notes = [keys.fence(0), keys.position(0), keys.open(0), keys.complete(0), keys.led(0)];
+const views = ['a', 'b|ü', 'c'].map((id) => keys.of(0, 'ride', id));
+const riders = ['d', 'é'].map((id) => keys.of(0, 'reader', id));
+const all = [...notes, ...views, ...riders];
+
+async function agreeOnAll(): Promise<void> {
+  for (const key of all) {
+    for (const args of [
+      ['GET', key],
+      ['HGETALL', key],
+    ])
+      await agreed(args);
+    const members = await agreed(['ZRANGE', key, '0', '-1']);
+    if (Array.isArray(members))
+      for (const member of members) await agreed(['ZSCORE', key, Buffer.from(String(member).slice(1), 'latin1')]);
+  }
+  const scanned = async (ask: (args: Arg[]) => Promise<unknown>): Promise<unknown[]> => {
+    const names: unknown[] = [];
+    for (let cursor = '0'; ; ) {
+      const [next, found] = (await ask(['SCAN', cursor, 'MATCH', 'p\\*\\[x\\]:*{v0}*'])) as [string, unknown[]];
+      names.push(...found);
+      cursor = next.slice(1);
+      if (cursor === '0') return [...new Set(names)].sort();
+    }
+  };
+  expect(await scanned(askSimulated)).toEqual(await scanned(askReal));
+}
+
+const anyKey = fc.constantFrom(...all);
+const member = fc.constantFrom('a', 'b', 'compare', 'ü', 'B', '');
+const anyMembers = fc.array(member, { minLength: 1, maxLength: 3 });
+const value = fc.oneof(
+  member,
+  fc.uint8Array({ maxLength: 90 }).map((bytes) => Buffer.from(bytes)),
+);
+const score = fc.constantFrom('0', '1', '7', '7.5', '-3', '0.1', '1e20', '+inf', '-inf', 'x');
+const index = fc.constantFrom('0', '1', '-1', '-2', '5', '-9', 'x');
+const commandOf = (...parts: (string | fc.Arbitrary<Arg | Arg[]>)[]): fc.Arbitrary<Arg[]> =>
+  fc.tuple(...parts.map((part) => (typeof part === 'string' ? fc.constant(part) : part))).map((args) => args.flat());
+
+const anyCommand = fc.oneof(
+  commandOf('GET', anyKey),
+  commandOf('MGET', anyKey, anyKey),
+  commandOf('GETRANGE', anyKey, index, index),
+  commandOf('SET', anyKey, value),
+  commandOf('DEL', anyKey, anyKey),
+  commandOf('UNLINK', anyKey),
+  commandOf('HSET', anyKey, member, value),
+  commandOf('HSET', anyKey, member, value, member),
+  commandOf('HDEL', anyKey, anyMembers),
+  commandOf('HMGET', anyKey, anyMembers),
+  commandOf('HGETALL', anyKey),
+  commandOf('ZADD', anyKey, score, member, score, member),
+  commandOf('ZADD', anyKey, score, member, score),
+  commandOf('ZREM', anyKey, anyMembers),
+  commandOf('ZREMRANGEBYSCORE', anyKey, score, fc.constantFrom('(7', '(x', '7', '+inf', '(-inf')),
+  commandOf('ZUNIONSTORE', anyKey, '1', anyKey, 'WEIGHTS', fc.constantFrom('0', '2', '-1', 'x')),
+  commandOf('ZCARD', anyKey),
+  commandOf('ZSCORE', anyKey, member),
+  commandOf('ZRANGE', anyKey, index, index),
+  commandOf('GET'),
+  commandOf('HSET', anyKey, member),
+  commandOf('EVALSHA', 'ffffffffffffffffffffffffffffffffffffffff', '0'),
+);
+
+const fences = ['5:1:aa:led', '5:2:aa:led', '5:3:aa:led', '6:0:bb:led', '5:1:aa:free', '9999999999999:0:aa:led', ''];
+const fence = fc.constantFrom(...fences, 'no fence');
+const otherType = fc.tuple(anyKey, fc.constantFrom('list', 'hash', 'set', 'text'));
+const note = (...texts: string[]) => fc.constantFrom(...texts);
+
+const anyWrite = fc.oneof(
+  fc.record({ op: note('s'), key: fc.constantFrom(...views), value }),
+  fc.record({ op: note('d'), key: fc.constantFrom(...views, ...riders) }),
+  fc.record({
+    op: note('h'),
+    key: fc.constantFrom(...riders),
+    fields: fc.array(fc.tuple(member, member), { minLength: 1 }),
+  }),
+  fc.record({ op: note('r'), key: fc.constantFrom(...riders), fields: fc.array(fc.tuple(member), { minLength: 1 }) }),
+);
+
+const batch = fc.record({
+  expected: fc.option(fence),
+  next: fence,
+  stamp: note('', '?', 'other', 'own'),
+  position: note('', 'position 7'),
+  since: note('0', '3', '7'),
+  compare: note('', '', 'begin', 'end'),
+  round: note('0', '3', '7'),
+  names: fc.array(member, { maxLength: 4 }),
+  writes: fc.array(anyWrite, { maxLength: 5 }),
+  isSmall: fc.boolean(),
+});
+
+type Batch = typeof batch extends fc.Arbitrary<infer T> ? T : never;
+
+/** A shorter open list than the shipped one, so that one too long is often met. */
+const smallScript = commitScript.source.replace(`> ${openNamesMax} then`, '> 3 then');
+
+async function commit({ expected, writes, names, ...notesOf }: Batch): Promise<unknown> {
+  const { next, stamp, position, since, compare, round, isSmall } = notesOf;
+  const own = `${realProcess.runId}:${realProcess.replicationId}`;
+  // Mostly the fence that is there.
+  const found = expected ?? String(await agreed(['GET', notes[0]!])).replace(/^\$/, '');
+  const lists = writes.flatMap((write) =>
+    'fields' in write
+      ? [{ sets: write.op === 'h', fields: write.fields.map(([field, value = null]) => ({ field: field!, value })) }]
+      : [],
+  );
+  return run(
+    isSmall ? smallScript : commitScript.source,
+    [...notes, ...writes.map(({ key }) => key)],
+    [
+      ...[found, next, stamp === 'own' ? own : stamp, position, since, compare, round, String(names.length), ...names],
+      writes.map(({ op }) => op).join(''),
+      lists.length > 0 ? packFields(lists) : '',
+      ...writes.flatMap((write) => ('value' in write ? [write.value] : [])),
+    ],
+  );
+}
+
+const take = fc.record({
+  seen: fc.option(fence),
+  owner: note('aa', 'bb'),
+  doubtful: note('0', '1'),
+  last: note('0', '5', '9999999999998'),
+});
+
+async function writeType([key, type]: [string, string]): Promise<void> {
+  await agreed(['DEL', key]);
+  if (type === 'list') await agreed(['RPUSH', key, 'x']);
+  if (type === 'hash') await agreed(['HSET', key, 'field', 'x']);
+  if (type === 'set') await agreed(['ZADD', key, '1', 'x']);
+  if (type === 'text') await agreed(['SET', key, '5:1:aa:led']);
+}
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: anyCommand.map((args) => () => agreed(args)) },
+  { weight: 8, arbitrary: batch.map((each) => () => commit(each)) },
+  { weight: 3, arbitrary: otherType.map((each) => () => writeType(each)) },
+  {
+    weight: 3,
+    arbitrary: take.map(({ seen, owner, doubtful, last }) => async () => {
+      const found = seen ?? String(await agreed(['GET', notes[0]!])).replace(/^\$/, '');
+      await run(takeScript.source, notes, [found === 'null' ? '' : found, owner, doubtful, last]);
+    }),
+  },
+  { weight: 1, arbitrary: fc.tuple(fence, fence).map((each) => () => run(freeScript.source, [notes[0]!], each)) },
+  { weight: 1, arbitrary: fc.boolean().map((isFull) => () => setFull(isFull)) },
+);
+
+it('worlds can have a shorter open list than the shipped one', () => {
+  expect(smallScript).not.toBe(commitScript.source);
+});
+
+it('random commands and batches, with keys of other types and a full store, leave the same in both', async () => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+    await begin();
+    for (const happen of steps) await happen();
+    await setFull(false);
+    await agreeOnAll();
+  });
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 300), endOnFailure: true });
+});
+
+const snippets = [
+  ["return {1, 2.9, -2.9, 'a\\0\\255', true, {{}, 'b'}, false, 3, nil, 4}"],
+  ["return {ok = 'fine'}"],
+  ["return {err = 'MY words'}"],
+  ['return'],
+  ['return {tostring(1e15), tostring(2^53), string.format("%.0f", 2^53), 10 .. "", #KEYS, #ARGV, ARGV[1] .. KEYS[1]}'],
+  ["return redis.call('SET', KEYS[1], 12345678901234567)"],
+  ["redis.call('SET', KEYS[1], 0.1) return redis.call('GET', KEYS[1])"],
+  ["redis.call('SET', KEYS[1], '1') return redis.call('SET', KEYS[1], 'x')"],
+  [
+    "redis.call('ZADD', KEYS[1], 1700000000000, 'a') return {redis.call('ZSCORE', KEYS[1], 'a'), redis.call('ZSCORE', KEYS[1], 'b')}",
+  ],
+  ["return {type(redis.pcall('GET', KEYS[1])), redis.pcall('GET', KEYS[1]) == false}"],
+  [
+    "redis.call('RPUSH', KEYS[1], 'x')\nlocal reply = redis.pcall('GET', KEYS[1])\nreturn {reply.err, type(reply), tostring(reply.ok)}",
+  ],
+  ["redis.call('RPUSH', KEYS[1], 'x')\n\nredis.call('GET', KEYS[1])"],
+  ["redis.call('RPUSH', KEYS[1], 'x') return redis.pcall('GET', KEYS[1])"],
+  ["return redis.call('GET', nil)"],
+  ["return redis.call('GET', {})"],
+  ["return redis.call('GET')"],
+  ["return redis.pcall('NOSUCH', 'x')"],
+  ["error('mine')"],
+  ["error({err = 'ERR mine'})"],
+  ['return 1 + nil'],
+  ['return nosuch'],
+  ['nosuch = 1'],
+  ['return nosuch('],
+  ["local function f() return redis.call('GET', KEYS[1], 'x') end\nreturn f()"],
+  ['return {unpack({1, 2, 3})}'],
+  ['local t = {} for i = 1, 8000 do t[i] = i end return #{unpack(t)}'],
+  ['return {select("#", unpack(cmsgpack.unpack(ARGV[2])[1])), #cmsgpack.unpack(ARGV[2])}'],
+  ['return cmsgpack.unpack(ARGV[3])'],
+  ['return cmsgpack.unpack(ARGV[4])'],
+  [
+    "return {string.match(redis.call('INFO', 'server'), 'run_id:(%w+)'), string.match(redis.call('INFO', 'replication'), 'role:(%w+)')}",
+  ],
+  ["local t = redis.call('TIME') return {#t, type(t[1]), string.match(t[1] .. t[2], '^%d+$') ~= nil}"],
+] as const;
+
+it.each(snippets)('a script gets and gives the same in both: %s', async (source) => {
+  await begin();
+  const fields = Array.from({ length: 40 }, (_, i) => ({ field: `field ${i}`, value: 'ü'.repeat(i * i) }));
+  const packed = packFields([
+    { sets: true, fields },
+    { sets: false, fields: [] },
+  ]);
+  await run(source, all.slice(0, 1), ['Ü', packed, packed.subarray(0, 50), Buffer.from([0xc1])]);
+  await agreeOnAll();
+});
+
+it('an open list that outgrows its limit, and more fields than Lua can pass on, end alike in both', async () => {
+  await begin();
+  const held = '5:1:aa:led';
+  await agreed(['SET', notes[0]!, held]);
+  const many = Array.from({ length: openNamesMax }, (_, i) => ['1', `name ${i}`]).flat();
+  await agreed(['ZADD', notes[2]!, ...many]);
+  const noteArgs = ['', '', '0', '', '2'];
+  await run(commitScript.source, notes, [held, '5:2:aa:led', ...noteArgs, '1', 'one more', '', '']);
+  expect(await agreed(['ZRANGE', notes[2]!, '0', '-1'])).toEqual(['$compare']);
+  for (const count of [3_900, 4_100]) {
+    const fields = Array.from({ length: count }, (_, i) => ({ field: `${i}`, value: 'x' }));
+    const packed = packFields([{ sets: true, fields }]);
+    await run(commitScript.source, [...notes, riders[0]!], ['5:2:aa:led', '5:2:aa:led', ...noteArgs, '0', 'h', packed]);
+  }
+  await agreeOnAll();
+});
+
+it('a Redis that has become a replica refuses the same commands in both', async () => {
+  await begin();
+  await agreed(['SET', notes[0]!, '5:1:aa:led']);
+  await real.command('', ['REPLICAOF', '127.0.0.1', '1']);
+  simulated.refuses = 'READONLY';
+  try {
+    await agreed(['SET', notes[0]!, 'x']);
+    await agreed(['DEL', notes[0]!]);
+    await agreed(['GET', notes[0]!]);
+    await run(freeScript.source, [notes[0]!], ['5:1:aa:led', '5:1:aa:free']);
+    await run(freeScript.source, [notes[0]!], ['another', '5:1:aa:free']);
+  } finally {
+    await real.command('', ['REPLICAOF', 'NO', 'ONE']);
+  }
+});

@@ -1,0 +1,151 @@
+import { later, readOften } from './later.ts';
+import type { Master } from './network.ts';
+import type { RedisInMemory, Refusal, Snapshot } from './redis-in-memory.ts';
+import type { Scene } from './scene.ts';
+import { tags } from './world.ts';
+
+const anyMaster = ({ random, masters }: Scene): number => random.int(0, masters.length - 1);
+
+/** A master goes away, and another process comes back with what it held when the snapshot was made. */
+function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot): void {
+  const { random, masters, timeline } = scene;
+  const master = masters[index]!;
+  if (!master.up) return;
+  // A replica that was resynchronised keeps its run id.
+  const process = scene.newProcess(random.chance(0.2) ? master.redis.runId : null);
+  master.stop();
+  const outageMs = random.int(1, random.pick([100, 1_000, 3_000]));
+  // What it holds now is to be read.
+  if (outageMs < 1_000) scene.goesOn(outageMs + 800);
+  readOften(scene, outageMs, outageMs + 600);
+  timeline.after(outageMs, () => {
+    scene.say(`master ${index} is ${process.runId}:${process.replicationId} now`);
+    master.start(snapshot, process);
+  });
+  scene.struck(name, outageMs);
+}
+
+/** A snapshot of a master: from now on it gets older, and readers see what is newer. */
+function aged(scene: Scene, restore: (index: number, snapshot: Snapshot) => void): void {
+  const { random } = scene;
+  const index = anyMaster(scene);
+  const { snapshot } = scene.masters[index]!.redis;
+  for (let i = random.int(0, 3); i > 0; i--) later(scene, random.int(0, 200), () => scene.publish());
+  const ageMs = 300 + random.int(0, random.pick([1_000, 1_000, 2_500]));
+  scene.goesOn(ageMs);
+  readOften(scene, 200, ageMs);
+  later(scene, ageMs, () => restore(index, snapshot));
+}
+
+/** Another program's command, which nothing refuses. */
+function byAnother(redis: RedisInMemory, ...args: string[]): void {
+  const { refuses } = redis;
+  redis.refuses = null;
+  redis.command(args);
+  redis.refuses = refuses;
+}
+
+/** A master refuses for a while what it can't do. */
+function refuse(scene: Scene, name: string, { redis }: Master, refusal: Refusal): void {
+  const { random, timeline } = scene;
+  const pauseMs = random.int(100, random.pick([1_000, 4_000]));
+  redis.refuses = refusal;
+  timeline.after(pauseMs, () => {
+    if (redis.refuses === refusal) redis.refuses = null;
+  });
+  scene.struck(name, pauseMs);
+}
+
+const anyRefusal = (name: string, refusal: Refusal) => (scene: Scene) =>
+  refuse(scene, name, scene.random.pick(scene.masters), refusal);
+
+/** What happens to Redis and the way to it. */
+export const storeFaults = {
+  restoreStore(scene: Scene) {
+    aged(scene, (index, snapshot) => comeBack(scene, 'restoreStore', index, snapshot));
+  },
+  restoreStoreAndProjectors(scene: Scene) {
+    aged(scene, (index, snapshot) => {
+      for (const { process } of scene.projectors) process.kill();
+      scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector());
+      comeBack(scene, 'restoreStoreAndProjectors', index, snapshot);
+    });
+  },
+  failOver(scene: Scene) {
+    const index = anyMaster(scene);
+    const { snapshot } = scene.masters[index]!.redis;
+    later(scene, scene.random.int(0, 300), () => comeBack(scene, 'failOver', index, snapshot));
+  },
+  emptyStore(scene: Scene) {
+    scene.masters[anyMaster(scene)]!.redis.empty();
+    scene.struck('emptyStore');
+  },
+  loseFence(scene: Scene) {
+    const tag = scene.random.pick(tags);
+    byAnother(scene.redisOf(tag), 'DEL', scene.around.keys.fence(tag));
+    scene.struck('loseFence');
+  },
+  /** Another program writes where a key of ours belongs. Somebody asks for a compare of the tag, until it is mended. */
+  writeOtherType(scene: Scene) {
+    const { random, masters, around, timeline } = scene;
+    const { keys } = around;
+    const { redis } = random.pick(masters);
+    const ours = [...redis.keys.keys()].filter((key) => key.startsWith(keys.prefix));
+    if (ours.length === 0) return;
+    const key = random.pick(ours);
+    const open = keys.open(Number(/\{v(\d+)\}/.exec(key)![1]));
+    byAnother(redis, 'DEL', key);
+    byAnother(redis, 'RPUSH', key, 'x');
+    // The next sign of life replaces it.
+    const isSign = /:(coming|unreadable)$/.test(key);
+    const ask = (): void => {
+      if (isSign || redis.keys.get(key) !== 'list') return;
+      if (key !== open && redis.keys.get(open) !== 'list') byAnother(redis, 'ZADD', open, '+inf', 'compare');
+      timeline.after(1_000, ask);
+    };
+    ask();
+    scene.struck('writeOtherType');
+  },
+  freezeStore(scene: Scene) {
+    const master = scene.masters[anyMaster(scene)]!;
+    master.freeze();
+    const pauseMs = scene.random.int(100, 5_000);
+    scene.timeline.after(pauseMs, () => master.resume());
+    scene.struck('freezeStore', pauseMs);
+  },
+  fillStore: anyRefusal('fillStore', 'OOM'),
+  demoteStore: anyRefusal('demoteStore', 'READONLY'),
+  blockStore: anyRefusal('blockStore', 'BUSY'),
+  /** It wants another password, until that is set back: connections that are made do not help. */
+  lockStore(scene: Scene) {
+    const master = scene.random.pick(scene.masters);
+    for (const connection of [...master.connections]) connection.breakOff();
+    refuse(scene, 'lockStore', master, 'NOAUTH');
+  },
+  /** Another process has all that the one before held, once it has loaded it. */
+  restartStore(scene: Scene) {
+    const master = scene.random.pick(scene.masters);
+    if (!master.up) return;
+    master.stop();
+    master.start(master.redis.snapshot, scene.newProcess(null));
+    refuse(scene, 'restartStore', master, 'LOADING');
+  },
+  badWeather(scene: Scene) {
+    const { random, weather, timeline } = scene;
+    weather.breaks = random.pick([0, 0.02, 0.1]);
+    weather.slow = random.pick([0, 0.05, 0.3]);
+    const lastsMs = random.int(500, 4_000);
+    timeline.after(lastsMs, () => {
+      weather.breaks = 0;
+      weather.slow = 0;
+    });
+    scene.struck('badWeather', lastsMs);
+  },
+};
+
+/** The store and the way to it are well. */
+export function clear({ weather }: Scene): void {
+  weather.breaks = 0;
+  weather.slow = 0;
+  weather.late.clear();
+}

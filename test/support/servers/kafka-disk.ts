@@ -1,0 +1,32 @@
+import { readdir, readFile, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where each batch of a log file begins, and its first offset. */
+export async function batchesIn(path: string): Promise<{ start: number; offset: number }[]> {
+  const bytes = await readFile(path);
+  const batches = [];
+  // A batch: base offset (8 bytes), length of what follows (4 bytes).
+  for (let at = 0; at + 12 <= bytes.length; at += 12 + bytes.readInt32BE(at + 8)) {
+    batches.push({ start: at, offset: Number(bytes.readBigInt64BE(at)) });
+  }
+  return batches;
+}
+
+/** The log file of a partition's folder that is written to. */
+async function activeLog(folder: string): Promise<string> {
+  const logs = (await readdir(folder)).filter((name) => name.endsWith('.log'));
+  return join(folder, logs.sort().at(-1)!);
+}
+
+/**
+ * Cuts the last batches off a partition's folder, as an unclean election or a broker restored from a backup leaves it. The
+ * broker must not run. Returns the offset from which on all is lost; null where there are not so many batches.
+ */
+export async function cutTail(folder: string, batches: number): Promise<number | null> {
+  const log = await activeLog(folder);
+  const cut = (await batchesIn(log)).at(-batches);
+  if (!cut) return null;
+  await truncate(log, cut.start);
+  for (const index of ['index', 'timeindex', 'snapshot']) await rm(log.replace(/log$/, index), { force: true });
+  return cut.offset;
+}
