@@ -156,7 +156,10 @@ export class Verification {
   }
 
   async #storedPositions(): Promise<Map<number, StoredPosition>> {
-    const notes = await this.#deps.live.notes(allTags);
+    // A leader stores its first position with a beat, shortly after it is ready.
+    const areAllOrNone = (all: readonly LiveNotes[]) =>
+      all.every(({ position }) => position !== null) || all.every(({ fence }) => fence === '');
+    const notes = await this.#awaitNotes(allTags, coverMsMax, areAllOrNone);
     const stored = allTags.flatMap((tag): [number, StoredPosition][] => {
       const one = this.#storedOf(notes[tag]!);
       return one ? [[tag, one]] : [];
@@ -165,7 +168,7 @@ export class Verification {
     throw cannotVerify(
       notes.some(({ position }) => position !== null)
         ? viewsOfAnotherLog
-        : 'no projector has written views of this version there: check REDIS_URL and REDIS_KEY_PREFIX, and run a projector',
+        : 'no projector has written all views of this version there: check REDIS_URL and REDIS_KEY_PREFIX, run a projector, and wait until it is ready',
     );
   }
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Verification, type Verified } from '../../../projector/checking/verification.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
+import type { LiveViews } from '../../../projector/ports/live-views.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
@@ -127,6 +128,20 @@ it('verify asks the leader to mend what it found, and looks again; where nobody 
   await other.end();
 });
 
+it('verify waits for the first position of a leader that is just ready', async () => {
+  const store = await left();
+  let looks = 0;
+  const live: LiveViews = {
+    ...store.live(),
+    async notes(tags) {
+      const notes = await store.live().notes(tags);
+      looks++;
+      return looks > 3 ? notes : notes.map((one) => ({ ...one, fence: `${looks}`, position: null }));
+    },
+  };
+  expect((await verify(store, undefined, { live })).found).toEqual([]);
+});
+
 it('verify says that what changed since is unknown, where nobody leads any more', async () => {
   const store = await left();
   const grown = logOf([...smallWorld.records, ride('loop', { title: 'Another' })]);
@@ -147,7 +162,7 @@ it('verify tells of views that were written from other facts', async () => {
 it('verify says what to do where views and log can’t be compared', async () => {
   const store = await left();
   const { records } = smallWorld;
-  await expect(verify(new SharedStore())).rejects.toThrow('no projector has written views of this version there');
+  await expect(verify(new SharedStore())).rejects.toThrow('no projector has written all views of this version there');
   const other = Object.assign(logOf(records), { identity: async () => 'another' });
   await expect(verify(store, other)).rejects.toThrow('the views are of another log');
   await expect(verify(store, logOf(records.slice(0, -1)))).rejects.toThrow("beyond the log's end in relations/0");

@@ -85,7 +85,7 @@ test('a refused code or refresh token says whether it is wrong, used, expired or
   const secret = 'a-secret-of-at-least-32-characters';
   const site = { client_id: 'site', redirect_uris: [callback], client_secret: secret, application_type: 'native' };
   const clients = [{ ...site, token_endpoint_auth_method: 'client_secret_post' }];
-  const own = await startSignInService({ audit: (...event) => void told.push(event), clients, lifetimes: { code: 1 } });
+  const own = await startSignInService({ audit: (...event) => void told.push(event), clients });
   const of = async (answer: ReturnType<typeof redeem>) => {
     const { body } = await answer;
     const facts = told.at(-1)?.[1] as { cause?: string };
@@ -108,14 +108,21 @@ test('a refused code or refresh token says whether it is wrong, used, expired or
   expect(await of(wrong)).toEqual(['grant_wrong', 'invalid_grant', expect.stringContaining('code_verifier')]);
   const elsewhere = redeem(own.origin, client, code, other.verifier, { redirect_uri: `${callback}/x` });
   expect(await of(elsewhere)).toEqual(['grant_wrong', 'invalid_grant', expect.stringContaining('redirect_uri')]);
+  const brief = await startSignInService({ audit: (...event) => void told.push(event), lifetimes: { code: 1 } });
+  const app = await register(brief.origin);
+  const { code: old, pkce: its } = await codeFor(brief.origin, app);
   await sleep(1100);
-  const late = redeem(own.origin, client, code, other.verifier);
-  expect(await of(late)).toEqual(['grant_expired', 'invalid_grant', expect.stringContaining('expired')]);
+  expect(await of(redeem(brief.origin, app, old, its.verifier))).toEqual([
+    'grant_expired',
+    'invalid_grant',
+    expect.stringContaining('expired'),
+  ]);
   const body = new URLSearchParams({ client_id: client.client_id, token: mine.tokens.refresh_token });
   await fetch(`${own.origin}${paths.revoke}`, { method: 'POST', body });
   const ended = refresh(own.origin, client, mine.tokens.refresh_token);
   expect(await of(ended)).toEqual(['grant_revoked', 'invalid_grant', expect.stringContaining('has ended')]);
   await own.close();
+  await brief.close();
 });
 
 test('an app that revokes, and a token that is not live, are told of', async () => {
