@@ -22,7 +22,8 @@ import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-brow
 let service: TestService;
 let origin: string;
 let told: Parameters<AuditTrail>[];
-const reuseSeconds = 1;
+// Long enough for some requests in a row on a busy machine.
+const reuseSeconds = 4;
 beforeEach(async () => {
   told = [];
   service = await startSignInService({
