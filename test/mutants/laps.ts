@@ -8,16 +8,31 @@ export type Fate = 'told' | 'late' | 'survived' | 'not reached' | 'at load';
 // Quick tests come first: most mutants never meet a slow one.
 const lapsMs = [30, 150, 1_000, Number.POSITIVE_INFINITY];
 
-/** What the tests that take at most `withinMs` say of each of these mutants. */
+/** Which tests judge. */
+interface Judges {
+  /** Only those that take at most so many milliseconds. */
+  withinMs: number;
+  /** Only those whose path has one of these in it; undefined: all. */
+  by: string[] | undefined;
+}
+
+// Every test of HTTP needs a projector's views, and tells no more of the projector than its own tests do.
+const mayJudge = (file: string, { folder }: Mutant): boolean =>
+  !file.includes('/test/api/') || folder.startsWith('api/');
+
+/** What the tests say of each of these mutants. */
 export async function judge(
   { sources }: BrokenCode,
   mutants: readonly Mutant[],
-  withinMs: number,
+  { withinMs, by }: Judges,
 ): Promise<(mutant: Mutant) => Fate> {
   const vitest = await createVitest(
     'test',
     { config: 'test/mutants/vitest.config.ts', watch: false, reporters: [{}], pool: 'forks', maxWorkers: 1 },
-    { plugins: [{ name: 'mutants', enforce: 'pre', load: (id) => sources.get(id.split('?')[0]!) }] },
+    {
+      plugins: [{ name: 'mutants', enforce: 'pre', load: (id) => sources.get(id.split('?')[0]!) }],
+      test: { exclude: mutants.some((one) => mayJudge('/test/api/', one)) ? [] : ['test/api/**'] },
+    },
   );
   const run = async (plan: Plan, testFiles?: string[]): Promise<void> => {
     writeFileSync(planFile, JSON.stringify(plan));
@@ -27,14 +42,14 @@ export async function judge(
 
   const reachRecord = `${kept}/reached.jsonl`;
   rmSync(reachRecord, { force: true });
-  await run({ record: reachRecord });
+  await run({ record: reachRecord }, by);
   const reach = linesOf(reachRecord);
   const tests = reach.filter((line) => 'tookMs' in line);
   const failing = tests.find(({ passed }) => !passed);
   if (failing) throw new Error(`Cannot judge: a test fails without a mutant: ${failing.file}: ${failing.name}`);
   const judges = tests.filter(({ tookMs }) => tookMs <= withinMs);
 
-  const ids = new Set(mutants.map(({ id }) => id));
+  const asked = new Map(mutants.map((one) => [one.id, one]));
   const record = `${kept}/judged.jsonl`;
   rmSync(record, { force: true });
   for (const [lap, toMs] of lapsMs.entries()) {
@@ -44,14 +59,17 @@ export async function judge(
       const over = new Set(judged.flatMap((line) => ('told' in line || 'late' in line ? idOf(line) : [])));
       const tried = new Set(judged.map((line) => ('begun' in line ? `${line.begun} ${line.by}` : '')));
       const reached: Plan['reached'] = {};
-      for (const { test, tookMs, reached: all } of judges) {
+      for (const { test, file, tookMs, reached: all } of judges) {
         if (tookMs <= fromMs || tookMs > toMs) continue;
-        const left = Object.entries(all).filter(([id]) => ids.has(id) && !over.has(id) && !tried.has(`${id} ${test}`));
+        const left = Object.entries(all).filter(([id]) => {
+          const one = asked.get(id);
+          return one && mayJudge(file, one) && !over.has(id) && !tried.has(`${id} ${test}`);
+        });
         if (left.length > 0) reached[test] = Object.fromEntries(left);
       }
       const lapTests = judges.filter(({ test }) => test in reached);
       if (lapTests.length === 0) break;
-      console.log(`${ids.size - over.size} mutants left; tests that take up to ${toMs} ms: ${lapTests.length}`);
+      console.log(`${asked.size - over.size} mutants left; tests that take up to ${toMs} ms: ${lapTests.length}`);
       const tookMs = Object.fromEntries(lapTests.map((one) => [one.test, one.tookMs]));
       await run({ record, reached, tookMs }, [...new Set(lapTests.map(({ file }) => file))]);
       const last = linesOf(record).at(-1);

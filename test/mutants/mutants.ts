@@ -10,6 +10,7 @@ const usage = `npm run mutants -- --files projector/writing   breaks this folder
   --files a.ts,b.ts   files or folders, by commas (all measured folders where nothing is said)
   --sample 100        so many mutants of each folder, by --seed 1
   --within 1000       only tests that take at most so many milliseconds judge: a quick look, which tells fewer
+  --by test/projector only tests with this in their path judge, or one of several, by commas
 npm run mutants -- --scripts                   breaks the scripts that Redis runs, line by line`;
 
 /** The measured folders, and how many mutants of a hundred the tests must tell. */
@@ -34,6 +35,7 @@ function given() {
         sample: { type: 'string', default: 'Infinity' },
         seed: { type: 'string', default: '1' },
         within: { type: 'string', default: 'Infinity' },
+        by: { type: 'string' },
         scripts: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -44,7 +46,7 @@ function given() {
   }
 }
 
-const { files, sample, seed, within, scripts, help } = given();
+const { files, sample, seed, within, by, scripts, help } = given();
 if (help) {
   console.log(usage);
   process.exit(0);
@@ -64,7 +66,7 @@ const judged = [...byFolder.values()].flatMap((all) => {
   const count = Math.min(left.length, Number(sample));
   return Array.from({ length: count }, () => left.splice(random.int(0, left.length - 1), 1)[0]!);
 });
-const fateOf = await judge(code, judged, Number(within));
+const fateOf = await judge(code, judged, { withinMs: Number(within), by: by?.split(',') });
 
 let short = 0;
 for (const [folder, all] of [...Map.groupBy(judged, ({ folder }) => folder)].sort()) {
