@@ -207,7 +207,7 @@ describe('verify that can’t be run', () => {
 
   it('says that there are no views, or those of another log', async () => {
     const nothing = await told([], { REDIS_KEY_PREFIX: freshKeyPrefix() });
-    expect([nothing.code, nothing.err]).toEqual([1, expect.stringContaining('no projector has written views')]);
+    expect([nothing.code, nothing.err]).toEqual([1, expect.stringContaining('no projector has written all views')]);
     const topics = { ...env, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
     expect(await told([], topics)).toMatchObject({ code: 2 });
     expect(await processes.run(['topics'], topics)).toMatchObject({ code: 0 });
