@@ -30,6 +30,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     isolate: false,
+    // It knows a module by its file, so it would give the code as it was before the mutants came into it.
+    fsModuleCache: false,
     sequence: { sequencer: LikelyFirst },
     env: { RUNS: '20' },
   },
