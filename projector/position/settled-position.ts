@@ -42,9 +42,8 @@ export const viewsOfAnotherLog =
 
 /** A stored position. Null if there is none, or if its form is unknown. */
 export function parseStoredPosition(text: string | null): StoredPosition | null {
-  if (text === null) return null;
   try {
-    const stored = JSON.parse(text) as StoredPosition;
+    const stored = JSON.parse(text ?? '') as StoredPosition;
     const { position, sum, fanOuts } = stored;
     const whole = topicNames.every((topic) => Array.isArray(position[topic]));
     return whole && typeof sum === 'string' && Array.isArray(fanOuts) ? stored : null;

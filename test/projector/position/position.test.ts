@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
 import { type LogBounds, PartitionsChangedError, type Position } from '../../../projector/ports/event-log.ts';
-import { assertSamePartitions, nearest } from '../../../projector/position/position.ts';
+import {
+  assertSamePartitions,
+  copyPosition,
+  isWithin,
+  nearest,
+  partitionsBehind,
+  positionOf,
+} from '../../../projector/position/position.ts';
 import type { StoredPosition } from '../../../projector/position/settled-position.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
@@ -25,6 +32,7 @@ it('the same partitions, another log, or no position yet are nothing to stop for
   assertSamePartitions(stored(4, 'a'), 'a', bounds(4));
   assertSamePartitions(stored(4, 'a'), 'b', bounds(6));
   assertSamePartitions(null, 'a', bounds(6));
+  assertSamePartitions({ ...stored(4, 'a'), log: null }, null, bounds(6));
 });
 
 it('the nearest of some positions is what every one of them has reached, partition by partition', () => {
@@ -35,4 +43,29 @@ it('the nearest of some positions is what every one of them has reached, partiti
   other.position.rides = [9];
   expect(nearest([one, other])).toEqual({ ...one.position, rides: [5, 0] });
   expect(nearest([])).toBeNull();
+});
+
+it('a log begins and ends where its partitions do', () => {
+  expect(copyPosition(positionOf(bounds(2), 'low')).rides).toEqual([0, 0]);
+  expect(copyPosition(positionOf(bounds(2), 'end')).rides).toEqual([9, 9]);
+});
+
+it('a position is within another one where no partition is beyond it, and both know the same ones', () => {
+  const { position } = stored(2, 'a');
+  const within = (rides: number[], nights = [5, 5]) => isWithin({ ...position, rides, nights }, position);
+  expect(within([5, 5])).toBe(true);
+  expect(within([5, 4])).toBe(true);
+  expect(within([4, 6])).toBe(false);
+  expect(within([5, 5], [6, 5])).toBe(false);
+  expect(within([5])).toBe(false);
+});
+
+it('partitions are behind a position before they reach it', () => {
+  const { position } = stored(2, 'a');
+  expect(partitionsBehind({ ...position, rides: [5, 4], nights: [6], metros: [] }, position)).toEqual([
+    'metros/0',
+    'metros/1',
+    'rides/1',
+    'nights/1',
+  ]);
 });

@@ -1,15 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Position } from '../../../projector/ports/event-log.ts';
-import { type Barrier, PositionBarriers, parseStoredPosition } from '../../../projector/position/settled-position.ts';
+import {
+  type Barrier,
+  PositionBarriers,
+  parseStoredPosition,
+  settledPosition,
+} from '../../../projector/position/settled-position.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 
-const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]]));
+const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
 const stored = { log: 'l', position, sum: '0', fanOuts: [] };
 
 describe('a stored position', () => {
   it('is read as it was written', () => {
-    expect(parseStoredPosition(JSON.stringify(stored))).toEqual(stored);
+    const settled = settledPosition({ round: 1, position, sum: '0' }, 'l', [['r1', [3]]]);
+    expect(parseStoredPosition(settled.text)).toEqual({ ...stored, fanOuts: [['r1', [3]]] });
   });
 
   it.each([
@@ -27,33 +33,47 @@ const at = (offset: number): Position =>
 const offsetOf = (position: Position): number => position.riders[0]!;
 
 describe('position barriers', () => {
-  it('keep the position at or before every change that is not done, and let it go once all are', () => {
+  it('keep the position at the start of the last round before every change that is not done', () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ kind: fc.constant('fold' as const) }),
         fc.record({ kind: fc.constant('round' as const) }),
-        fc.record({ kind: fc.constant('open' as const) }),
-        fc.record({ kind: fc.constant('close' as const), which: fc.nat(9) }),
+        fc.record({ kind: fc.constant('open' as const), fanOut: fc.boolean() }),
+        fc.record({ kind: fc.constant('lift' as const), which: fc.nat(9) }),
+        fc.record({ kind: fc.constant('lift fan-outs' as const) }),
       ),
       { maxLength: 60, size: 'max' },
     );
     fc.assert(
       fc.property(steps, (list) => {
-        const holds = new PositionBarriers(at(0));
+        const barriers = new PositionBarriers(at(0));
+        let written = barriers.begin(at(0), '');
         let folded = 0;
-        const open: { hold: Barrier; change: number }[] = [];
+        let open: { barrier: Barrier; fanOut: boolean; roundAt: number }[] = [];
         for (const step of list) {
           if (step.kind === 'fold') folded += 1;
-          else if (step.kind === 'round') holds.begin(at(folded), '');
-          // A hold is for a change folded since the last round began: the next record at the earliest.
-          else if (step.kind === 'open') open.push({ hold: holds.open(), change: folded });
-          else if (open.length > 0) holds.lift(open.splice(step.which % open.length, 1)[0]!.hold);
-          const written = { round: Number.MAX_SAFE_INTEGER, position: at(folded), sum: '' };
-          const settled = offsetOf(holds.settled(written, { fanOutsStored: false }).position);
-          for (const { change } of open) expect(settled).toBeLessThanOrEqual(change);
-          if (open.length === 0) expect(settled).toBe(folded);
+          else if (step.kind === 'round') written = barriers.begin(at(folded), `sum at ${folded}`);
+          // A barrier is for a change folded since the last round began.
+          else if (step.kind === 'open')
+            open.push({ barrier: barriers.open(step), fanOut: step.fanOut, roundAt: offsetOf(written.position) });
+          else if (step.kind === 'lift fan-outs') {
+            barriers.liftFanOuts();
+            open = open.filter(({ fanOut }) => !fanOut);
+          } else if (open.length > 0) barriers.lift(open.splice(step.which % open.length, 1)[0]!.barrier);
+          for (const fanOutsStored of [false, true]) {
+            const holding = open.filter(({ fanOut }) => !(fanOut && fanOutsStored)).map(({ roundAt }) => roundAt);
+            const settled = offsetOf(barriers.settled(written, { fanOutsStored }).position);
+            expect(settled).toBe(Math.min(offsetOf(written.position), ...holding));
+          }
         }
       }),
     );
+  });
+
+  it('are of changes that are no fan-outs, unless it is said', () => {
+    const barriers = new PositionBarriers(at(0));
+    barriers.open();
+    barriers.liftFanOuts();
+    expect(offsetOf(barriers.settled(barriers.begin(at(1), ''), { fanOutsStored: true }).position)).toBe(0);
   });
 });
