@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LargeMap, LargeSet } from '../../../projector/facts/large-map.ts';
+import { LargeMap, LargeSet, NumberSet } from '../../../projector/facts/large-map.ts';
 import { Marks } from '../../../projector/writing/marks.ts';
 
 const keys = fc.array(fc.tuple(fc.constantFrom('set', 'delete'), fc.integer({ min: 0, max: 30 })), { maxLength: 80 });
@@ -46,5 +46,23 @@ describe('a large set', () => {
     for (let view = 0; view < more; view++) values.rider.add(view);
     expect(values.rider.size).toBe(more);
     expect(values.rider.has(more - 1)).toBe(true);
+  });
+});
+
+describe('a set of numbers', () => {
+  it('holds what a Set holds, as it grows', () => {
+    const numbers = fc.oneof(fc.nat(20), fc.integer({ min: 8_180, max: 8_200 }), fc.nat(100_000));
+    fc.assert(
+      fc.property(fc.array(numbers), fc.array(numbers), (added, others) => {
+        const set = new NumberSet();
+        const wanted = new Set<number>();
+        for (const number of added) {
+          expect(set.has(number)).toBe(wanted.has(number));
+          wanted.add(number);
+          set.add(number);
+        }
+        for (const number of [...added, ...others]) expect(set.has(number)).toBe(wanted.has(number));
+      }),
+    );
   });
 });
