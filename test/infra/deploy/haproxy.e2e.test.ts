@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { corsHeaders } from '../../../api/messages/answer.ts';
@@ -11,22 +11,28 @@ import { Processes } from '../../support/processes/process.ts';
 import { converse } from '../../support/servers/raw-http.ts';
 
 const processes = new Processes();
-const proxies: ChildProcess[] = [];
+const proxies: { process: ChildProcess; output: string }[] = [];
 beforeAll(() => needProgram('haproxy', 'haproxy', 'install HAProxy'), 300_000);
 afterAll(async () => {
-  for (const each of proxies) each.kill('SIGKILL');
+  for (const each of proxies) each.process.kill('SIGKILL');
   await processes.close();
 });
 
-/** The shipped proxy's port. `api`: a line for the one API, in place of those that compose names. */
-async function proxied(api: string | null): Promise<number> {
+/** The shipped proxy's port. `api`: the ports of the one API and of its checks, in place of those that compose names. */
+async function proxied(api: { port: number; checks: number } | null): Promise<number> {
   const [port] = (await freePorts(1)) as [number];
   let config = await readFile(new URL('../../../infra/deploy/haproxy.cfg', import.meta.url), 'utf8');
   config = config.replace('bind :8080', `bind 127.0.0.1:${port}`).replace('server 5s if read', 'server 200ms if read');
-  if (api) config = config.replace(/^ {2}option httpchk.*\n {2}server-template .*$/m, api);
+  if (api)
+    config = config.replaceAll(
+      /^ {2}server-template (\w+) 10 api:8080 (.*) port 9090 (.*) resolvers .*$/gm,
+      `  server $1 127.0.0.1:${api.port} $2 port ${api.checks} $3`,
+    );
   const file = join(await processes.folder(), 'haproxy.cfg');
   await writeFile(file, config);
-  proxies.push(spawn('haproxy', ['-f', file], { stdio: 'ignore' }));
+  const proxy = { process: spawn('haproxy', ['-f', file], { stdio: ['ignore', 'pipe', 'ignore'] }), output: '' };
+  proxy.process.stdout.on('data', (text) => (proxy.output += text));
+  proxies.push(proxy);
   const answers = async () => (await read(port).catch(() => undefined))?.status;
   await expect.poll(answers, { timeout: 10_000 }).toBeGreaterThan(0);
   return port;
@@ -48,21 +54,38 @@ it('the shipped proxy answers by itself as an API that cannot read does, while t
   expect(answer.body).toEqual(problems.unavailable.body);
 });
 
+/** A server on a port of its own. */
+async function serving(answer: (socket: Socket) => void): Promise<Disposable & { port: number }> {
+  const server = createServer((socket) => answer(socket.on('error', () => {}).resume()));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => void server.close() };
+}
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+const notReady = ok.replace('200 OK', '503 Service Unavailable');
+
 it.each([
   ['does not answer', null, 504],
   ['answers what is no HTTP', 'hello\r\n', 502],
 ])('the shipped proxy answers with a problem for an API that %s', async (_, says, status) => {
-  const server = createServer((socket) => {
-    socket.on('error', () => {}).resume();
-    if (says) socket.end(says);
+  using api = await serving((socket) => says && socket.end(says));
+  using checks = await serving((socket) => socket.end(ok));
+  const answer = await read(await proxied({ port: api.port, checks: checks.port }));
+  expect(answer).toMatchObject({ status, headers: failure });
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ status, title: expect.any(String) });
+});
+
+it('the shipped proxy asks an API whose checks are slow while there is no other, and never one that is not ready', async () => {
+  let check = { says: ok, delayMs: 1_500 };
+  using api = await serving((socket) => socket.end(ok));
+  using checks = await serving((socket) => {
+    const { says, delayMs } = check;
+    setTimeout(() => socket.end(says), delayMs);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const port = await proxied(`  server api 127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const answer = await read(port);
-    expect(answer).toMatchObject({ status, headers: failure });
-    expect(JSON.parse(answer.body.toString())).toMatchObject({ status, title: expect.any(String) });
-  } finally {
-    server.close();
-  }
+  const port = await proxied({ port: api.port, checks: checks.port });
+  const logged = (text: string) => expect.poll(() => proxies.at(-1)!.output, { timeout: 30_000 }).toContain(text);
+  await logged('Server apis/api is DOWN');
+  expect((await read(port)).status).toBe(200);
+  check = { says: notReady, delayMs: 0 };
+  await logged('Server apis/slow is DOWN');
+  expect((await read(port)).status).toBe(503);
 });
