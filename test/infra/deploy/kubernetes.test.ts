@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, parse } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -58,9 +58,9 @@ const loaded = (part: string, more: Record<string, string> = {}): Settings => {
   return loadSettings({ ...Object.fromEntries(ours), ...more });
 };
 
-const parts = ['projector', 'api', 'topics'] as const;
-const workload = (part: (typeof parts)[number]): string =>
-  document(`base/${part}.yaml`, part === 'topics' ? 'CronJob' : 'Deployment', part);
+const parts = ['projector', 'api', 'topics', 'backup-archive'] as const;
+const workload = (part: (typeof parts)[number] | 'backup-sign-in'): string =>
+  document(`base/${part}.yaml`, part === 'projector' || part === 'api' ? 'Deployment' : 'CronJob', part);
 
 describe('the example’s settings', () => {
   it('are ones that the service takes, with TLS to every server, and name the proxy before it', () => {
@@ -72,7 +72,7 @@ describe('the example’s settings', () => {
     expect(api.trustProxy).not.toBeNull();
     expect(api.embedded).toBe(false);
     expect(api.baseUrl).toMatch(/^https:/);
-    for (const part of ['projector', 'topics']) expect(loaded(part).kafka?.ssl).toBe(true);
+    for (const part of ['projector', 'topics', 'backup-archive']) expect(loaded(part).kafka?.ssl).toBe(true);
     const secrets = [...Object.values(secretsOf('api')), ...Object.values(secretsOf('projector'))];
     const urls = secrets.filter((one) => one.includes('://'));
     expect(urls).toHaveLength(3);
@@ -83,12 +83,15 @@ describe('the example’s settings', () => {
     const names = (part: string) => Object.keys({ ...settingsOf(part), ...secretsOf(part) });
     expect(names('projector').filter((name) => /^(SIGN_IN|OAUTH|AUTH)/.test(name))).toEqual([]);
     expect(names('api').filter((name) => name.startsWith('KAFKA'))).toEqual([]);
-    expect(names('topics').filter((name) => /^(SIGN_IN|OAUTH|AUTH|REDIS)/.test(name))).toEqual([]);
+    for (const part of ['topics', 'backup-archive'])
+      expect(names(part).filter((name) => /^(SIGN_IN|OAUTH|AUTH|REDIS)/.test(name))).toEqual([]);
+    expect(Object.keys(secretsOf('backup-sign-in'))).toEqual(['AUTH_REDIS_URL', 'REDISCLI_AUTH']);
   });
 
   it('sign each part in as its own user, who has just its rights', () => {
     expect(secretsOf('projector').KAFKA_SASL_USERNAME).toBe('projector');
     expect(secretsOf('topics').KAFKA_SASL_USERNAME).toBe('topics');
+    expect(secretsOf('backup-archive').KAFKA_SASL_USERNAME).toBe('archive-save');
     expect(new URL(secretsOf('projector').REDIS_URL!).username).toBe('projector');
     expect(new URL(secretsOf('api').REDIS_URL!).username).toBe('api');
     expect(new URL(secretsOf('api').AUTH_REDIS_URL!).username).toBe('sign-in');
@@ -103,15 +106,15 @@ describe('the example’s settings', () => {
     }
     expect(() => parseClients(read('example/secrets/oauth-clients.json'), 'the file')).not.toThrow();
     for (const path of globSync('example/secrets/*.env', { cwd: folder }))
-      for (const [, secret] of read(path).matchAll(/(?:PASSWORD|SECRET|KEYS)=(.*)|:\/\/[^:]+:(.*)@/g))
+      for (const [, secret] of read(path).matchAll(/(?:PASSWORD|SECRET|KEYS|REDISCLI_AUTH)=(.*)|:\/\/[^:]+:(.*)@/g))
         expect(secret ?? 'change-me').toBe('change-me');
   });
 });
 
-describe.each(parts)('%s', (part) => {
+describe.each([...parts, 'backup-sign-in'] as const)('%s', (part) => {
   it('gets its own settings and secrets alone, and no token of the cluster', () => {
     expect(workload(part).match(/(?:configMapRef|secretRef): \{ name: ([\w-]+)/g)).toEqual([
-      `configMapRef: { name: ${part}`,
+      ...(part === 'backup-sign-in' ? [] : [`configMapRef: { name: ${part}`]),
       `secretRef: { name: ${part}`,
     ]);
     expect(workload(part)).toContain('automountServiceAccountToken: false');
@@ -139,7 +142,7 @@ describe('the manifests', () => {
   it('are as Kubernetes’s schemas have them, and have no field besides', async () => {
     const programs = await pythonWith('kubernetes-validate', '1.37.0');
     const files = globSync('{base,example}/*.yaml', { cwd: folder }).filter((name) => !name.includes('kustomization'));
-    expect(files).toHaveLength(6);
+    expect(files).toHaveLength(8);
     const validate = (...names: string[]) =>
       run(`${programs}/kubernetes-validate`, ['--strict', '--quiet', ...names], { cwd: folder });
     await expect(validate(...files)).resolves.toEqual({ stdout: '', stderr: '' });
@@ -180,6 +183,18 @@ spec:
     ]);
     const compose = readFileSync(`${folder}../prometheus.yaml`, 'utf8');
     expect(compose).toContain(`{ target_label: namespace, replacement: ${namespace} }`);
+  });
+
+  it('make each backup that is expected, by a CronJob that BackupOverdue asks for', () => {
+    const listed = readFileSync(`${folder}../installations.yaml`, 'utf8');
+    const expected = [...listed.matchAll(/backup: ([\w-]+) \}/g)].map(([, name]) => `backup-${name}`);
+    expect(expected).toEqual(
+      globSync('backup-*.yaml', { cwd: `${folder}base` })
+        .map((name) => parse(name).name)
+        .sort(),
+    );
+    for (const name of expected) expect(document(`base/${name}.yaml`, 'CronJob', name)).toBeDefined();
+    expect(readFileSync(`${folder}../alerts.yaml`, 'utf8')).toContain('"$1", "cronjob", "backup-(.+)")');
   });
 
   it('name the pods’ job as the alerts ask for it, and their metrics’ port', () => {
