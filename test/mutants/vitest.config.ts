@@ -24,7 +24,7 @@ export default defineConfig({
       'test/{api/calendar,api/http,examples,infra/memory,infra/redis,projector,properties,reference,simulator}/**/*.test.ts',
       'test/mutants/fixed-worlds.ts',
     ],
-    exclude: ['**/*.{int,e2e}.test.ts', 'test/simulator/{simulator,network}.test.ts'],
+    exclude: ['**/*.{int,e2e}.test.ts', 'test/simulator/{simulator,network}.test.ts', '**/large-set.test.ts'],
     runner: 'test/mutants/judging-runner.ts',
     setupFiles: ['test/mutants/same-runs.ts'],
     testTimeout: 120_000,
