@@ -11,8 +11,6 @@ interface Stretch {
   day: number;
 }
 
-const stretches = new Map<string, Stretch[]>();
-
 /**
  * The local date in a zone at an instant, as days since 1970-01-01.
  *
@@ -20,7 +18,7 @@ const stretches = new Map<string, Stretch[]>();
  * until 2010. So dates are computed for periods that end at midnight or where the zone's offset changes, and the periods
  * are cached.
  */
-export const dayAt = (zone: string, ms: number): number => stretchAt(zone, ms).day;
+export const dayAt = (zone: string, ms: number): number => zoneOf(zone).stretchAt(ms).day;
 
 /** Whether a night is past on a local date: from the midnight after its day on (docs/rules.md#past). */
 export const isPast = (day: number, today: number): boolean => day < today;
@@ -30,59 +28,64 @@ export const isPast = (day: number, today: number): boolean => day < today;
  * At most `secondsMax`.
  */
 export function secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
+  const days = zoneOf(zone);
   const end = ms + secondsMax * 1000;
-  for (let at = stretchAt(zone, ms).until; at < end; ) {
-    const stretch = stretchAt(zone, at);
-    if (changes(stretch.day)) return Math.floor((at - ms) / 1000);
-    at = stretch.until;
+  for (let at = days.stretchAt(ms).until; at < end; ) {
+    const { day, until } = days.stretchAt(at);
+    if (changes(day)) return Math.floor((at - ms) / 1000);
+    at = until;
   }
   return secondsMax;
 }
 
-function stretchAt(zone: string, ms: number): Stretch {
-  let known = stretches.get(zone);
-  if (!known) {
-    known = [];
-    stretches.set(zone, known);
+class Zone {
+  readonly #format: Intl.DateTimeFormat;
+  /** Those used lately. */
+  #stretches: Stretch[] = [];
+
+  constructor(name: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
   }
-  for (const stretch of known) if (ms >= stretch.from && ms < stretch.until) return stretch;
-  // Today and the next days need only a handful.
-  if (known.length > 64) known.length = 0;
-  const stretch = findStretch(zone, ms);
-  known.push(stretch);
-  return stretch;
-}
 
-function findStretch(zone: string, ms: number): Stretch {
-  const offset = offsetOf(zone, ms);
-  const day = Math.floor((ms + offset) / dayMs);
-  const midnight = (day + 1) * dayMs - offset;
-  for (let from = ms; from < midnight; from += hourMs) {
-    const to = Math.min(from + hourMs, midnight);
-    if (offsetOf(zone, to) !== offset) return { from: ms, until: firstChange(zone, from, to, offset), day };
+  stretchAt(ms: number): Stretch {
+    for (const stretch of this.#stretches) if (ms >= stretch.from && ms < stretch.until) return stretch;
+    const stretch = this.#findStretch(ms);
+    // Today and the next days need only a handful.
+    this.#stretches = [stretch, ...this.#stretches.slice(0, 63)];
+    return stretch;
   }
-  return { from: ms, until: midnight, day };
-}
 
-/** The first instant between `from` and `to` at which the offset differs. */
-function firstChange(zone: string, from: number, to: number, offset: number): number {
-  let before = from;
-  let after = to;
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    if (offsetOf(zone, middle) === offset) before = middle;
-    else after = middle;
+  #findStretch(ms: number): Stretch {
+    const offset = this.#offsetAt(ms);
+    const day = Math.floor((ms + offset) / dayMs);
+    const midnight = (day + 1) * dayMs - offset;
+    for (let from = ms; from < midnight; from += hourMs) {
+      const to = Math.min(from + hourMs, midnight);
+      if (this.#offsetAt(to) !== offset) return { from: ms, until: this.#firstChange(from, to, offset), day };
+    }
+    return { from: ms, until: midnight, day };
   }
-  return after;
+
+  /** The first instant between `from` and `to` at which the offset differs. */
+  #firstChange(from: number, to: number, offset: number): number {
+    let before = from;
+    let after = to;
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2);
+      if (this.#offsetAt(middle) === offset) before = middle;
+      else after = middle;
+    }
+    return after;
+  }
+
+  /** Local time minus UTC, in milliseconds. */
+  #offsetAt(ms: number): number {
+    // Such as GMT-07:00, or GMT-07:52:58 before there were standard zones. GMT alone is no offset.
+    const text = this.#format.format(ms);
+    const [, sign, hours, minutes, seconds = 0] = /GMT([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(text) ?? [];
+    const offset = ((Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds)) * 1000;
+    return sign === '-' ? -offset : offset;
+  }
 }
 
-/** Local time minus UTC, in milliseconds. */
-function offsetOf(zone: string, ms: number): number {
-  // Such as GMT-07:00, or GMT-07:52:58 before there were standard zones. GMT alone is no offset.
-  const text = formatOf(zone).format(ms);
-  const [, sign, hours, minutes, seconds = 0] = /GMT([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(text) ?? [];
-  const offset = ((Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds)) * 1000;
-  return sign === '-' ? -offset : offset;
-}
-
-const formatOf = memoize((zone) => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }));
+const zoneOf = memoize((name) => new Zone(name));
