@@ -41,13 +41,17 @@ type Attempt = { mutant: string | null } | 'over';
 
 /**
  * Runs each test once, and then once for each mutant that it reaches and nothing has told yet, in one process: nothing
- * is loaded anew. After each mutant that it tells, a test must pass again without one, else it judges no more.
+ * is loaded anew. What it tells counts once it has passed again without a mutant. It does that after two, after four more,
+ * after eight more and so on. Where it fails then, it judges no more.
  */
 export default class JudgingRunner extends TestRunner {
   readonly #plan: Plan;
   readonly #over: Set<string>;
   #waiting: string[] = [];
   #attempt: Attempt = 'over';
+  /** What was told since the test last passed without a mutant, and after how many it is run without one. */
+  #unsure: ({ told: string; by: string } | { late: string; by: string })[] = [];
+  #unsureMax = 1;
   #failed: Error | null = null;
   #tookMs = 0;
 
@@ -78,6 +82,8 @@ export default class JudgingRunner extends TestRunner {
     // Once as it is; then each mutant, and after it perhaps once more as it is.
     else test.repeats = 2 * this.#waiting.length;
     this.#attempt = { mutant: null };
+    this.#unsure = [];
+    this.#unsureMax = 1;
   }
 
   override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
@@ -121,15 +127,18 @@ export default class JudgingRunner extends TestRunner {
     if (attempt === 'over') return;
     if (!this.#plan.reached) return this.#noteReached(test, !failed);
     if (test.result) test.result.state = 'pass';
-    if (attempt.mutant !== null && failed) {
-      this.#over.add(attempt.mutant);
-      this.#note(isLate ? { late: attempt.mutant, by: test.id } : { told: attempt.mutant, by: test.id });
+    const { mutant: judged } = attempt;
+    if (judged === null) {
+      for (const line of failed ? [{ spoiled: test.id }] : this.#unsure) this.#note(line);
+      if (failed) this.#waiting = [];
+      else for (const line of this.#unsure) this.#over.add('told' in line ? line.told : line.late);
+      this.#unsure = [];
+      this.#unsureMax *= 2;
+    } else if (failed) this.#unsure.push(isLate ? { late: judged, by: test.id } : { told: judged, by: test.id });
+    else this.#note({ survived: judged, by: test.id });
+    if (this.#unsure.length >= (this.#waiting.length > 0 ? this.#unsureMax : 1)) {
       this.#attempt = { mutant: null };
       return;
-    }
-    if (attempt.mutant === null && failed) {
-      this.#note({ spoiled: test.id });
-      this.#waiting = [];
     }
     const mutant = this.#waiting.shift();
     this.#attempt = mutant === undefined ? 'over' : { mutant };

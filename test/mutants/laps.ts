@@ -61,7 +61,7 @@ export async function judge(
     for (;;) {
       const judged = linesOf(record);
       const over = new Set(judged.flatMap((line) => ('told' in line || 'late' in line ? idOf(line) : [])));
-      const tried = new Set(judged.map((line) => ('begun' in line ? `${line.begun} ${line.by}` : '')));
+      const tried = new Set(judged.map((line) => ('survived' in line ? `${line.survived} ${line.by}` : '')));
       const reached: Plan['reached'] = {};
       for (const { test, file, tookMs, reached: all } of judges) {
         if (tookMs <= fromMs || tookMs > toMs) continue;

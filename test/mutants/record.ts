@@ -17,6 +17,7 @@ export type Line =
   | { test: string; file: string; name: string; tookMs: number; passed: boolean; reached: Record<string, number> }
   | { atLoad: string[] }
   | { begun: string; by: string }
+  | { survived: string; by: string }
   | { told: string; by: string }
   | { late: string; by: string }
   | { spoiled: string }
