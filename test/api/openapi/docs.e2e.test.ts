@@ -94,6 +94,9 @@ describe('/docs in Chromium', () => {
       expect(await page.textContent('.version')).toBe('2.1.0');
       const isDark = await page.evaluate('document.documentElement.classList.contains("dark-mode")');
       expect(isDark).toBe(scheme === 'dark');
+      const background = (selector: string): Promise<string> =>
+        page.evaluate(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+      expect(await background('.execute')).toBe(await background('.opblock-summary-method'));
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       expect(strays).toEqual([]);
       await page.close();
