@@ -15,7 +15,8 @@ Exit codes:
   0  done
   1  it failed, or found what it was asked to look for
   2  wrong usage or settings: each is named on a line of its own
-  3  archive check: there is no manifest to compare with
+  3  not all could be compared: archive check found no manifest, or verify views
+     that changed while nobody led
 
 Settings are environment variables: docs/settings.md lists them.`;
 
