@@ -22,9 +22,17 @@ export default defineConfig({
   test: {
     include: [
       'test/{api/calendar,api/http,examples,infra/memory,infra/redis,projector,properties,reference,simulator}/**/*.test.ts',
+      'test/services/operate/generations.int.test.ts',
       'test/mutants/fixed-worlds.ts',
     ],
-    exclude: ['**/*.{int,e2e}.test.ts', 'test/simulator/{simulator,network}.test.ts', '**/large-set.test.ts'],
+    exclude: [
+      '**/*.e2e.test.ts',
+      'test/{api,examples,projector,properties,reference,simulator}/**/*.int.test.ts',
+      'test/simulator/{simulator,network}.test.ts',
+      '**/large-set.test.ts',
+      // It waits for a cluster to fail over, for a minute.
+      'test/infra/redis/dead-seed.int.test.ts',
+    ],
     runner: 'test/mutants/judging-runner.ts',
     setupFiles: ['test/mutants/same-runs.ts'],
     testTimeout: 120_000,
