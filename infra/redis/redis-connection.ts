@@ -3,7 +3,7 @@ import { backgroundClock } from '../../projector/ports/clock.ts';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { settledWithin } from '../../projector/ports/waiting.ts';
 import { redisRefusal, refusesNow } from './redis-refusal.ts';
-import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings } from './redis-settings.ts';
+import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings, reconnectDelayMs } from './redis-settings.ts';
 
 const connectTimeoutMs = 5_000;
 
@@ -58,7 +58,7 @@ const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 // A new object for each client, because the client writes into it.
 const clientOptions = () => ({
   socket: {
-    reconnectStrategy: (retries: number) => Math.min(50 * 2 ** Math.min(retries, 6), 2_000),
+    reconnectStrategy: reconnectDelayMs,
     connectTimeout: connectTimeoutMs,
     // Counts from the last byte in either direction. Pings keep an idle connection from being silent for so long.
     socketTimeout: owedReplyMsMax,

@@ -21,3 +21,6 @@ export const credentialsOf = ({ username, password }: URL): { username?: string;
  * give it up after a quarter of an hour.
  */
 export const owedReplyMsMax = 3_000;
+
+/** How long to wait before a connection is tried again, after so many attempts. */
+export const reconnectDelayMs = (attempts: number): number => Math.min(50 * 2 ** attempts, 1_000);

@@ -18,7 +18,6 @@ export function unpacked(packed: Buffer): string[][] {
   const length = (): number => {
     const format = packed[take(1)]!;
     if (format >> 5 === 0b101) return format & 31;
-    if (format === 0xda) return packed.readUInt16BE(take(2));
     if (format === 0xdb) return packed.readUInt32BE(take(4));
     throw new LuaError('Bad data format in input.');
   };

@@ -5,13 +5,12 @@ import type { FieldWrite } from '../../../projector/ports/view-writer.ts';
  * short and many: as arguments of their own, each would cost the client and Redis more than its bytes do.
  */
 
-// MessagePack's formats: an array with 32 bits of length; a text with 5, 16 or 32 bits of length.
+// MessagePack's formats: an array, and a text, with 32 bits of length; a text with 5 bits of length.
 const array32 = 0xdd;
-const shortText = 0xa0;
-const text16 = 0xda;
 const text32 = 0xdb;
+const shortText = 0xa0;
 const shortTextMax = 31;
-const arrayHeader = 5;
+const headerBytes = 5;
 
 /** Fields of one hash: to set, or to remove. */
 export interface FieldList {
@@ -23,41 +22,35 @@ let scratch = Buffer.allocUnsafe(64 * 1024);
 
 /** For each list an array: `field, value, field, value, …` of fields to set, the names of fields to remove. */
 export function packFields(lists: readonly FieldList[]): Buffer {
-  let at = header(lists.length, 0);
+  let at = packArray(lists.length, 0);
   for (const { sets, fields } of lists) {
-    at = header(sets ? 2 * fields.length : fields.length, at);
+    at = packArray(sets ? 2 * fields.length : fields.length, at);
     for (const { field, value } of fields) {
-      at = pack(field, at);
-      if (sets) at = pack(value!, at);
+      at = packText(field, at);
+      if (sets) at = packText(value!, at);
     }
   }
   return Buffer.from(scratch.subarray(0, at));
 }
 
-/** Writes the header of an array at a place in `scratch`. Returns the place after it. */
-function header(count: number, at: number): number {
-  makeRoom(arrayHeader, at);
-  scratch[at] = array32;
-  scratch.writeUInt32BE(count, at + 1);
-  return at + arrayHeader;
+// Each writes at a place in `scratch`, and returns the place after it.
+
+function packArray(count: number, at: number): number {
+  makeRoom(headerBytes, at);
+  return packHeader(array32, count, at);
 }
 
-/** Writes a text at a place in `scratch`. Returns the place after it. */
-function pack(text: string, at: number): number {
+function packText(text: string, at: number): number {
   // A UTF-16 unit takes at most three bytes.
-  const bytesMax = 3 * text.length;
-  makeRoom(5 + bytesMax, at);
+  makeRoom(headerBytes + 3 * text.length, at);
   if (text.length <= shortTextMax && packShort(text, at)) return at + 1 + text.length;
-  const headerBytes = bytesMax <= 0xffff ? 3 : 5;
   const length = scratch.write(text, at + headerBytes);
-  if (headerBytes === 3) {
-    scratch[at] = text16;
-    scratch.writeUInt16BE(length, at + 1);
-  } else {
-    scratch[at] = text32;
-    scratch.writeUInt32BE(length, at + 1);
-  }
-  return at + headerBytes + length;
+  return packHeader(text32, length, at) + length;
+}
+
+function packHeader(format: number, length: number, at: number): number {
+  scratch[at] = format;
+  return scratch.writeUInt32BE(length, at + 1);
 }
 
 function makeRoom(bytes: number, at: number): void {

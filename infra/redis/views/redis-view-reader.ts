@@ -8,7 +8,7 @@ import { watchUnledTags } from '../leadership/unled-tags.ts';
 import { redisKeys } from '../redis-keys.ts';
 import { redisMemory } from '../redis-memory.ts';
 import { missingRights, redisRefusal } from '../redis-refusal.ts';
-import { owedReplyMsMax, type RedisSettings } from '../redis-settings.ts';
+import { owedReplyMsMax, type RedisSettings, reconnectDelayMs } from '../redis-settings.ts';
 import { guardedReads } from './guarded-reads.ts';
 import { type Tracking, trackChanges } from './track-changes.ts';
 
@@ -94,8 +94,6 @@ const notComplete = 'the views are not complete yet';
 const whyAway = (connected: boolean): string =>
   connected ? notComplete : 'Redis cannot be reached, or has just come back';
 
-const retryStrategy = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
-
 // A read that cannot be answered now gets 503 at once. It does not wait in a queue.
 const readsAtOnce = { enableAutoPipelining: true, enableOfflineQueue: false };
 const limits = { maxRetriesPerRequest: 0, commandTimeout: 2_000, socketTimeout: owedReplyMsMax };
@@ -104,9 +102,15 @@ function viewClient({ url, cluster }: RedisSettings): Redis | Cluster {
   return cluster
     ? ioredisCluster(url, {
         ...readsAtOnce,
-        clusterRetryStrategy: retryStrategy,
+        clusterRetryStrategy: reconnectDelayMs,
         slotsRefreshTimeout: 2_000,
         redisOptions: limits,
       })
-    : new Redis(url, { ...readsAtOnce, ...limits, connectTimeout: 5_000, keepAlive: 1_000, retryStrategy });
+    : new Redis(url, {
+        ...readsAtOnce,
+        ...limits,
+        connectTimeout: 5_000,
+        keepAlive: 1_000,
+        retryStrategy: reconnectDelayMs,
+      });
 }

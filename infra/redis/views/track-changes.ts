@@ -3,6 +3,7 @@ import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 import { invalidationChannel, missingRight, type RefusedCommand } from '../redis-refusal.ts';
+import { reconnectDelayMs } from '../redis-settings.ts';
 import { Invalidations } from './invalidations.ts';
 
 const checkMs = 250;
@@ -37,7 +38,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
       // With RESP2 invalidations come as Pub/Sub messages, not as pushes.
       protocol: 2,
       // A connection that only listens must reconnect by itself, without limit.
-      retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), 1_000),
+      retryStrategy: reconnectDelayMs,
       enableAutoPipelining: false,
       enableOfflineQueue: true,
       enableReadyCheck: false,
