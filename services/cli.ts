@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Io } from './cli/io.ts';
 import { stopSignal } from './cli/stop-signal.ts';
 import { runCli } from './command-line.ts';
@@ -7,7 +8,8 @@ import { runCli } from './command-line.ts';
 let signal: AbortSignal | undefined;
 
 const io: Io = {
-  out: (line) => process.stdout.write(`${line}\n`),
+  out: (line, end = '\n') => process.stdout.write(line + end),
+  taken: () => (process.stdout.writableNeedDrain ? once(process.stdout, 'drain', { signal: io.signal }) : undefined),
   err: (line) => process.stderr.write(`${line}\n`),
   errIsTerminal: process.stderr.isTTY === true,
   // Made when it is first read. Until then Ctrl-C ends the process at once.
@@ -28,5 +30,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 
 process.exitCode = await runCli(process.argv.slice(2), io, process.env);
+// What was printed must not be lost where its reader is slow.
+if (!signal?.aborted) await new Promise((resolve) => process.stdout.write('', resolve));
 // A connection that does not close must not keep a finished command alive.
 setTimeout(() => process.exit(), 500).unref();

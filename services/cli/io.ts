@@ -2,8 +2,13 @@ import { type Settings, SettingsError } from '../settings/settings.ts';
 
 /** A command's input and output. */
 export interface Io {
-  /** Prints a line to standard output: the command's result. */
-  out(line: string): void;
+  /** Prints a line to standard output: the command's result. An empty `end`: the line goes on. */
+  out(line: string, end?: '\n' | ''): void;
+  /**
+   * Resolves once the program that reads the output has taken what was printed: a command that prints much waits for it, or
+   * all would be in memory. Undefined if there is nothing to wait for. Rejects if the signal aborts.
+   */
+  taken(): Promise<unknown> | undefined;
   /** Prints a line to standard error: what it does, or why it cannot. */
   err(line: string): void;
   /** If so, progress is drawn there. */
@@ -15,6 +20,7 @@ export interface Io {
 /** The same without progress, for a command whose output a script reads. */
 export const withoutProgress = (io: Io): Io => ({
   out: io.out,
+  taken: io.taken,
   err: io.err,
   errIsTerminal: false,
   // A getter, because the program's own signal is made when it is first read.

@@ -44,6 +44,7 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
           progress.stop();
           for (const line of json ? [jsonOf(version, many)] : linesOf(version)) io.out(line);
           unseen.delete(version.request);
+          return io.taken();
         },
         onProgress: progress.update,
       }),

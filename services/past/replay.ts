@@ -107,6 +107,7 @@ async function answer(
     const { target: path, rider } = request;
     if (form !== 'body') io.out(withAnswer({ ...of, path, rider, status, etag }, body));
     else if (body !== '') io.out(body);
+    await io.taken();
     if (form === 'body' && status !== 200) io.err(refusalText(request, got));
   }
   return code;

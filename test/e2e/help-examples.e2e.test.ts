@@ -58,11 +58,7 @@ async function paste(line: string, settings: Env): Promise<{ exit: number; said:
     said.push(text);
     if (isEndless(line)) setTimeout(() => stop.abort(), 2_000);
   };
-  const exit = await runCli(
-    args,
-    { out: hear, err: hear, errIsTerminal: false, signal: stop.signal },
-    { ...env, ...settings },
-  );
+  const exit = await runCli(args, { ...quietIo, out: hear, err: hear, signal: stop.signal }, { ...env, ...settings });
   return { exit, said: said.join('\n') };
 }
 

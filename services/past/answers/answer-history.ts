@@ -21,7 +21,8 @@ export interface Version {
 interface HistoryOptions {
   untilMs: number;
   signal: AbortSignal;
-  onVersion(version: Version): void;
+  /** The next record waits for it. */
+  onVersion(version: Version): unknown;
   onProgress?(records: number): void;
 }
 
@@ -130,7 +131,7 @@ class AnswerHistories {
   /** Tells the last versions up to an instant. */
   async end(untilMs: number): Promise<void> {
     await this.#moveTo(untilMs);
-    this.#tell();
+    await this.#tell();
   }
 
   #apply(record: RecordInTime): Promise<void> | undefined {
@@ -154,7 +155,7 @@ class AnswerHistories {
   /** Tells the versions of this instant and of each midnight that changes an answer before another instant. */
   async #moveTo(atMs: number): Promise<void> {
     for (let next = this.#midnightAfter(this.#atMs); next <= atMs; next = this.#midnightAfter(next)) {
-      this.#tell();
+      await this.#tell();
       this.#atMs = next;
       for (const history of this.#histories) {
         if (history.request.rider !== null || history.dueMs <= next) await this.#ask(history, next);
@@ -162,17 +163,17 @@ class AnswerHistories {
       this.#dueMs = Math.min(...this.#histories.map(({ dueMs }) => dueMs));
     }
     // A midnight at this very instant is told with the records, but its changes are not put down to them.
-    if (this.#atMs < atMs) this.#tell();
+    if (this.#atMs < atMs) await this.#tell();
     this.#atMs = atMs;
   }
 
-  #tell(): void {
+  async #tell(): Promise<void> {
     for (const history of [...this.#asked].sort((a, b) => a.number - b.number)) {
       const { request, told: before, now: answer, behind: records } = history;
       history.behind = [];
       if (sameAnswer(before, answer)) continue;
       history.told = answer;
-      this.#onVersion({ request, atMs: this.#atMs, before, answer, records });
+      await this.#onVersion({ request, atMs: this.#atMs, before, answer, records });
     }
     this.#asked.clear();
   }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
 
+const portland = fileURLToPath(new URL('../../data/portland', import.meta.url));
 const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
 let dir: string;
 
@@ -30,10 +31,15 @@ interface RunOptions {
   /** Open files that standard output and standard error go to. */
   stdout?: number;
   stderr?: number;
+  /** When standard output is read (default: at once). */
+  readAfterMs?: number;
 }
 
 /** Runs the command with nothing of this process's environment but the path. */
-function run(args: string[], { env = {}, nodeArgs = [], stdout, stderr }: RunOptions = {}): Promise<Ended> {
+function run(
+  args: string[],
+  { env = {}, nodeArgs = [], stdout, stderr, readAfterMs = 0 }: RunOptions = {},
+): Promise<Ended> {
   const child = spawn(process.execPath, [...nodeArgs, bin, ...args], {
     cwd: dir,
     env: { PATH: process.env.PATH, ...env },
@@ -44,9 +50,11 @@ function run(args: string[], { env = {}, nodeArgs = [], stdout, stderr }: RunOpt
   });
   let out = '';
   let err = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    out += chunk;
-  });
+  setTimeout(() => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      out += chunk;
+    });
+  }, readAfterMs);
   child.stderr?.on('data', (chunk: Buffer) => {
     err += chunk;
   });
@@ -141,8 +149,17 @@ describe('the command line', () => {
   );
 });
 
+describe('output to a slow reader', () => {
+  it('comes as a whole, long after the command is done', async () => {
+    const span = ['--from', '2015-01-01T00:00:00Z', '--to', '2021-01-01T00:00:00Z'];
+    const args = ['changes', '--archive', portland, ...span, '--json'];
+    const [prompt, late] = await Promise.all([run(args), run(args, { readAfterMs: 4_000 })]);
+    expect(prompt.out.length).toBeGreaterThan(1_000_000);
+    expect({ code: late.code, same: late.out === prompt.out }).toEqual({ code: 1, same: true });
+  });
+});
+
 describe('output to a full disk', () => {
-  const portland = fileURLToPath(new URL('../../data/portland', import.meta.url));
   it.each([['--help'], [`history /metros/portland/days/2015-06-13 --archive ${portland}`]])(
     'of %s ends it with one line and exit code 1',
     async (command) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { heard, quietIo } from '../../support/processes/heard.ts';
 import { copyPortland, portlandKeys } from '../../support/worlds/portland.ts';
 
 const day = '/metros/portland/days/2015-06-13';
@@ -147,7 +147,7 @@ describe('replay --serve', () => {
     const stop = new AbortController();
     const said = Promise.withResolvers<string>();
     const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'r0020', '--json'];
-    const io = { out: said.resolve, err: () => {}, errIsTerminal: false, signal: stop.signal };
+    const io = { ...quietIo, out: said.resolve, signal: stop.signal };
     const ended = runCli(args, io, env({ PORT: String(port), LOG_LEVEL: 'silent' }));
     const { base_url: base, docs, developer_key, token } = JSON.parse(await said.promise);
     const get = (path: string, headers: Record<string, string>) => fetch(base + path, { headers });

@@ -1,11 +1,28 @@
 import type { Io } from '../../../services/cli/io.ts';
 
 /** Where a command prints that nobody listens to. */
-export const quietIo: Io = { out() {}, err() {}, errIsTerminal: false, signal: new AbortController().signal };
+export const quietIo: Io = {
+  out() {},
+  taken: () => undefined,
+  err() {},
+  errIsTerminal: false,
+  signal: new AbortController().signal,
+};
 
 /** What a command says, and its exit code. */
 export async function heard(run: (io: Io) => Promise<number>, signal = new AbortController().signal) {
   const [out, err]: [string[], string[]] = [[], []];
-  const io: Io = { out: (line) => out.push(line), err: (line) => err.push(line), errIsTerminal: false, signal };
+  let begun = '';
+  const io: Io = {
+    ...quietIo,
+    out(line, end = '\n') {
+      begun += line + end;
+      if (end === '') return;
+      out.push(begun.slice(0, -1));
+      begun = '';
+    },
+    err: (line) => err.push(line),
+    signal,
+  };
   return { code: await run(io), out, err };
 }
