@@ -8,7 +8,7 @@ import type { PastAnswer } from './answers/past-answers.ts';
 import { answerLines } from './history.ts';
 import { sourcesOf } from './log/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './log/past-time.ts';
-import { placeOf, placeText } from './log/records-in-time.ts';
+import { placeOf, placeText, type TimedRecord } from './log/records-in-time.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 
 interface ChangesCommandOptions {
@@ -30,13 +30,25 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
   const log = await openPastLog('changes', archive, settings, io);
   try {
     const clocks = { from: nowMs ?? fromMs, to: nowMs ?? toMs };
-    const { signal } = io;
-    const changed = await withProgress(io, 'Records read', null, ({ update: onProgress }) =>
-      changedAnswers(sourcesOf(log, by), { fromMs, toMs, clocks, signal, onProgress }),
+    const counts = { days: 0, rides: 0, midnights: 0 };
+    const records = await withProgress(io, 'Records read', null, (progress) =>
+      changedAnswers(sourcesOf(log, by), {
+        fromMs,
+        toMs,
+        clocks,
+        signal: io.signal,
+        textOf: json ? (timed) => JSON.stringify(placeOf(timed)) : lineOf,
+        async onChanged(one) {
+          progress.stop();
+          counts[one.target.startsWith('/metros/') ? 'days' : 'rides']++;
+          const records = await (json ? printJson(one, io) : print(one, io));
+          if (records === 0) counts.midnights++;
+        },
+        onProgress: progress.update,
+      }),
     );
-    for (const one of changed) for (const line of json ? [jsonOf(one)] : linesOf(one)) io.out(line);
-    if (!json) tellSummary(changed, fromMs, toMs, log, io);
-    return changed.length > 0 ? 1 : 0;
+    if (!json) tellSummary({ ...counts, records }, fromMs, toMs, log, io);
+    return counts.days + counts.rides > 0 ? 1 : 0;
   } finally {
     log.close();
   }
@@ -45,37 +57,61 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
 const shown = ({ status, etag }: PastAnswer) => ({ status, etag });
 const body = ({ status, body }: PastAnswer): string => (status === 200 ? body : '');
 
-function jsonOf({ target, before, after, records }: ChangedAnswer): string {
-  return JSON.stringify({
-    path: target,
-    before: shown(before),
-    after: shown(after),
-    records: records.map(placeOf),
-    // `before` is absent if a thing came, and `after` if it went.
-    differences: differencesOf(body(before), body(after)),
-  });
-}
-
-function linesOf({ target, before, after, records }: ChangedAnswer): string[] {
-  return [
-    target,
-    ...answerLines(before, after).map((line) => `  ${line}`),
-    ...(records.length === 0 ? ['  by no record: midnight passed'] : []),
-    ...records.map((timed) => `  by ${placeText(timed)} at ${instantText(timed.timeMs)}`),
+/** Prints a changed answer. Returns the number of records behind it. */
+async function printJson({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
+  io.out(
+    `${JSON.stringify({ path: target, before: shown(before), after: shown(after) }).slice(0, -1)},"records":[`,
     '',
-  ];
+  );
+  const count = await printAll(records, ',', io);
+  // `before` is absent if a thing came, and `after` if it went.
+  io.out(`],"differences":${JSON.stringify(differencesOf(body(before), body(after)))}}`);
+  return count;
 }
 
-function tellSummary(changed: readonly ChangedAnswer[], fromMs: number, toMs: number, log: PastLog, io: Io): void {
-  const days = changed.filter(({ target }) => target.startsWith('/metros/')).length;
-  const records = new Set(changed.flatMap((one) => one.records));
-  const midnights = changed.filter((one) => one.records.length === 0).length;
-  const parts = [countText(days, 'day'), countText(changed.length - days, 'ride')].join(' and ');
+const lineOf = (timed: TimedRecord): string => `  by ${placeText(timed)} at ${instantText(timed.timeMs)}`;
+
+async function print({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
+  io.out(target);
+  for (const line of answerLines(before, after)) io.out(`  ${line}`);
+  const count = await printAll(records, '\n', io);
+  io.out(count === 0 ? '  by no record: midnight passed\n' : '\n');
+  return count;
+}
+
+const partLength = 1 << 16;
+
+/** Prints texts with something between them, many at a time, as fast as they are read. Returns how many. */
+async function printAll(texts: Iterable<string>, between: string, io: Io): Promise<number> {
+  let count = 0;
+  let part = '';
+  for (const text of texts) {
+    part += count++ === 0 ? text : between + text;
+    if (part.length < partLength) continue;
+    io.out(part, '');
+    part = '';
+    await io.taken();
+  }
+  io.out(part, '');
+  return count;
+}
+
+interface Counts {
+  days: number;
+  rides: number;
+  /** How many of these changed by no record. */
+  midnights: number;
+  records: number;
+}
+
+function tellSummary(counts: Counts, fromMs: number, toMs: number, log: PastLog, io: Io): void {
+  const { days, rides, midnights, records } = counts;
+  const parts = [countText(days, 'day'), countText(rides, 'ride')].join(' and ');
   const passing = midnights === 0 ? '' : `, ${midnights} of them by midnight alone`;
   io.out(
-    changed.length === 0
+    days + rides === 0
       ? `No answer differs between ${instantText(fromMs)} and ${instantText(toMs)}`
-      : `${parts} differ between ${instantText(fromMs)} and ${instantText(toMs)}, by ${countText(records.size, 'record')}${passing}`,
+      : `${parts} differ between ${instantText(fromMs)} and ${instantText(toMs)}, by ${countText(records, 'record')}${passing}`,
   );
   for (const doubt of doubtsOf(log, fromMs)) io.err(`May not be exact: ${doubt}`);
 }

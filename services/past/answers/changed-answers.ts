@@ -1,21 +1,20 @@
-import type { Facts } from '../../../projector/facts/facts.ts';
+import { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { compareText } from '../../../schemas/views/text.ts';
-import { foldPast } from '../log/past-fold.ts';
 import type { PastSources } from '../log/past-records.ts';
-import { FoldInTime, RecordsInTime, TimedRecord } from '../log/records-in-time.ts';
+import { FoldInTime, type RecordInTime, RecordsInTime, type TimedRecord } from '../log/records-in-time.ts';
 import { sameAnswer } from './answer-history.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
-import { tellTouched, WatchedViews } from './touched-views.ts';
+import { TouchingRecords } from './touching-records.ts';
 
 /** An answer that differs between two instants. */
 export interface ChangedAnswer {
   target: string;
   before: PastAnswer;
   after: PastAnswer;
-  /** The records between the two that touched it. Empty if it changed because a midnight passed. */
-  records: TimedRecord[];
+  /** The texts of the records between the two that touched it, by time. None if it changed because a midnight passed. */
+  records: Iterable<string>;
 }
 
 interface ChangesOptions {
@@ -24,78 +23,99 @@ interface ChangesOptions {
   /** The time on the calendar's clock at each of them. */
   clocks: { from: number; to: number };
   signal: AbortSignal;
+  /** The text of a record that touched an answer, without line breaks. */
+  textOf(record: TimedRecord): string;
+  /** Called for each answer, in the order of their paths. Its records can be read until the promise resolves. */
+  onChanged(one: ChangedAnswer): Promise<void>;
   onProgress?(records: number): void;
 }
 
-/** The public answers, of days and rides, that differ between two instants, in the order of their paths. */
-export async function changedAnswers(sources: PastSources, options: ChangesOptions): Promise<ChangedAnswer[]> {
-  const { fromMs, toMs, clocks, signal, onProgress } = options;
-  const how = { signal, ...(onProgress && { onProgress }) };
-  const before = new AnswersAt((await foldPast(sources, { ...how, atMs: fromMs })).facts, clocks.from);
-  const after = new AnswersAt((await foldPast(sources, { ...how, atMs: toMs })).facts, clocks.to);
-  const changed: ChangedAnswer[] = [];
-  const madeOf = new Map<ChangedAnswer, ReadonlySet<string>>();
-  for (const target of new Set([...before.targets(), ...after.targets()])) {
-    signal.throwIfAborted();
-    const one = { target, before: await before.ask(target), after: await after.ask(target), records: [] };
-    if (sameAnswer(one.before, one.after)) continue;
-    changed.push(one);
-    madeOf.set(one, before.used.union(after.used));
-  }
-  if (changed.length > 0) await nameRecords(sources, options, madeOf);
-  return changed.sort((a, b) => compareText(a.target, b.target));
-}
+/** After this many records, the progress is reported. */
+const turnRecords = 10_000;
 
-/** The public answers at one instant. */
-class AnswersAt {
-  readonly #facts: Facts;
-  readonly #clockMs: number;
-  readonly #answers: PastAnswers;
-
-  constructor(facts: Facts, clockMs: number) {
-    this.#facts = facts;
-    this.#clockMs = clockMs;
-    this.#answers = new PastAnswers(facts);
-  }
-
-  /** What the last answer was made of. */
-  get used(): ReadonlySet<string> {
-    return this.#answers.used;
-  }
-
-  *targets(): Generator<string> {
-    for (const kind of ['day', 'ride'] as const) {
-      const { all, id } = valueViews[kind];
-      for (const view of all(this.#facts)) yield targets[kind](id(this.#facts, view));
-    }
-  }
-
-  ask(target: string): Promise<PastAnswer> {
-    return this.#answers.ask({ target, rider: null }, this.#clockMs);
-  }
-}
-
-/** Adds to each answer the records between the instants that touched a view that it is made of. */
-async function nameRecords(
-  sources: PastSources,
-  { fromMs, toMs, signal }: ChangesOptions,
-  madeOf: ReadonlyMap<ChangedAnswer, ReadonlySet<string>>,
-): Promise<void> {
+/**
+ * Finds the public answers, of days and rides, that differ between two instants, in one fold. Returns the number of
+ * different records that were read of them.
+ */
+export async function changedAnswers(sources: PastSources, options: ChangesOptions): Promise<number> {
+  const { fromMs, toMs, clocks, signal, textOf, onChanged, onProgress } = options;
   const records = await RecordsInTime.open(sources, signal);
   const fold = new Fold();
   const inTime = new FoldInTime(fold, records);
-  const watched = new WatchedViews<ChangedAnswer>(fold.facts, () => {});
-  for (const [one, used] of madeOf) watched.watch(one, used, new Set());
-  let isTold = false;
-  await records.each(toMs, signal, (record) => {
-    if (!isTold && record.timeMs > fromMs) {
-      isTold = true;
-      tellTouched(fold, watched, true);
+  const before = new AnswersThen(clocks.from);
+  const touching = new TouchingRecords(fold.facts, textOf);
+  const begin = async (): Promise<void> => {
+    await before.askAll(fold.facts, signal);
+    touching.listenTo(fold);
+  };
+  let hasBegun = false;
+  let read = 0;
+  const take = (record: RecordInTime): void => {
+    if (inTime.take(record)) touching.take(record);
+  };
+  try {
+    await records.each(toMs, signal, (record) => {
+      if (++read % turnRecords === 0) onProgress?.(read);
+      if (hasBegun || record.timeMs <= fromMs) return take(record);
+      hasBegun = true;
+      return begin().then(() => take(record));
+    });
+    if (!hasBegun) await begin();
+    const after = new PastAnswers(fold.facts);
+    for (const target of [...new Set([...before.targets(), ...targetsOf(fold.facts)])].sort(compareText)) {
+      signal.throwIfAborted();
+      const one = {
+        target,
+        before: await before.ask(target),
+        after: await after.ask(publicRequest(target), clocks.to),
+      };
+      if (!sameAnswer(one.before, one.after)) await onChanged({ ...one, records: touching.of(after.used) });
     }
-    if (!inTime.take(record)) return;
-    const touched = watched.take();
-    if (touched.size === 0) return;
-    const timed = new TimedRecord(record);
-    for (const { records } of touched) records.push(timed);
-  });
+    return touching.named;
+  } finally {
+    touching.close();
+  }
+}
+
+const publicRequest = (target: string) => ({ target, rider: null });
+
+/** The answers about days and rides that may have content. */
+function* targetsOf(facts: Facts): Generator<string> {
+  for (const kind of ['day', 'ride'] as const) {
+    const { all, id } = valueViews[kind];
+    for (const view of all(facts)) yield targets[kind](id(facts, view));
+  }
+}
+
+/** The public answers of an instant, kept while the fold goes on. */
+class AnswersThen {
+  readonly #clockMs: number;
+  readonly #kept = new Map<string, PastAnswer>();
+  /** Answers all others, such as a day that had no nights: nothing but their metro shows in these. */
+  #others = new PastAnswers(new Facts());
+
+  constructor(clockMs: number) {
+    this.#clockMs = clockMs;
+  }
+
+  async askAll(facts: Facts, signal: AbortSignal): Promise<void> {
+    const answers = new PastAnswers(facts);
+    for (const target of targetsOf(facts)) {
+      signal.throwIfAborted();
+      this.#kept.set(target, await answers.ask(publicRequest(target), this.#clockMs));
+    }
+    const metrosAlone = new Facts();
+    for (const [metro, record] of facts.metros.entries()) {
+      metrosAlone.metros[metrosAlone.metroIds.add(facts.metroIds.text(metro))] = record;
+    }
+    this.#others = new PastAnswers(metrosAlone);
+  }
+
+  targets(): Iterable<string> {
+    return this.#kept.keys();
+  }
+
+  async ask(target: string): Promise<PastAnswer> {
+    return this.#kept.get(target) ?? this.#others.ask(publicRequest(target), this.#clockMs);
+  }
 }

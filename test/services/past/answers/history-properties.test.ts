@@ -6,6 +6,7 @@ import { type PastAnswer, PastAnswers, type PastRequest } from '../../../../serv
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
 import { type PastSources, sourcesOf } from '../../../../services/past/log/past-records.ts';
 import { clocks } from '../../../../services/past/log/past-time.ts';
+import { placeText } from '../../../../services/past/log/records-in-time.ts';
 import type { PastLog } from '../../../../services/past/past-log.ts';
 import { pathOf } from '../../../reference/requests.ts';
 import type { HistoryRecord } from '../../../support/worlds/histories.ts';
@@ -113,6 +114,11 @@ describe('the history of an answer', { timeout: 600_000 }, () => {
   });
 });
 
+interface RecordSaid {
+  place: string;
+  timeMs: number;
+}
+
 describe('the changes between two instants', { timeout: 600_000 }, () => {
   it('are the answers that differ as of them, with the records of their histories', async () => {
     await fc.assert(
@@ -120,7 +126,17 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
         const [fromMs, toMs] = instants.sort((a, b) => a - b) as [number, number];
         using archive = await PastArchive.of(history, chunking);
         const from = sources(await archive.log(), by);
-        const changed = await changedAnswers(from, { fromMs, toMs, clocks: { from: fromMs, to: toMs }, signal });
+        const changed: { target: string; records: RecordSaid[] }[] = [];
+        await changedAnswers(from, {
+          fromMs,
+          toMs,
+          clocks: { from: fromMs, to: toMs },
+          signal,
+          textOf: (record) => JSON.stringify({ place: placeText(record), timeMs: record.timeMs }),
+          async onChanged({ target, records }) {
+            changed.push({ target, records: [...records].map((text) => JSON.parse(text) as RecordSaid) });
+          },
+        });
         const before = await foldPast(from, { atMs: fromMs, signal });
         const after = await foldPast(from, { atMs: toMs, signal });
         const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts));
@@ -137,9 +153,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
           expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
           const versions = await versionsOf(from, [{ target, rider: null }], toMs);
           const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
-          const places = (list: typeof records) =>
-            list.map(({ encoded: r }) => `${r.topic}/${r.partition}@${r.offset}`);
-          expect(places(records)).toEqual(expect.arrayContaining(places(behind)));
+          expect(records.map(({ place }) => place)).toEqual(expect.arrayContaining(behind.map(placeText)));
         }
       }),
       { numRuns, endOnFailure: true },
