@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
 import { applicationType, type ClientMetadata, clientProblem } from './client-policy.ts';
 
-const wantSecret = 'must be 32 to 512 printable ASCII characters';
+const wantSecret = 'must be 32 to 512 ASCII characters without spaces';
 const secretShape = z.string().regex(/^[!-~]{32,512}$/, wantSecret);
 
 /** A client of the operator's file, with the member names of RFC 7591. */
