@@ -84,7 +84,8 @@ export class FanOuts {
     const number = ++this.#added;
     const pass = (): Pass => ({ days: new Set(), barrier: this.#barriers.open({ fanOut: true }), first: number });
     const running = this.#byRider.get(rider) ?? this.#begin(rider, pass());
-    if (running.tag === 0 && running.after === -1) running.days.add(day);
+    // Not begun yet. A slice ends with a watcher, or with the last tag.
+    if (running.after === -1) running.days.add(day);
     else {
       running.next ??= pass();
       running.next.days.add(day);

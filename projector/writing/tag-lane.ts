@@ -158,7 +158,7 @@ export class TagLane {
       const [batch] = this.#queue;
       if (!(await this.#send(batch ?? emptyBatch()))) break;
       if (batch) this.#queue.shift();
-      if (this.#queue.length === 0) this.#changed.notify();
+      this.#changed.notify();
     }
   }
 
@@ -212,10 +212,7 @@ export class TagLane {
       this.#changed.notify();
     };
     const result = await retry(attempt, { limits, clock, signal, onFailure });
-    if (this.away) {
-      this.away = false;
-      this.#changed.notify();
-    }
+    this.away = false;
     return result;
   }
 }

@@ -59,6 +59,7 @@ it('a term that has ended leaves no fan-out that would hold back the position of
   expect(fanOuts.slice(() => {})).not.toBeNull();
   fanOuts.add(1, 1);
   fanOuts.clear();
+  expect(fanOuts.idle).toBe(true);
   const start = barriers.begin({ ...position, rides: [1] }, '');
   expect(barriers.settled(start, { fanOutsStored: false })).toBe(start);
 });

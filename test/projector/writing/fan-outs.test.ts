@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { Facts } from '../../../projector/facts/facts.ts';
+import type { Position } from '../../../projector/ports/event-log.ts';
+import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import { FanOuts } from '../../../projector/writing/fan-outs.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+
+const bits = 5;
+
+/** Two riders with so many watchers each, who are the same for both, and what each slice marks. */
+function famous(watchers: number, slice?: number) {
+  const facts = new Facts();
+  const ids = Array.from({ length: watchers }, (_, i) => facts.riderIds.add(`w${i}`));
+  const [star, other] = ['star', 'other'].map((id) => facts.riderIds.add(id)) as [number, number];
+  for (const id of ids) for (const rider of [star, other]) facts.watchers.set(rider, id, bits);
+  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+  const barriers = new PositionBarriers(position);
+  const fanOuts = new FanOuts(facts, barriers, slice);
+  const { riderIds } = facts;
+  return {
+    star,
+    other,
+    facts,
+    fanOuts,
+    barriers,
+    position,
+    /** Tag by tag, in the order of their numbers. */
+    inTurn: ids.toSorted((a, b) => riderIds.tag(a) - riderIds.tag(b) || a - b),
+    slice() {
+      const marked: [watcher: number, day: number, bits: number][] = [];
+      const barrier = fanOuts.slice((...mark) => marked.push(mark));
+      return { marked, isLast: barrier !== null };
+    },
+  };
+}
+
+describe('a fan-out', () => {
+  it('marks each watcher once for each day, tag by tag, so many in a slice that all days make one', () => {
+    for (const [slice, days, watchersEach] of [
+      [3, [7], 3],
+      [7, [7, 9], 3],
+      [2, [7, 8, 9], 1],
+    ] as const) {
+      const { star, fanOuts, inTurn, slice: next } = famous(20, slice);
+      expect(fanOuts.idle).toBe(true);
+      for (const day of days) fanOuts.add(star, day);
+      expect(fanOuts.idle).toBe(false);
+      for (let from = 0; from < inTurn.length; from += watchersEach) {
+        const { marked, isLast } = next();
+        const wanted = inTurn.slice(from, from + watchersEach);
+        expect(marked).toEqual(wanted.flatMap((watcher) => days.map((day) => [watcher, day, bits])));
+        // Where a slice is just full, it does not know that nobody follows.
+        expect(isLast).toBe(wanted.length < watchersEach);
+      }
+      if (!fanOuts.idle) expect(next()).toEqual({ marked: [], isLast: true });
+      expect(fanOuts.idle).toBe(true);
+      expect(next()).toEqual({ marked: [], isLast: false });
+    }
+  });
+
+  it('has 200 watchers in a slice', () => {
+    const { star, fanOuts, slice } = famous(201);
+    fanOuts.add(star, 1);
+    expect([slice().marked.length, slice().marked.length]).toEqual([200, 1]);
+  });
+
+  it('reaches those who watch all the while, whoever else comes and goes meanwhile', () => {
+    const { star, facts, fanOuts, inTurn, slice } = famous(60, 10);
+    const [done, going, ...stay] = [inTurn[3]!, inTurn[40]!, ...inTurn.slice(41)];
+    fanOuts.add(star, 1);
+    const first = slice().marked;
+    for (const watcher of [done, going]) facts.watchers.set(star, watcher, 0);
+    const others = Array.from({ length: 30 }, (_, i) => facts.riderIds.add(`new${i}`));
+    for (const watcher of others) facts.watchers.set(star, watcher, 1);
+    const marked = [...first];
+    for (let i = 0; i < 20; i++) marked.push(...slice().marked);
+    expect(fanOuts.idle).toBe(true);
+    const watchers = marked.map(([watcher]) => watcher);
+    expect(new Set(watchers).size).toBe(watchers.length);
+    expect(watchers).not.toContain(going);
+    expect(watchers).toEqual(expect.arrayContaining([...inTurn.slice(0, 40), ...stay]));
+  });
+
+  it('shares the rounds with others, and days that change while it goes on are one more pass', () => {
+    const { star, other, fanOuts, inTurn, slice } = famous(3, 2);
+    expect([fanOuts.added, fanOuts.told]).toEqual([0, 0]);
+    fanOuts.add(star, 1);
+    fanOuts.add(other, 2);
+    expect([fanOuts.added, fanOuts.told]).toEqual([2, 0]);
+    const all = (day: number, from = 0, to = 3) => inTurn.slice(from, to).map((watcher) => [watcher, day, bits]);
+    expect(slice()).toEqual({ marked: all(1, 0, 2), isLast: false });
+    fanOuts.add(star, 1);
+    fanOuts.add(star, 3);
+    fanOuts.add(star, 4);
+    expect([...fanOuts.days(star)]).toEqual([1, 1, 3, 4]);
+    expect(fanOuts.stored()).toEqual([
+      ['other', [2]],
+      ['star', [1, 3, 4]],
+    ]);
+    expect(slice()).toEqual({ marked: all(2, 0, 2), isLast: false });
+    expect(fanOuts.told).toBe(0);
+    expect(slice()).toEqual({ marked: all(1, 2), isLast: true });
+    // The change of the other rider was the second, those of the next pass follow.
+    expect([fanOuts.added, fanOuts.told]).toEqual([5, 1]);
+    expect(slice()).toEqual({ marked: all(2, 2), isLast: true });
+    expect(fanOuts.told).toBe(2);
+    expect([...fanOuts.days(other)]).toEqual([]);
+    for (const watcher of inTurn) {
+      expect(slice()).toEqual({ marked: [1, 3, 4].map((day) => [watcher, day, bits]), isLast: false });
+    }
+    expect(slice()).toEqual({ marked: [], isLast: true });
+    expect([fanOuts.added, fanOuts.told, fanOuts.idle]).toEqual([5, 5, true]);
+  });
+
+  // docs/rules.md#position
+  it('is stored beside the position while there are at most a thousand, and else holds it back', () => {
+    const { fanOuts, barriers, position } = famous(0);
+    const before = barriers.begin(position, '');
+    for (let rider = 0; rider < 1_000; rider++) fanOuts.add(rider, 1);
+    expect(fanOuts.storable).toBe(true);
+    fanOuts.add(1_000, 1);
+    expect(fanOuts.storable).toBe(false);
+    const start = barriers.begin(position, '');
+    expect(barriers.settled(start, { fanOutsStored: true })).toBe(start);
+    expect(barriers.settled(start, { fanOutsStored: false })).toBe(before);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { Fold } from '../../../projector/facts/fold.ts';
+import type { Position } from '../../../projector/ports/event-log.ts';
+import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import { FanOuts } from '../../../projector/writing/fan-outs.ts';
+import { Marking } from '../../../projector/writing/marking.ts';
+import { Marks } from '../../../projector/writing/marks.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { gone, marks as relation, says } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import { markedNames, rendered } from '../../support/stores/rendered-views.ts';
+import { recordKey } from '../../support/worlds/records.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
+
+const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+
+/** Facts whose changes are marked. `inlineMax`: absent as in a leader; null: all watchers at once. */
+function marked(inlineMax?: number | null) {
+  const fold = new Fold();
+  const marks = new Marks();
+  const fanOuts = inlineMax === null ? null : new FanOuts(fold.facts, new PositionBarriers(position));
+  const marking = new Marking(fold.facts, marks, fanOuts, inlineMax ?? undefined);
+  fold.subscribe(marking);
+  const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);
+  return { facts: fold.facts, marks, marking, fanOuts: fanOuts!, apply };
+}
+
+const { records } = smallWorld;
+const { reader } = smallWorld;
+
+describe('a changed fact marks', () => {
+  it.each([
+    ['with all watchers at once', null],
+    ['with watchers slice by slice', 0],
+  ])('every view that it changes, %s', (_, inlineMax) => {
+    const { facts, marks, marking, fanOuts, apply } = marked(inlineMax);
+    const removed = records.toReversed().map(({ topic, key }) => gone(topic, key));
+    const missed: string[] = [];
+    // Relations first, so that there is somebody to tell of each change, and the other way round.
+    for (const record of [...records, ...removed, ...records.toReversed(), ...removed.toReversed()]) {
+      const before = rendered(facts);
+      apply(record);
+      for (let i = 0; i < 20; i++) fanOuts?.slice((watcher, day, bits) => marking.related(watcher, day, bits));
+      expect(fanOuts?.idle ?? true).toBe(true);
+      const after = rendered(facts);
+      const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+        (name) => before.get(name) !== after.get(name),
+      );
+      const names = new Set(markedNames(facts, marks.take()));
+      missed.push(...changed.filter((name) => !names.has(name)));
+    }
+    expect(missed).toEqual([]);
+    expect(rendered(facts).size).toBe(0);
+  });
+
+  it('up to 64 watchers at once, and more of them slice by slice', () => {
+    const { facts, marks, marking, fanOuts } = marked();
+    const star = facts.riderIds.add('star');
+    const watch = (from: number, to: number) => {
+      for (let i = from; i < to; i++) facts.watchers.set(star, facts.riderIds.add(`w${i}`), 1);
+    };
+    watch(0, 64);
+    marking.going(star, 1);
+    expect([marks.size, fanOuts.idle]).toEqual([64, true]);
+    watch(64, 65);
+    marking.going(star, 2);
+    expect([marks.size, [...fanOuts.days(star)]]).toEqual([64, [2]]);
+  });
+
+  it('at once a reader who unfollows a rider whose change is still to be told', () => {
+    const { facts, marks, fanOuts, apply } = marked(0);
+    for (const record of records) apply(record);
+    const others = ['bo', 'cy'] as const;
+    for (const other of others) {
+      const record = records.findLast(({ topic, key }) => topic === 'relations' && key === `${reader}/${other}`)!;
+      for (let i = 0; i < 20; i++) fanOuts.slice(() => {});
+      apply(says(other, 'NONE', 'loop', '2015-06-13'));
+      marks.take();
+      apply(gone('relations', record.key));
+      expect(marks.size).toBe(other === 'bo' ? 1 : 2);
+      expect(markedNames(facts, marks.take())).toContain(`reader:${reader}/f2015-06-13`);
+    }
+    apply(relation(reader, 'nobody', 'follows'));
+    expect(marks.size).toBe(0);
+  });
+});

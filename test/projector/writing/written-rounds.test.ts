@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest';
+import { Fold } from '../../../projector/facts/fold.ts';
+import type { Position } from '../../../projector/ports/event-log.ts';
+import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
+import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
+import { Rounds } from '../../../projector/writing/rounds.ts';
+import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { markedNames, rendered } from '../../support/stores/rendered-views.ts';
+import { recordKey } from '../../support/worlds/records.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
+
+/** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
+function marked(tickMs = 0) {
+  const fold = new Fold();
+  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+  const barriers = new PositionBarriers(position);
+  const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} });
+  pending.begin();
+  for (const { topic, key, value } of smallWorld.records) fold.apply(topic, recordKey(topic, key), value as never);
+  let nowMs = 0;
+  const added: [tag: number, write: ViewWrite][] = [];
+  const lanes = {
+    clock: {
+      nowMs() {
+        nowMs += tickMs;
+        return nowMs;
+      },
+    },
+    settled: null,
+    round: 0,
+    away: -1,
+    /** How many writes were added before others were sent. */
+    flushedAt: [] as number[],
+    isAway: (tag: number) => tag === lanes.away,
+    async add(tag: number, write: ViewWrite) {
+      added.push([tag, write]);
+    },
+    flush: () => void lanes.flushedAt.push(added.length),
+    drain: async () => true,
+  };
+  const { facts } = fold;
+  const rounds = new Rounds({ facts, pending, lanes: lanes as unknown as TagLanes, barriers, identity: null });
+  return { facts, pending, lanes, added, idle: () => rounds.idle, run: () => rounds.run(position) };
+}
+
+const namesOf = (added: readonly [number, ViewWrite][]): string[] => openNames(added.map(([, write]) => write));
+
+it('a round writes what is marked as the facts render it, a rider’s days in one write, and sends all others before', async () => {
+  const { facts, pending, lanes, added, idle, run } = marked();
+  const names = markedNames(facts, pending.marks);
+  expect(idle()).toBe(false);
+  expect(await run()).toBe(true);
+  expect(idle()).toBe(true);
+  expect(namesOf(added).toSorted()).toEqual(names.toSorted());
+  const views = rendered(facts);
+  expect(names).toEqual(expect.arrayContaining([...views.keys()]));
+  const values = added.flatMap(([, write]): unknown[] =>
+    write.kind === 'reader' ? write.fields.map(({ value }) => value) : [write.value],
+  );
+  expect(values.map((value) => value && `${value}`)).toEqual(namesOf(added).map((name) => views.get(name) ?? null));
+  expect(added.map(([tag]) => tag)).toEqual(added.map(([, { id }]) => tagOf(id)));
+  const readers = added.map(([, { kind }]) => kind === 'reader');
+  expect(lanes.flushedAt).toEqual([readers.indexOf(true)]);
+  expect(readers.slice(readers.indexOf(true))).not.toContain(false);
+  const ids = added.flatMap(([, { kind, id }]) => (kind === 'reader' ? [id] : []));
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it('views of a tag that does not answer stay marked, and the round with them gives no position to store', async () => {
+  const names = namesOf(await roundWithout(-1));
+  for (const away of allTags) {
+    const left = names.filter((name) => tagOf(name.replace(/^[a-z]+:/, '').replace(/^(\w+)\/[fox].*/, '$1')) === away);
+    const added = await roundWithout(away, left);
+    expect(namesOf(added).toSorted()).toEqual(names.filter((name) => !left.includes(name)).toSorted());
+  }
+
+  async function roundWithout(away: number, left: readonly string[] = []) {
+    const { facts, pending, lanes, added, idle, run } = marked();
+    lanes.away = away;
+    expect(await run()).toBe(left.length === 0);
+    expect(lanes.settled === null).toBe(left.length > 0);
+    expect(markedNames(facts, pending.marks).toSorted()).toEqual(left.toSorted());
+    const first = added.splice(0);
+    lanes.away = -1;
+    expect(await run()).toBe(true);
+    expect([lanes.settled === null, idle()]).toEqual([false, true]);
+    expect(namesOf(added).toSorted()).toEqual(left.toSorted());
+    return first;
+  }
+});
+
+it('others have their turn after ten milliseconds of rendering, and not before', async () => {
+  for (const tickMs of [0, 11]) {
+    const { added, run } = marked(tickMs);
+    let turns = 0;
+    const turn = (): void => {
+      turns += 1;
+      immediate = setImmediate(turn);
+    };
+    let immediate = setImmediate(turn);
+    await run();
+    clearImmediate(immediate);
+    expect(turns).toBe(tickMs === 0 ? 0 : added.length);
+  }
+});

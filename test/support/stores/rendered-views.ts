@@ -1,0 +1,53 @@
+import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
+import { Fold } from '../../../projector/facts/fold.ts';
+import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
+import { renderReader, renderReaderDays } from '../../../projector/views/reader.ts';
+import { numberedKinds, numberedViews, valueViews } from '../../../projector/views/value-views.ts';
+import type { Marks } from '../../../projector/writing/marks.ts';
+import { factKinds } from '../../../schemas/views/view-kinds.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import { recordKey } from '../worlds/records.ts';
+
+/** The fold of these records. */
+export function foldOf(records: readonly LoggedRecord[]): Fold {
+  const fold = new Fold();
+  for (const { topic, key, value } of records) fold.apply(topic, recordKey(topic, key), value as never);
+  return fold;
+}
+
+/** The writes of all views that the facts render. */
+export function viewsOf(facts: Facts): ViewWrite[] {
+  return numberedKinds
+    .flatMap((kind) =>
+      [...numberedViews[kind].all(facts)].flatMap((view): ViewWrite[] => {
+        const id = numberedViews[kind].id(facts, view);
+        if (kind !== 'reader') return [{ kind, id, value: valueViews[kind].render(facts, view)! }];
+        const fields = renderReader(facts, view);
+        return fields.length > 0 ? [{ kind, id, fields }] : [];
+      }),
+    )
+    .filter((write) => write.kind === 'reader' || write.value !== null);
+}
+
+/** Every view that the facts render, as text, by its name in an open list. */
+export function rendered(facts: Facts): Map<string, string> {
+  return new Map(
+    viewsOf(facts).flatMap((write) => {
+      const values = write.kind === 'reader' ? write.fields.map(({ value }) => value) : [write.value];
+      return openNames([write]).map((name, i) => [name, `${values[i]}`] as const);
+    }),
+  );
+}
+
+/** The names of what is marked. */
+export function markedNames(facts: Facts, { values, readerDays }: Pick<Marks, 'values' | 'readerDays'>): string[] {
+  const names = factKinds.flatMap((kind) =>
+    [...values[kind]].map((view) => `${kind}:${valueViews[kind].id(facts, view)}`),
+  );
+  for (const [mark, parts] of readerDays) {
+    const reader = subjectOf(mark);
+    const fields = renderReaderDays(facts, reader, new Map([[dayOf(mark), parts]]));
+    names.push(...openNames([{ kind: 'reader', id: facts.riderIds.text(reader), fields }]));
+  }
+  return names;
+}
