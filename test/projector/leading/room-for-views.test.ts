@@ -1,13 +1,19 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { NoRoomError } from '../../../projector/leading/room-for-views.ts';
-import { allTags } from '../../../schemas/views/view-keys.ts';
+import type { Facts } from '../../../projector/facts/facts.ts';
+import { assertRoom, fillBytes, NoRoomError } from '../../../projector/leading/room-for-views.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { rider, says } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
+import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 import { dumpViews } from '../../support/stores/view-dump.ts';
 import { type History, worldArb } from '../../support/worlds/histories.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const [history] = fc.sample(worldArb(), { numRuns: 1, seed: 7 }) as [History];
 const begin = (store: SharedStore, room: number) => {
@@ -36,4 +42,89 @@ it('a fill that the store has room for goes on, and so does any later start, wha
   await second.ready();
   await second.stop();
   expect(await dumpViews(store)).toEqual(views);
+});
+
+const factsOf = (records: readonly LoggedRecord[]): Facts => foldOf(records).facts;
+const clock = { nowMs: () => 0, sleep: async () => {} };
+
+/** 110 bytes for each key beside its id and value; 6 for a field of a small hash, 64 for one of a large. */
+function measured(facts: Facts, tag: number, fieldBytes = 6): number {
+  let bytes = 0;
+  for (const write of viewsOf(facts)) {
+    if (tagOf(write.id) !== tag) continue;
+    bytes += 110 + write.id.length;
+    if (write.kind !== 'reader') bytes += write.value!.length;
+    else for (const { field, value } of write.fields) bytes += fieldBytes + field.length + Buffer.byteLength(value!);
+  }
+  return bytes;
+}
+
+// docs/rules.md#fill
+it('what the views of some tags take is measured by all of them, where there are few', async () => {
+  const facts = factsOf(smallWorld.records);
+  const each = await Promise.all(allTags.map((tag) => fillBytes(facts, new Set([tag]), clock)));
+  expect(each).toEqual(allTags.map((tag) => measured(facts, tag)));
+  expect(await fillBytes(facts, new Set(allTags), clock)).toBe(each.reduce((a, b) => a + b));
+});
+
+it('a field takes more in a hash of more than 512 fields, or with one of more than 64 bytes', async () => {
+  const weeks = (count: number): LoggedRecord[] => {
+    const dates = Array.from({ length: count }, (_, i) => new Date(7 * 86_400_000 * i).toISOString().slice(0, 10));
+    return [rider('ada'), ...dates.map((date) => says('ada', 'GOING', 'loop', date))];
+  };
+  // Two nights of a week are `5aaa=1,5bbb=1`.
+  const two = (a: number, b: number): LoggedRecord[] => [
+    rider('ada'),
+    ...['a'.repeat(a), 'b'.repeat(b)].map((ride) => says('ada', 'GOING', ride, '2015-06-13')),
+  ];
+  for (const [records, fieldBytes] of [
+    [weeks(512), 6],
+    [weeks(513), 64],
+    [two(28, 29), 6],
+    [two(29, 29), 64],
+  ] as const) {
+    const facts = factsOf(records);
+    expect(await fillBytes(facts, new Set([tagOf('ada')]), clock)).toBe(measured(facts, tagOf('ada'), fieldBytes));
+  }
+});
+
+it('of many views one in so many is measured, and the event loop has its turn', async () => {
+  const riders = (count: number) => factsOf(Array.from({ length: count }, (_, i) => rider(`r${1_000_000 + i}`)));
+  const all = new Set(allTags);
+  const each = (await fillBytes(riders(1), all, clock)) as number;
+  expect(await fillBytes(riders(1_999), all, clock)).toBe(1_999 * each);
+  // Their names are of one length: a sample of all is all.
+  expect(await fillBytes(riders(2_000), all, clock)).toBe(2_000 * each);
+  expect(await fillBytes(riders(2_999), all, clock)).toBe(3_000 * each);
+  let turns = 0;
+  const turn = (): void => {
+    turns += 1;
+    immediate = setImmediate(turn);
+  };
+  let immediate = setImmediate(turn);
+  await fillBytes(riders(20), all, clock);
+  expect(turns).toBe(0);
+  let nowMs = 0;
+  await fillBytes(riders(20), all, { ...clock, nowMs: () => (nowMs += 11) });
+  clearImmediate(immediate);
+  expect(turns).toBeGreaterThanOrEqual(20);
+});
+
+it('room is asked for where a tag was never written, and just enough is enough', async () => {
+  const facts = factsOf(smallWorld.records);
+  const needed = await fillBytes(facts, new Set([tagOf('loop')]), clock);
+  const left = (position: string | null) => ({ position, open: [], compare: false });
+  const taken = (position: string | null) =>
+    new Map(allTags.map((tag) => [tag, left(tag === tagOf('loop') ? position : '')]));
+  const ask = (room: number | null, position: string | null = null) => {
+    const leadership = { room: async () => room } as never;
+    const { signal } = new AbortController();
+    return assertRoom(taken(position), facts, { leadership }, { clock, log: silentLog, signal });
+  };
+  await ask(needed);
+  await ask(null);
+  await ask(0, '');
+  await expect(ask(needed - 1)).rejects.toThrow('they take about 1 MB, and the view store has room for 1 MB');
+  await expect(ask(-5)).rejects.toThrow('room for 0 MB');
+  await expect(ask(needed - 1)).rejects.toThrow(NoRoomError);
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Folding } from '../../../projector/intake/folding.ts';
 import { CatchUp } from '../../../projector/leading/catch-up.ts';
 import { writeRounds } from '../../../projector/leading/write-rounds.ts';
@@ -58,4 +58,90 @@ it('no tag is said to be complete, and nothing stands, before a round is written
   expect((await store.reader().get([rideKey('loop')]))[0]).not.toBeNull();
   ending.abort();
   await done;
+});
+
+describe('rounds', () => {
+  interface Round {
+    /** What the round writes; whether every tag answered. */
+    bytes?: number;
+    all?: boolean;
+    /** What is so once it is written. */
+    idle?: boolean;
+    doubts?: number;
+    proven?: number;
+    stop?: boolean;
+  }
+
+  /** One round after another as told, and what happens between them. */
+  async function paced(planned: Round[]): Promise<unknown[][]> {
+    const done: unknown[][] = [];
+    const stop = new AbortController();
+    const { signal } = stop;
+    let at = -1;
+    const now = (): Round => planned[at] ?? {};
+    const lanes = { bytesWritten: 0, doubts: 0, beginStamping: (doubts: number) => void done.push(['stamp', doubts]) };
+    const catchUp = { after: (doubt: number) => void done.push(['catch up', doubt]), doubt: 0 };
+    const rounds = {
+      async run(position: unknown) {
+        at += 1;
+        done.push(['round', position]);
+        const { bytes = 0, all = true, doubts, proven, stop: isLast = at === planned.length - 1 } = now();
+        lanes.bytesWritten += bytes;
+        lanes.doubts = doubts ?? lanes.doubts;
+        catchUp.doubt = proven ?? catchUp.doubt;
+        if (isLast) stop.abort();
+        return all;
+      },
+      get idle() {
+        return now().idle ?? true;
+      },
+    };
+    const changes = { begin: () => 40 + at, written: (...of: unknown[]) => void done.push(['written', ...of]) };
+    const folding = { position: 'here', moved: { waitAtMost: async (ms: number) => void done.push(['wait', ms]) } };
+    const clock = { nowMs: () => 0, sleep: async (ms: number) => void done.push(['sleep', ms]) };
+    const onStand = (): void => void done.push(['stands']);
+    const deps = { rounds, lanes, folding, catchUp, changes, fanOuts: { told: 3 }, clock, signal, onStand };
+    await writeRounds(deps as unknown as Parameters<typeof writeRounds>[0]);
+    return done;
+  }
+  const catchUp = ['catch up', 0];
+  const round = ['round', 'here'];
+  const wait = ['wait', 1_000];
+
+  it('follow one another while there is something to write, with a pause after a heavy one', async () => {
+    const heavy = 100_001;
+    expect(await paced([{ idle: false }, { idle: false, bytes: heavy }, { bytes: heavy - 1 }, {}])).toEqual([
+      ...[catchUp, round, ['written', 39, 3], ['stamp', 0], ['stands']],
+      ...[catchUp, round, ['written', 40, 3], ['sleep', 20]],
+      ...[catchUp, round, ['written', 41, 3], wait],
+      ...[catchUp, round, ['written', 42, 3]],
+    ]);
+  });
+
+  it('that a tag did not answer say nothing of what is written, and pause', async () => {
+    const away = { all: false, idle: false };
+    expect(await paced([away, away, {}])).toEqual([
+      ...[catchUp, round, ['sleep', 100]],
+      ...[catchUp, round, ['sleep', 100]],
+      ...[catchUp, round, ['written', 41, 3], ['stamp', 0], ['stands']],
+    ]);
+  });
+
+  it('go on at once, and stamp anew, once the log is folded after a doubt', async () => {
+    const done = await paced([{ doubts: 1 }, { proven: 1 }, { idle: true }, {}]);
+    expect(done).toEqual([
+      ...[catchUp, round, ['written', 39, 3], ['stamp', 0], ['stands'], wait],
+      // What was folded while the round ran is not in it.
+      ...[['catch up', 1], round, ['written', 40, 3]],
+      ...[['catch up', 1], round, ['written', 41, 3], ['stamp', 1], wait],
+      ...[['catch up', 1], round, ['written', 42, 3]],
+    ]);
+  });
+
+  it('are not written at all once it is told to stop', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const deps = { signal: stop.signal } as unknown as Parameters<typeof writeRounds>[0];
+    await expect(writeRounds(deps)).resolves.toBeUndefined();
+  });
 });

@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import type { Leader } from '../../../projector/leading/leader.ts';
+import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
+import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
+import { StandbyFold, type StandbyFoldDeps } from '../../../projector/leading/standby-fold.ts';
+import { Terms } from '../../../projector/leading/terms.ts';
+import type { LogBounds, Position } from '../../../projector/ports/event-log.ts';
+import { beatMs } from '../../../projector/ports/leading.ts';
+import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+
+const tags = [3, 4, 5];
+const left: TakenTag = { position: null, open: [], compare: false };
+
+/** Tags that are free or led, and what is done with them. `refuses`: what taking a tag comes to. */
+function scene(refuses: (tag: number, time: number) => Error | null | undefined = () => undefined) {
+  const done: unknown[][] = [];
+  let times = 0;
+  const leadership = {
+    look: async (some: readonly number[]) => some.map((tag) => ({ fence: `${tag}:free`, position: null })),
+    async take(tag: number, seen: string, doubtful: boolean) {
+      done.push(['take', tag, seen, doubtful]);
+      const refusal = refuses(tag, tag === tags[0] ? ++times : times);
+      if (refusal) throw refusal;
+      return refusal === null ? null : left;
+    },
+    free: async (tag: number) => void done.push(['free', tag]),
+    isAsLeft: (tag: number, fence: string) => tag !== 4 && fence === `${tag}:free`,
+  } as unknown as Leadership;
+  return { done, leadership };
+}
+const seen = tags.map((tag) => `${tag}:free`);
+const taking = tags.map((tag) => ['take', tag, `${tag}:free`, false]);
+
+// docs/rules.md#fence
+describe('the tags are taken', () => {
+  it('all, each from the fence that was seen', async () => {
+    const { done, leadership } = scene();
+    expect(await takeAll(leadership, tags, seen)).toEqual(new Map(tags.map((tag) => [tag, left])));
+    expect(done).toEqual(taking);
+    const doubtful = scene();
+    await takeAll(doubtful.leadership, tags, seen, (tag) => tag === 5);
+    expect(doubtful.done.map(([, tag, , isDoubtful]) => isDoubtful && tag)).toEqual([false, false, 5]);
+  });
+
+  it('or none: where the first is another’s by now, no other is asked for', async () => {
+    const { done, leadership } = scene((tag) => (tag === 3 ? null : undefined));
+    expect(await takeAll(leadership, tags, seen)).toBeNull();
+    expect(done).toEqual(taking.slice(0, 1));
+  });
+
+  it('or none: where another one is another’s by now, or can not be asked for, what was taken is free again', async () => {
+    const { done, leadership } = scene((tag) => (tag === 4 ? null : undefined));
+    expect(await takeAll(leadership, tags, seen)).toBeNull();
+    expect(done).toEqual([...taking, ['free', 3], ['free', 5]]);
+    const away = scene((tag) => (tag === 5 ? new Error('no connection') : undefined));
+    await expect(takeAll(away.leadership, tags, seen)).rejects.toThrow('no connection');
+    expect(away.done).toEqual([...taking, ['free', 3], ['free', 4]]);
+  });
+});
+
+describe('a projector', () => {
+  /** Stands by and leads, its terms ending so, until it is told to stop after the last of them. */
+  async function led(
+    ends: ('fenced' | 'lost' | 'stopped')[],
+    refuses?: Parameters<typeof scene>[0],
+    more: { stopAt?: number } = {},
+  ) {
+    const { done, leadership } = scene(refuses);
+    const stop = new AbortController();
+    const clock = new SteppingClock();
+    const said: string[] = [];
+    const say = (message: string) => void said.push(message);
+    const terms: TakenTags[] = [];
+    const leader = {
+      async lead(taken: TakenTags) {
+        done.push(['lead']);
+        terms.push(taken);
+        if (terms.length === (more.stopAt ?? ends.length)) stop.abort();
+        return ends[terms.length - 1]!;
+      },
+    } as unknown as Leader;
+    const status = {
+      stand: (role: string) => void done.push([role]),
+      judged: (could: boolean) => expect(could).toBe(true),
+      followed: (fold: string) => expect(fold).toBe('no views'),
+    };
+    const folding = { limit: null, intake: { endPublishing: () => void done.push(['reject no more']) } };
+    const deps = {
+      ...{ leadership, tags, leader, clock, folding, status, signal: stop.signal, identity: null },
+      signs: { takeRefusal: () => null } as unknown as SignsOfLife,
+      log: { info: say, warn: say, error: say },
+    };
+    await new Terms(deps as unknown as ConstructorParameters<typeof Terms>[0]).run();
+    return { done, said, clock };
+  }
+  const took = taking.map((one) => [...one]);
+  const tookAgain = taking.map(([what, tag, fence]) => [what, tag, fence, tag === 4]);
+
+  it('leads until it is told to stop', async () => {
+    const { done, said } = await led(['stopped']);
+    expect(done).toEqual([...took, ['leader'], ['lead']]);
+    expect(said).toEqual([]);
+  });
+
+  it('stands by again once another one leads, and sets no bad records aside any more', async () => {
+    const { done, said } = await led(['fenced', 'stopped']);
+    const term = [...took, ['leader'], ['lead']];
+    expect(done).toEqual([...term, ['reject no more'], ['standby'], ...term]);
+    expect(said).toEqual([expect.stringContaining('Another projector has taken over')]);
+  });
+
+  it('takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
+    const { done, said } = await led(['lost', 'stopped']);
+    expect(done).toEqual([...took, ['leader'], ['lead'], ...tookAgain, ['lead']]);
+    expect(said).toEqual([expect.stringContaining('The view store lost')]);
+  });
+
+  it('stands by where another one was quicker to take them again', async () => {
+    const { done } = await led(['lost', 'stopped'], (_, time) => (time === 2 ? null : undefined));
+    const again = tookAgain.slice(0, 1);
+    expect(done.slice(5)).toEqual([...again, ['reject no more'], ['standby'], ...took, ['leader'], ['lead']]);
+  });
+
+  it('stands by again, a beat later, where a tag can not be taken, and ends where waiting does not help', async () => {
+    const { done, said, clock } = await led(['stopped'], (_, time) => (time === 1 ? new Error('away') : undefined));
+    expect(done).toEqual([...took.slice(0, 1), ...took, ['leader'], ['lead']]);
+    expect(said).toEqual([expect.stringContaining('away')]);
+    expect(clock.slept).toEqual([beatMs]);
+    const hopeless = Object.assign(new Error('no right to write'), { retry: false });
+    await expect(led(['stopped'], () => hopeless)).rejects.toThrow('no right to write');
+  });
+
+  it('that is told to stop when its term ends otherwise stands by no more', async () => {
+    const { done } = await led(['fenced'], undefined, { stopAt: 1 });
+    expect(done).toEqual([...took, ['leader'], ['lead'], ['reject no more'], ['standby']]);
+  });
+});
+
+describe('a standby folds', () => {
+  const at = (rides: number) =>
+    ({ ...Object.fromEntries(topicNames.map((topic) => [topic, [0]])), rides: [rides] }) as Position;
+  const boundsAt = (end: number) =>
+    Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: topic === 'rides' ? end : 0 }]])) as LogBounds;
+  const stored = (rides: number, log = 'the log') => ({
+    fence: '',
+    position: JSON.stringify({ log, position: at(rides), sum: '', fanOuts: [] }),
+  });
+  const none = { fence: '', position: null };
+
+  /** The log is folded up to here, and ends there. */
+  function folding(end = 9) {
+    const followed: string[] = [];
+    const state = { rides: 0, limit: null as Position | null };
+    const deps = {
+      identity: 'the log',
+      bounds: boundsAt(end),
+      eventLog: { bounds: async () => boundsAt(end) },
+      folding: {
+        get limit() {
+          return state.limit;
+        },
+        set limit(limit) {
+          state.limit = limit;
+        },
+        isBehind: (position: Position) => state.rides < position.rides[0]!,
+      },
+      status: { followed: (fold: string) => followed.push(fold) },
+      signal: new AbortController().signal,
+    };
+    return { state, followed, fold: new StandbyFold(deps as unknown as StandbyFoldDeps) };
+  }
+
+  // docs/rules.md#take-over
+  it('as far as every tag has got, and is folded where the last look or the one before asked for no more', () => {
+    const { state, followed, fold } = folding();
+    fold.follow([stored(7), stored(5), none]);
+    expect([state.limit, followed]).toEqual([at(5), ['behind']]);
+    state.rides = 5;
+    fold.follow([stored(8), stored(8)]);
+    expect([state.limit, followed]).toEqual([at(8), ['behind', 'folded']]);
+    fold.follow([stored(9), stored(9)]);
+    expect(followed).toEqual(['behind', 'folded', 'behind']);
+    state.rides = 9;
+    fold.follow([stored(9), stored(9)]);
+    expect(followed.at(-1)).toBe('folded');
+  });
+
+  it('no further, and says why, where there are no views, or those of another log', () => {
+    const { state, followed, fold } = folding();
+    fold.follow([none, none]);
+    fold.follow([none, stored(3, 'another')]);
+    fold.follow([stored(2), stored(1, 'another')]);
+    expect([state.limit, followed]).toEqual([at(2), ['no views', 'of another log', 'behind']]);
+    const other = {
+      fence: '',
+      position: JSON.stringify({ ...JSON.parse(stored(1).position), position: { ...at(1), rides: [1, 1] } }),
+    };
+    expect(() => fold.follow([other])).toThrow('partitions');
+  });
+
+  it('and may lead once it is there, or where the position will never be reached', async () => {
+    const { state, fold } = folding(4);
+    expect(await fold.isFolded()).toBe(true);
+    fold.follow([stored(3)]);
+    expect(await fold.isFolded()).toBe(false);
+    state.rides = 3;
+    expect(await fold.isFolded()).toBe(true);
+    fold.follow([stored(5)]);
+    expect(await fold.isFolded()).toBe(true);
+  });
+});
