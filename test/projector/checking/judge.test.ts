@@ -62,6 +62,12 @@ class Scene {
     }
   }
 
+  /** Somebody else wrote a field. */
+  spoil({ kind }: StoredName, field: string): void {
+    const stored = this.#stored.get(kind) as Extract<StoredView, { fields: unknown }>;
+    stored.fields!.set(field, Buffer.from('x'));
+  }
+
   async judge(name: StoredName) {
     const judge = new Judge({
       facts: this.#fold.facts,
@@ -193,4 +199,83 @@ describe('a judge', () => {
     expect(await scene.judge(reader)).toEqual(nothing);
     expect(scene.found).toEqual([`extra f${dayText}`]);
   });
+});
+
+describe('a judge of many', () => {
+  /** What is asked of the store and of the log, in order. */
+  function judging(views: (name: StoredName) => StoredView | null = () => null) {
+    const facts = new Fold().facts;
+    const asked: unknown[][] = [];
+    const found: string[] = [];
+    const covered: Covered[] = [];
+    const judge = new Judge({
+      facts,
+      marks: new WindowMarks(facts),
+      store: {
+        async read(names) {
+          asked.push(['read', names.length]);
+          return names.map(views);
+        },
+      },
+      async begin(tags) {
+        asked.push(['begin', ...tags]);
+        return covered.shift()!;
+      },
+      end: async () => void asked.push(['end']),
+      onDifferences: (differences) => found.push(...differences.map(({ what, name: { id } }) => `${what} ${id}`)),
+    });
+    return { asked, found, covered, judge };
+  }
+  const strange = (id: string, tag = 3): StoredName => ({ tag, kind: 'ride', id });
+  const extra = ({ tag, kind, id }: StoredName) =>
+    ({ tag, kind, id, bytes: Buffer.from('x'), whole: true }) as StoredView;
+
+  it('reads 500 views at a time, each but once, and begins a window for their tags', async () => {
+    const { asked, judge, covered } = judging();
+    for (let i = 0; i <= 500; i++) judge.suspect(strange(`r${i}`, i % 2));
+    judge.suspect(strange('r0', 0));
+    covered.push(new Map([0, 1].map((tag) => [tag, []])));
+    expect(await judge.run(null)).toEqual(nothing);
+    expect(asked).toEqual([['begin', 0, 1], ['read', 500], ['end'], ['read', 1], ['end']]);
+  });
+
+  it('begins none where one has begun, and knows nothing of tags that nobody leads', async () => {
+    const [led, unled] = [strange('led', 3), strange('unled', 4)];
+    const window = new Map([[3, []]]);
+    const one = judging(extra);
+    for (const name of [led, unled]) one.judge.suspect(name);
+    one.covered.push(window, window, window, window);
+    expect(await one.judge.run(window)).toEqual({ unknown: [unled], changing: 0 });
+    expect(one.found).toEqual(['extra led']);
+    const read = (names: number) => [['read', names], ['end']];
+    const again = Array.from({ length: 4 }, () => [['begin', 4], ...read(1)]).flat();
+    expect(one.asked).toEqual([...read(2), ...again]);
+    const none = judging(extra);
+    for (const name of [led, unled]) none.judge.suspect(name);
+    expect(await none.judge.run(new Map())).toEqual({ unknown: [led, unled], changing: 0 });
+    expect([none.asked, none.found]).toEqual([read(2), []]);
+  });
+
+  it('is certain of what no projector writes, also where nobody leads and in no tag', async () => {
+    const { asked, found, judge, covered } = judging((name) =>
+      name.kind === 'foreign' ? extra(name) : ({ ...extra(name), bytes: null } as StoredView),
+    );
+    judge.suspect({ tag: -1, kind: 'foreign', id: 'junk' });
+    covered.push(new Map());
+    expect(await judge.run(null)).toEqual(nothing);
+    expect([asked[0], found]).toEqual([['begin'], ['extra junk']]);
+  });
+});
+
+it('a judge tells a field of a rider once, and goes on with the others of the same rider', async () => {
+  const scene = new Scene();
+  scene.going('GOING');
+  scene.write(reader);
+  scene.going('NONE');
+  // Another field that is wrong beside the one which is awaited.
+  scene.spoil(reader, 'o2024-09-23');
+  const awaited = coveredBy(reader, ['r2', [day]]);
+  scene.beginnings.push(awaited, awaited, coveredBy(reader));
+  expect(await scene.judge(reader)).toEqual(nothing);
+  expect(scene.found).toEqual(['extra o2024-09-23', `extra f${dayText}`]);
 });
