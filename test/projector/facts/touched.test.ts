@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
-import { ignoreChanges } from '../../../projector/facts/touched.ts';
+import { ignoreChanges, tellAll } from '../../../projector/facts/touched.ts';
 import type { Ride, Rider } from '../../../schemas/events/records.ts';
 import { recordKey, sampleRecords } from '../../support/worlds/records.ts';
 
@@ -22,4 +22,10 @@ it('a fold tells each change to all who subscribe, until they unsubscribe', () =
   second();
   ride();
   expect(told).toEqual(['first card', 'second card', 'second card']);
+});
+
+it('a single listener is told without a detour', () => {
+  const listener = { ...ignoreChanges };
+  expect([tellAll([listener]), tellAll([])]).toEqual([listener, ignoreChanges]);
+  expect(tellAll([listener])).toBe(listener);
 });

@@ -1,9 +1,11 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Folding, foldProgress } from '../../../projector/intake/folding.ts';
-import type { EventLog, LogBounds, Position } from '../../../projector/ports/event-log.ts';
+import type { EventLog, Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 const position = (riders: number, nights: number[]): Position => ({
   ...(Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position),
@@ -54,4 +56,152 @@ it('a log that answers but is not read yet is asked for its ends once a second',
   }
   stop.abort();
   await folded;
+});
+
+/** A fold of a log whose batches and bounds the test gives; a second passes when the test says so. */
+async function following(limit: Position | null = null) {
+  const bounds = Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: 5 }]])) as LogBounds;
+  let log!: Follower;
+  let from!: Position;
+  const asked = { bounds: async (): Promise<LogBounds> => bounds };
+  const seconds: (() => void)[] = [];
+  const warnings: string[] = [];
+  const stop = new AbortController();
+  const folding = new Folding(bounds, limit, {
+    clock: {
+      nowMs: () => 0,
+      sleep: (_ms, signal) =>
+        new Promise((resolve) => {
+          seconds.push(resolve);
+          signal?.addEventListener('abort', () => resolve());
+        }),
+    },
+    log: { ...silentLog, warn: (message) => void warnings.push(message) },
+    metrics: noMetrics,
+    rejects: null,
+    signal: stop.signal,
+    eventLog: {
+      bounds: () => asked.bounds(),
+      follow: async (position, follower) => {
+        from = position;
+        log = follower;
+      },
+      close: async () => {},
+    },
+  });
+  await folding.follow(stop.signal);
+  const batch = (nextOffset: number, records: LogBatch['records'] = []): Promise<void> =>
+    log.onBatch({ topic: 'riders', partition: 0, records, nextOffset });
+  const second = async (): Promise<void> => {
+    for (const pass of seconds.splice(0)) pass();
+    await new Promise(setImmediate);
+  };
+  return { folding, from, log, asked, batch, second, bounds, stop, warnings };
+}
+
+const rider = (offset: number) =>
+  toLogRecord({
+    ...{ topic: 'riders', partition: 0, offset, timestampMs: 7 },
+    ...{ key: 'r1', value: { ...sampleRecords.riders, rider: 'r1' } },
+  });
+
+/** Whether a promise is settled by now. */
+async function isDone(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  void promise.then(() => {
+    done = true;
+  });
+  await new Promise(setImmediate);
+  return done;
+}
+
+describe('a batch', () => {
+  it('is told of in the turn of its facts and its position, and moves what waits', async () => {
+    const { folding, from, batch } = await following();
+    expect(from).toEqual(position(0, [0]));
+    const told: [number, number, boolean][] = [];
+    const end = folding.subscribe(({ nextOffset }) =>
+      told.push([nextOffset, folding.position.riders[0]!, folding.fold.facts.riderExists(0)]),
+    );
+    const moved = folding.moved.wait();
+    const taken = batch(2, [rider(1)]);
+    expect(told).toEqual([[2, 2, true]]);
+    await taken;
+    expect(await isDone(moved)).toBe(true);
+    end();
+    await batch(3, [rider(2)]);
+    expect([told.length, folding.position.riders]).toEqual([1, [3]]);
+    // The log was given a copy.
+    expect(from).toEqual(position(0, [0]));
+  });
+
+  it('of no records counts where it moves the position', async () => {
+    const { folding, batch } = await following();
+    const told: number[] = [];
+    folding.subscribe(({ nextOffset }) => told.push(nextOffset));
+    for (const nextOffset of [2, 2, 1]) await batch(nextOffset);
+    expect([told, folding.position.riders]).toEqual([[2], [2]]);
+    await batch(2, [rider(1)]);
+    expect(told).toEqual([2, 2]);
+  });
+});
+
+describe('a limit', () => {
+  it('holds the log until it moves, and none holds nothing', async () => {
+    const { folding, log } = await following(position(3, [4]));
+    const hold = log.hold!('riders', 0)!;
+    expect([hold.offset, log.hold!('nights', 0)!.offset, log.hold!('nights', 1)]).toEqual([3, 4, null]);
+    expect(await isDone(hold.moved)).toBe(false);
+    folding.limit = null;
+    expect(await isDone(hold.moved)).toBe(true);
+    expect([folding.limit, log.hold!('riders', 0)]).toEqual([null, null]);
+  });
+});
+
+describe('folding to ends', () => {
+  const ends = position(5, [0]);
+
+  it('is done once they are reached, and leaves out what waits for something else', async () => {
+    const { folding, log, batch } = await following();
+    const done = folding.foldTo(ends, new AbortController().signal);
+    await batch(4);
+    expect([await isDone(done), folding.isBehind(ends)]).toEqual([false, true]);
+    log.onWaiting!('riders', 0, true);
+    expect([await isDone(done), folding.isBehind(ends)]).toEqual([true, false]);
+    log.onWaiting!('riders', 0, false);
+    const again = folding.foldTo(ends, new AbortController().signal);
+    expect([await isDone(again), folding.isBehind(ends)]).toEqual([false, true]);
+    await batch(5);
+    expect([await isDone(again), folding.isBehind(ends)]).toEqual([true, false]);
+  });
+
+  it('does not wait for records that the log has lost, nor for more than there were', async () => {
+    const { folding, asked, batch, second, bounds } = await following();
+    const done = folding.foldTo(ends, new AbortController().signal);
+    asked.bounds = () => Promise.reject(new Error('no broker'));
+    await second();
+    expect(await isDone(done)).toBe(false);
+    asked.bounds = async () => ({ ...bounds, riders: [{ low: 0, end: 9 }] });
+    await second();
+    await second();
+    expect(await isDone(done)).toBe(false);
+    asked.bounds = async () => ({ ...bounds, riders: [{ low: 0, end: 2 }] });
+    await batch(2);
+    await second();
+    expect(await isDone(done)).toBe(false);
+    await second();
+    await second();
+    expect(await isDone(done)).toBe(true);
+    expect(ends).toEqual(position(5, [0]));
+  });
+
+  it('ends when told to stop, and then warns of nothing', async () => {
+    const { folding, batch, stop, warnings } = await following();
+    const done = folding.foldTo(ends, stop.signal);
+    expect(await isDone(done)).toBe(false);
+    stop.abort();
+    expect(await isDone(done)).toBe(true);
+    await batch(5);
+    expect(warnings).toEqual([]);
+  });
 });

@@ -3,8 +3,9 @@ import { Fold } from '../../../projector/facts/fold.ts';
 import { Intake } from '../../../projector/intake/intake.ts';
 import type { EncodedRecord, LogBatch, Position, Reject } from '../../../projector/ports/event-log.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import type { Status } from '../../../projector/status/status.ts';
 import { type AnyRecord, topicNames } from '../../../schemas/events/records.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
@@ -14,7 +15,11 @@ const start = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Pos
 const at = (offset: number): Position => ({ ...start, riders: [offset] });
 
 /** An intake whose bad records go to a list, once `accepts` says so. */
-function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSink = true) {
+function intakeWith(
+  accepts: (rejects: Reject[]) => void | Promise<void>,
+  withSink = true,
+  more: { metrics?: Partial<ProjectorMetrics>; status?: Pick<Status, 'rejects' | 'waits'> } = {},
+) {
   const fold = new Fold();
   const barriers = new PositionBarriers(start);
   const clock = new SteppingClock();
@@ -25,7 +30,8 @@ function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSi
     barriers,
     clock,
     log: silentLog,
-    metrics: { ...noMetrics, rejected: (topic, reason) => counted.push(`${topic}: ${reason}`) },
+    metrics: { ...noMetrics, rejected: (topic, reason) => counted.push(`${topic}: ${reason}`), ...more.metrics },
+    ...(more.status && { status: more.status }),
     signal: new AbortController().signal,
     sink: withSink
       ? {
@@ -69,6 +75,10 @@ const batch = (...records: LogBatch['records']): LogBatch => ({
   records,
   nextOffset: records.at(-1)!.offset + 1,
 });
+
+async function settles(promise: Promise<unknown>): Promise<boolean> {
+  return Promise.race([promise.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+}
 
 describe('a bad record', () => {
   // docs/rules.md#rejected
@@ -175,13 +185,44 @@ describe('a bad record', () => {
     expect(published).toHaveLength(1_000);
   });
 
-  it('that is large is kept by a standby as far as 64 MiB go', async () => {
+  // Key, value and headers count; with eight batches there are exactly 64 MiB.
+  it.each<[string, number, Reject['raw']]>([
+    ['a value of 20 MiB', 3, { key: null, value: Buffer.alloc(20 << 20), headers: {} }],
+    ['a value of 8 MiB', 8, { key: null, value: Buffer.alloc(8 << 20), headers: {} }],
+    ['a key of 8 MiB', 8, { key: Buffer.alloc(8 << 20), value: null, headers: {} }],
+    [
+      'two headers of 8 MiB',
+      4,
+      { key: null, value: null, headers: { a: Buffer.alloc(8 << 20), b: Buffer.alloc(8 << 20) } },
+    ],
+  ])('that has %s is kept by a standby as far as 64 MiB go', async (_, kept, raw) => {
     const { intake, published } = intakeWith(() => {});
     intake.endPublishing();
-    for (let i = 0; i < 10; i++) await intake.take(batch(large(i)));
+    for (let i = 0; i < 10; i++) await intake.take(batch({ ...undecodable(i), raw: () => raw }));
     intake.beginPublishing();
     await intake.drain();
-    expect(published.map(({ offset }) => offset)).toEqual([7, 8, 9]);
+    expect(published.map(({ offset }) => offset)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].slice(-kept));
+  });
+
+  it('makes the log wait only with more than a thousand, or 64 MiB, not acknowledged', async () => {
+    const accepted = Promise.withResolvers<void>();
+    const { intake } = intakeWith(() => accepted.promise);
+    const small = Array.from({ length: 500 }, (_, i) => undecodable(i));
+    await intake.take(batch(...small));
+    await intake.take(batch(...small));
+    expect(await settles(intake.take(batch(undecodable(0))))).toBe(false);
+    const large = (bytes: number) => ({
+      ...undecodable(0),
+      raw: () => ({ key: null, value: Buffer.alloc(bytes), headers: {} }),
+    });
+    const other = intakeWith(() => accepted.promise).intake;
+    await other.take(batch(large(64 << 20)));
+    expect(await settles(other.take(batch(large(1))))).toBe(false);
+    accepted.resolve();
+    await Promise.all([intake.drain(), other.drain()]);
+    // Nothing is pending any more.
+    await intake.take(batch(...small));
+    await other.take(batch(large(64 << 20)));
   });
 
   it.each([
@@ -203,4 +244,39 @@ describe('a bad record', () => {
     accept();
     await taking;
   });
+});
+
+it('what is folded, set aside and waited for is counted and told', async () => {
+  const told: string[] = [];
+  const say = (text: string) => void told.push(text);
+  const accepted = Promise.withResolvers<void>();
+  const { intake } = intakeWith(() => accepted.promise, true, {
+    metrics: {
+      folded: (topic, records) => say(`${records} of ${topic} folded`),
+      revisionRegressed: (topic) => say(`a lower revision in ${topic}`),
+    },
+    status: {
+      rejects: {
+        passed: ({ keyBytes }) => say(`${keyBytes} is good`),
+        rejected: (topic, key, reason) => say(`${topic} ${key}: ${reason}`),
+      } as Status['rejects'],
+      waits: {
+        begin: (reason) => say(`waits for ${reason}`),
+        end: (reason) => say(`waits no more for ${reason}`),
+      } as Status['waits'],
+    },
+  });
+  const revised = (offset: number, revision: number) =>
+    rider(offset, 'r1', { ...sampleRecords.riders, rider: 'r1', revision });
+  await intake.take(batch(revised(0, 2), revised(1, 1), rider(2, 'r1', null)));
+  await intake.take(batch(undecodable(3)));
+  await intake.take(batch(undecodable(4)));
+  accepted.resolve();
+  await intake.drain();
+  expect(told).toEqual([
+    ...['r1 is good', 'r1 is good', 'a lower revision in riders', 'r1 is good', '3 of riders folded'],
+    ...['riders r1: unknown schema id', '1 of riders folded', 'waits for rejects'],
+    ...['riders r1: unknown schema id', '1 of riders folded', 'waits for rejects'],
+    ...['waits no more for rejects', 'waits for rejects', 'waits no more for rejects'],
+  ]);
 });
