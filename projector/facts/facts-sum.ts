@@ -92,7 +92,7 @@ export class FactsSum {
 
   /** Each value begins with a word for its type, so that different records never give the same words. */
   #value(value: unknown): void {
-    if (value === null || value === undefined) this.#word(0);
+    if (value === null) this.#word(0);
     else if (typeof value === 'string') this.#text(value);
     else if (typeof value === 'boolean') this.#word(value ? 2 : 3);
     else if (typeof value === 'number') {
@@ -112,10 +112,8 @@ export class FactsSum {
   #text(text: string): void {
     this.#word(1);
     this.#word(text.length);
-    // Two UTF-16 units per word. Past the end a unit is 0.
-    for (let i = 0; i < text.length; i += 2) {
-      this.#word(text.charCodeAt(i) | ((i + 1 < text.length ? text.charCodeAt(i + 1) : 0) << 16));
-    }
+    // Two UTF-16 units per word. Past the end a unit is NaN, which is shifted to 0.
+    for (let i = 0; i < text.length; i += 2) this.#word(text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16));
   }
 
   #begin(seed: number): void {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { rsvpBits } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
+import { marks, night, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
 import { compactions, interleavings } from '../../support/worlds/log-orders.ts';
@@ -52,6 +53,10 @@ function keptOf(records: readonly LoggedRecord[]): Map<string, unknown> {
 describe('the sum of facts', { timeout: 60_000 }, () => {
   it('is the same in every build: with another sum a take-over compares all views', () => {
     expect(sumOf(smallWorld.records)).toBe('e0e93f9580fd1260d6579ef04701c3e6');
+    expect(sumOf([night('loop', '1969-12-31')])).toBe('8dfb5cb36aeb1b21cc0b9aa5fe036003');
+    expect(sumOf([says('ada', 'GOING', 'loop', '2015-06-13'), marks('ada', 'bo', 'follows')])).toBe(
+      '41769c3fa5c29a8abeed15b3fc142373',
+    );
   });
 
   it('is the same exactly where the facts are: in any order, after any compaction, and not one record earlier', async () => {
