@@ -95,7 +95,7 @@ export default class JudgingRunner extends TestRunner {
     this.#note({ begun: mutant, by: test.id });
     mutation.activeMutant = mutant;
     mutation.hitCount = 0;
-    mutation.hitLimit = 100 * this.#plan.reached![test.id]![mutant]! + 10_000;
+    mutation.hitLimit = 10 * this.#plan.reached![test.id]![mutant]! + 10_000;
   }
 
   async runTask(test: RunnerTestCase): Promise<void> {
