@@ -14,10 +14,22 @@ interface Store {
   isFolded?(ms: number): boolean;
   /** What passes between two looks at the clock. */
   tickMs?: number;
+  /** Whether a look that begins at a moment fails. */
+  fails?(ms: number): boolean;
+  /** When it is told to stop. */
+  stopMs?: number;
 }
 
 /** Stands by until it may take the tags; says when that is, when each look at all of them began, and which ones told nothing. */
-async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refusal = () => null, tickMs = 0 }: Store) {
+async function stoodBy({
+  fenceAt,
+  lookMs = () => 0,
+  isFolded = () => true,
+  refusal = () => null,
+  tickMs = 0,
+  fails = () => false,
+  stopMs = Number.POSITIVE_INFINITY,
+}: Store) {
   const [began, blind, said]: [number[], number[], string[]] = [[], [], []];
   let nowMs = 0;
   const clock: Clock = {
@@ -29,17 +41,21 @@ async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refus
       // Node warns of it.
       expect(ms).toBeGreaterThan(0);
       nowMs += ms;
+      if (nowMs >= stopMs) stop.abort();
     },
   };
   const leadership = {
     async look(some: readonly number[]) {
       if (some.length > 1) began.push(nowMs);
+      if (fails(nowMs)) throw new Error('no connection');
       nowMs += lookMs(nowMs);
       if (nowMs > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
       return some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null }));
     },
   } as unknown as Leadership;
-  const { signal } = new AbortController();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const looks: unknown[] = [];
   const say = (message: string) => void said.push(message);
   const fences = await standBy({
     leadership,
@@ -47,12 +63,15 @@ async function stoodBy({ fenceAt, lookMs = () => 0, isFolded = () => true, refus
     clock,
     log: { info: say, warn: say, error: say },
     signal,
-    onLook() {},
+    onLook: (all) => void looks.push(all.map(({ fence }) => fence)),
     refusal: () => refusal(nowMs),
     onJudged: (could) => could || blind.push(began.length),
-    isFolded: async () => isFolded(nowMs),
+    async isFolded() {
+      if (nowMs >= stopMs) stop.abort();
+      return isFolded(nowMs);
+    },
   });
-  return { fences, ms: nowMs, began, blind, said };
+  return { fences, ms: nowMs, began, blind, said, looks };
 }
 
 // docs/rules.md#take-over
@@ -116,5 +135,26 @@ describe('a standby', () => {
       'Cannot look who leads, trying again: the view store took over 2 s, which says nothing about a leader',
       'It could look who leads now',
     ]);
+  });
+
+  it('begins to count again after a look that failed, says why once, and follows what the other looks say', async () => {
+    const { fences, began, blind, said, looks } = await stoodBy({
+      fenceAt: () => 'led',
+      // Also looks at the first tag alone, between two looks at all.
+      fails: (ms) => ms > 1_000 && ms < 2_200,
+    });
+    expect(fences).toEqual(['led', 'led', 'led']);
+    expect(blind).toEqual([4, 5]);
+    expect(began.filter((ms) => ms >= 2_200)).toHaveLength(5);
+    expect(looks).toEqual(Array.from({ length: 8 }, () => fences));
+    expect(said).toEqual(['Cannot look who leads, trying again: no connection', 'It could look who leads now']);
+  });
+
+  it('takes nothing once it is told to stop: between two looks, or while it asks whether it is folded', async () => {
+    const free = () => ':free';
+    expect((await stoodBy({ fenceAt: () => 'led', stopMs: 700 })).fences).toBeNull();
+    expect((await stoodBy({ fenceAt: free, stopMs: 0 })).fences).toBeNull();
+    const { fences, ms } = await stoodBy({ fenceAt: (_, ms) => (ms > 0 ? ':free' : 'led'), stopMs: 100 });
+    expect([fences, ms]).toEqual([null, 100]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { takeOverMsMin } from '../../../projector/ports/leading.ts';
-import type { ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { beatMs, takeOverMsMin } from '../../../projector/ports/leading.ts';
+import type { CommitResult, ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { RefusedError, TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { rideKey } from '../../../schemas/views/view-kinds.ts';
@@ -271,5 +271,121 @@ describe('tag lanes', () => {
     await beat();
     await beat();
     expect([...stamps]).toEqual(['runfirst:replfirst', 'second:second']);
+  });
+});
+
+describe('lanes over a store that answers at once', () => {
+  const tags = [3, 4, 5];
+
+  /** Lanes of three tags, what each batch wrote, and what is told of it. The test says which process answers. */
+  function answered() {
+    const clock = new SteppingClock();
+    const stop = new AbortController();
+    const batches: (readonly ViewWrite[])[] = [];
+    const told: unknown[][] = [];
+    const store = { result: { committed: true, process: 'a', compare: false } as CommitResult };
+    const commit = async (_: number, writes: readonly ViewWrite[]) => {
+      batches.push(writes);
+      return store.result;
+    };
+    const lanes = new TagLanes({
+      ...{ writer: { commit } as unknown as ViewWriter, clock, signal: stop.signal, tags },
+      onWritten: (...of) => void told.push(['written', ...of]),
+      onCompare: (...of) => void told.push(['compare', ...of]),
+      onDoubt: () => void told.push(['doubt']),
+    });
+    const is = (process: string, compare = false) => {
+      store.result = { committed: true, process, compare };
+    };
+    return { lanes, clock, stop, batches, told, store, is };
+  }
+  const hash = (fields: number, more = {}): ViewWrite => ({
+    ...{ kind: 'reader', id: 'ada' },
+    fields: Array.from({ length: fields }, (_, i) => ({ field: `f${i}`, value: 'x' })),
+    ...more,
+  });
+  const shapes = (batches: readonly (readonly ViewWrite[])[]) =>
+    batches.map((batch) => batch.map((write) => 'fields' in write && [write.fields.length, write.replaces ?? false]));
+
+  it('keep the parts of a hash that is replaced in one batch, of which the first replaces it', async () => {
+    const { lanes, batches } = answered();
+    await lanes.add(3, hash(1_200, { replaces: true }));
+    await lanes.add(4, hash(500, { replaces: true }));
+    await lanes.add(5, hash(501));
+    expect(await lanes.drain()).toBe(true);
+    const parts = [500, 500, 200].map((fields, i) => [fields, i === 0]);
+    expect(shapes(batches)).toEqual([parts, [[500, true]], [[500, false]], [[1, false]]]);
+    const names = batches[0]!.flatMap((write) => ('fields' in write ? write.fields.map(({ field }) => field) : []));
+    expect(names).toEqual(Array.from({ length: 1_200 }, (_, i) => `f${i}`));
+  });
+
+  it('tell what was written, and of tags whose open list has become too long', async () => {
+    const { lanes, told, is } = answered();
+    is('a', true);
+    for (const write of [...writesOf(2), hash(3)]) await lanes.add(5, write);
+    await lanes.written([3]);
+    expect(told).toEqual([]);
+    await lanes.written([5]);
+    const [, views, bytes] = told.find(([what]) => what === 'written')!;
+    expect([views, bytes]).toEqual([5, lanes.bytesWritten]);
+    expect(lanes.bytesWritten).toBeGreaterThan(0);
+    expect(told).toContainEqual(['compare', 5]);
+  });
+
+  it('count the processes that have answered for some tags, each time that another one does', async () => {
+    const { lanes, is } = answered();
+    const seen = async () => [await lanes.processesSeen([3]), await lanes.processesSeen([4, 5])];
+    expect(await seen()).toEqual([1, 1]);
+    is('b');
+    expect(await seen()).toEqual([2, 2]);
+    is('a');
+    expect(await seen()).toEqual([3, 3]);
+  });
+
+  it('doubt a process that is noticed so late that another leader may have been there, and no other', async () => {
+    const { lanes, clock, told, is } = answered();
+    const silent = async (ms: number, process: string) => {
+      await clock.sleep(ms);
+      is(process);
+      await lanes.processesSeen(tags);
+      return [lanes.doubts, told.filter(([what]) => what === 'doubt').length];
+    };
+    expect(await silent(takeOverMsMin - 1, 'a')).toEqual([0, 0]);
+    expect(await silent(takeOverMsMin - 1, 'b')).toEqual([0, 0]);
+    expect(await silent(takeOverMsMin, 'b')).toEqual([0, 0]);
+    expect(await silent(takeOverMsMin, 'c')).toEqual([1, 1]);
+    expect(await silent(1, 'd')).toEqual([1, 1]);
+  });
+
+  it('beat until they are told to stop, and have ended once nothing is in flight', async () => {
+    const { lanes, clock, stop, batches } = answered();
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = async (ms) => {
+      await sleep(ms);
+      if (clock.slept.length === 3) stop.abort();
+    };
+    await lanes.run();
+    await lanes.ended();
+    expect(clock.slept).toEqual([beatMs, beatMs, beatMs]);
+    expect(batches.length).toBeGreaterThanOrEqual(3 * tags.length);
+    const { length } = batches;
+    lanes.beat();
+    await lanes.ended();
+    expect(batches).toHaveLength(length);
+  });
+
+  it.each([
+    ['fenced', 'another projector has taken over'],
+    ['lost', 'lost or changed something'],
+  ] as const)('say why they are refused: %s', async (reason, words) => {
+    const { lanes, store } = answered();
+    expect(lanes.refusal).toBeNull();
+    store.result = { committed: false, reason };
+    await expect(lanes.run()).rejects.toThrow(words);
+    expect([lanes.refusal, lanes.signal.aborted]).toEqual([reason, true]);
+    // The first reason stays.
+    lanes.refused(reason === 'lost' ? 'fenced' : 'lost');
+    expect(lanes.refusal).toBe(reason);
+    await expect(lanes.written([3])).rejects.toMatchObject({ name: 'RefusedError', retry: false });
   });
 });
