@@ -1,3 +1,5 @@
+import { readInputs } from '../../api/calendar/read-inputs.ts';
+import { routePath, splitTarget } from '../../api/messages/target.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -32,6 +34,7 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   const untilMs = options.to === undefined ? (settings.nowMs ?? Date.now()) : instantOf('history', '--to', options.to);
   const many = isMany(asked);
   const json = many || (options.json ?? false);
+  for (const { target } of requests) checkInputs(target);
   const log = await openPastLog('history', archive, settings, io);
   try {
     const unseen = new Set(requests);
@@ -55,6 +58,15 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   } finally {
     log.close();
   }
+}
+
+/** Throws UsageError for a request that is a 400 whatever the log holds: it has no versions. */
+function checkInputs(target: string): void {
+  const { path, query } = splitTarget(target);
+  const { operation, segments } = routePath('', path)!;
+  const inputs = operation === 'getOpenApi' ? { ok: true as const } : readInputs(operation, segments, query);
+  if (inputs.ok) return;
+  throw new UsageError(`Cannot run history: ${JSON.stringify(target)} is a 400: ${inputs.input} ${inputs.detail}`);
 }
 
 function linesOf({ atMs, before, answer, records }: Version): string[] {

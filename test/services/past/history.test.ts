@@ -63,6 +63,14 @@ describe('history', () => {
     }
   });
 
+  it.each([
+    ['/metros/portland/days/2015-6-13', 'day is not a date, YYYY-MM-DD'],
+    ['/me/known?metro=portland&from=2015-06-13', 'to is missing'],
+  ])('refuses %s, which the interface does at any time', async (path, why) => {
+    const { code, err } = await run('history', path, '--rider', 'r0020');
+    expect({ code, err }).toEqual({ code: 2, err: [`Cannot run history: ${JSON.stringify(path)} is a 400: ${why}`] });
+  });
+
   it('of several is 1 if one of them never was', async () => {
     const { code, out, err } = await run('history', '/rides/nosuch', '/rides/sh20r6756');
     expect({ code, paths: new Set(out.map((line) => JSON.parse(line).path)) }).toEqual({
