@@ -98,7 +98,10 @@ function linesOf({
     ...leaders.map(leaderLine),
     standbys.length > 0 ? `Standing by: ${standbys.join(', ')}` : 'Nobody stands by',
     ...(unled > 0
-      ? [`No running projector leads ${unled} of 64 tags of view format ${viewFormat}, this version's`]
+      ? [
+          `No running projector leads ${unled} of 64 tags of view format ${viewFormat}, this version's. ` +
+            'If projectors run, Redis takes no writes: it is full, or a replica',
+        ]
       : []),
     ...others.map((format) => `A projector leads view format ${format}: ask the lag with its version`),
   ];

@@ -93,6 +93,7 @@ it('lag and a projector say whose the views are where they are another log’s, 
   clearInterval(beats);
   redis.disconnect();
   expect(out).toContain(`No running projector leads 64 of 64 tags of view format ${viewFormat}`);
+  expect(out).toContain('If projectors run, Redis takes no writes');
   expect(out).toContain('A projector leads view format 98');
 }, 120_000);
 
