@@ -6,15 +6,18 @@ import { checkHistory } from './checker.ts';
 import { readHistory } from './history.ts';
 
 /**
- * `node test/faults/check-history.ts FILE [--busy-machine]`: prints what a history must not hold. Ends with 1 if there is anything, or no
- * file. On a busy machine an answer may be ten seconds older than another one, in a fault or without.
+ * `node test/faults/check-history.ts FILE [--quiet-machine]`: prints what a history must not hold. Ends with 1 if there is anything, or no
+ * file. An answer may be ten seconds older than another one, in a fault or without, unless the machine was quiet.
  */
-const { values, positionals } = parseArgs({ options: { 'busy-machine': { type: 'boolean' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { 'quiet-machine': { type: 'boolean' } },
+  allowPositionals: true,
+});
 const [file] = positionals;
-if (file === undefined) throw new Error('Usage: node test/faults/check-history.ts FILE [--busy-machine]');
+if (file === undefined) throw new Error('Usage: node test/faults/check-history.ts FILE [--quiet-machine]');
 await needProgram('promtool', 'prometheus', 'install Prometheus');
 const lines = await readHistory((await open(file)).readLines());
-const findings = await checkHistory(lines, values['busy-machine'] ? busyLimits : usualLimits);
+const findings = await checkHistory(lines, values['quiet-machine'] ? usualLimits : busyLimits);
 const shownMax = 20;
 for (const [rule, all] of Map.groupBy(findings, (each) => each.rule)) {
   for (const { says, lines: at } of all.slice(0, shownMax)) console.log(`${rule}: ${says} (lines ${at.join(', ')})`);

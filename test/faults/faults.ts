@@ -65,7 +65,7 @@ try {
     const checker = join(import.meta.dirname, 'check-history.ts');
     const { status } = spawnSync(
       process.execPath,
-      [checker, result.history, ...(options.isQuiet ? [] : ['--busy-machine'])],
+      [checker, result.history, ...(options.isQuiet ? ['--quiet-machine'] : [])],
       { stdio: 'inherit' },
     );
     console.log(`The history: ${result.history}`);
