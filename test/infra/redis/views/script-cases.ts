@@ -18,8 +18,9 @@ interface Connected {
 
 export async function connectionInMemory(): Promise<Connected> {
   const redis = new RedisInMemory(Date.now);
-  const command = async (_: string, args: readonly Arg[]): Promise<unknown> => redis.command(args);
-  return { connection: { command, masters: async () => [], close: async () => {} }, keyPrefix: '' };
+  const master = async (args: readonly Arg[]): Promise<unknown> => redis.command(args);
+  const connection = { command: (_: string, args: Arg[]) => master(args), masters: async () => [master] };
+  return { connection: { ...connection, close: async () => {} }, keyPrefix: '' };
 }
 
 /** What the scripts leave in the store, key by key, in memory and on a real Redis. */
