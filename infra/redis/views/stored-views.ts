@@ -39,19 +39,14 @@ export async function* listStored(
   const count = Math.ceil(Math.min(scanCountMax, keysOfAll));
   for await (const { names } of scanKeys(connection, { prefix: keys.prefix, within, count })) {
     const wanted = names.flatMap((key) => {
-      const name = placeOf(keys, key);
+      // A command can't name a key that is not UTF-8: nothing is found under what its name becomes.
+      const name = keys.placeOf(key.toString());
       return name && tags.has(name.tag) ? [name] : [];
     });
     // All commands are sent at once and share a round trip. A key that has gone meanwhile is left out.
     const stored = await Promise.all(wanted.map((name) => read(connection, keys, name, whole)));
     yield* stored.filter((view) => view !== null);
   }
-}
-
-/** A command can't name a key that is not UTF-8, so such a key is in no tag. */
-function placeOf(keys: RedisKeys, key: Buffer): StoredName | null {
-  const name = keys.placeOf(key.toString());
-  return name && !Buffer.from(key.toString()).equals(key) ? { ...name, tag: -1 } : name;
 }
 
 /** What is stored under these names, with whole values; null: nothing. */

@@ -12,13 +12,13 @@ afterEach(() => {
 function clientOf(url: string) {
   const client = ioredisCluster(url, { lazyConnect: true, clusterRetryStrategy: (times) => 7 * times });
   clients.push(client);
-  const options = client.options as Required<typeof client.options>;
+  const { options } = client;
   return {
     client,
     options,
     /** As ioredis does when it has lost all connections. */
     retried: () => {
-      const delayMs = options.clusterRetryStrategy(2);
+      const delayMs = options.clusterRetryStrategy!(2);
       return { delayMs, asked: (client as unknown as { startupNodes: unknown }).startupNodes };
     },
   };
@@ -27,7 +27,7 @@ function clientOf(url: string) {
 it('all nodes are asked as the first URL says: its user, its password, its TLS', () => {
   const { options } = clientOf('rediss://ada:ty%2Fre@a:7001,redis://b');
   expect(options.redisOptions).toMatchObject({ username: 'ada', password: 'ty/re', tls: {} });
-  const plain = clientOf('redis://a:7001,rediss://ada:ty%2Fre@b').options.redisOptions;
+  const plain = clientOf('redis://a:7001,rediss://ada:ty%2Fre@b').options.redisOptions!;
   expect([plain.username, plain.password, plain.tls]).toEqual([undefined, undefined, undefined]);
 });
 
