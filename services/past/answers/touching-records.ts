@@ -4,8 +4,8 @@ import { NumberSet } from '../../../projector/facts/large-map.ts';
 import { type ValueMarks, valueViews } from '../../../projector/views/value-views.ts';
 import type { MarkSink } from '../../../projector/writing/marks.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
+import { GroupedLines, type LineGroup } from '../log/grouped-lines.ts';
 import { type RecordInTime, TimedRecord } from '../log/records-in-time.ts';
-import { GroupedLines, type LineGroup } from './grouped-lines.ts';
 import { tellTouched } from './touched-views.ts';
 
 /** The kinds of views that public answers are made of. */

@@ -1,6 +1,7 @@
-import { Interner } from '../../../projector/facts/interner.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { GroupedLines } from '../log/grouped-lines.ts';
 import { eachOfTopic, isGoodAt } from '../log/past-fold.ts';
 import type { PartitionCursor, PastSources } from '../log/past-records.ts';
 import type { ExportedTopic } from './log-tables.ts';
@@ -23,7 +24,7 @@ interface VersionOptions {
 
 /**
  * Every version of a topic's keys, in the log's order. The topic is read twice, because a later record with an earlier
- * time ends a version too. The first pass keeps the times, 16 bytes a record.
+ * time ends a version too. When each version ends, 8 bytes a record, is in memory; keys are not.
  */
 export async function eachVersion(
   sources: PastSources,
@@ -33,56 +34,70 @@ export async function eachVersion(
 ): Promise<void> {
   const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGoodAt(cursor);
   const times = new Times();
-  await eachOfTopic(sources, topic, signal, (cursor) => {
-    if (counts(cursor)) times.add(cursor.record as LogRecord, cursor.timeMs);
-  });
-  times.settle();
+  const secrets = new SecretNights();
+  let ends: Float64Array;
+  try {
+    await eachOfTopic(sources, topic, signal, (cursor) => {
+      if (!counts(cursor)) return;
+      times.add(cursor.encoded!.keyBytes!.toString(), cursor.timeMs);
+      if (topic === 'nights') secrets.add(cursor.record as LogRecord);
+    });
+    ends = times.ends();
+  } finally {
+    times.close();
+  }
   let i = 0;
   await eachOfTopic(sources, topic, signal, (cursor) => {
     if (!counts(cursor)) return;
     const record = cursor.record as LogRecord;
-    take({ record, fromMs: cursor.timeMs, toMs: times.endOf(i), isSecret: times.isSecret(i) || isSecret(record) });
-    i++;
+    const end = ends[i++]!;
+    const toMs = end === Number.POSITIVE_INFINITY ? null : end;
+    take({ record, fromMs: cursor.timeMs, toMs, isSecret: secrets.has(record) });
   });
 }
 
-const isSecret = ({ topic, value }: LogRecord): boolean =>
-  topic === 'nights' && ((value as Night | null)?.meeting?.secret ?? false);
+class SecretNights {
+  /** By key: whether the last version with a meeting is secret. */
+  readonly #last = new Map<string, boolean>();
 
-/** When each record's version ends. */
+  add({ key, value }: LogRecord): void {
+    const meeting = (value as Night | null)?.meeting;
+    if (meeting) this.#last.set(key, meeting.secret);
+  }
+
+  has({ topic, key, value }: LogRecord): boolean {
+    return topic === 'nights' && (this.#last.get(key) || ((value as Night | null)?.meeting?.secret ?? false));
+  }
+}
+
+/** The times of versions: by groups of keys, so that one group's keys are in memory at once. */
 class Times {
-  readonly #keys = new Interner();
-  /** By record: the number of its key, and its time. */
-  readonly #numbers: number[] = [];
-  readonly #times: number[] = [];
-  /** By key: whether the last night with a meeting is secret. */
-  readonly #secret: boolean[] = [];
+  readonly #lines = new GroupedLines();
+  readonly #groups = allTags.map(() => this.#lines.group());
+  #count = 0;
 
-  add(record: LogRecord, timeMs: number): void {
-    const key = this.#keys.add(record.key);
-    this.#numbers.push(key);
-    this.#times.push(timeMs);
-    if (record.topic !== 'nights' || record.value === null) return;
-    if ((record.value as Night).meeting) this.#secret[key] = isSecret(record);
+  /** Adds the next record. */
+  add(key: string, timeMs: number): void {
+    this.#lines.add(`${this.#count++} ${timeMs} ${key}`, [this.#groups[tagOf(key)]!]);
   }
 
-  /** Computes ends from times, the last record first. A version ends at the earliest time of the versions behind it. */
-  settle(): void {
-    const next = new Float64Array(this.#numbers.length).fill(Number.POSITIVE_INFINITY);
-    for (let i = this.#times.length - 1; i >= 0; i--) {
-      const key = this.#numbers[i]!;
-      const from = this.#times[i]!;
-      this.#times[i] = Math.max(from, next[key]!);
-      next[key] = Math.min(from, next[key]!);
+  /** When each record's version ends: at the earliest time of the versions behind it. Infinity: it is in force. */
+  ends(): Float64Array {
+    const ends = new Float64Array(this.#count);
+    for (const group of this.#groups) {
+      const next = new Map<string, number>();
+      for (const line of [...this.#lines.of(group)].reverse()) {
+        const [i, time] = line.split(' ', 2) as [string, string];
+        const key = line.slice(i.length + time.length + 2);
+        const behind = next.get(key) ?? Number.POSITIVE_INFINITY;
+        ends[Number(i)] = Math.max(Number(time), behind);
+        next.set(key, Math.min(Number(time), behind));
+      }
     }
+    return ends;
   }
 
-  endOf(i: number): number | null {
-    const end = this.#times[i]!;
-    return end === Number.POSITIVE_INFINITY ? null : end;
-  }
-
-  isSecret(i: number): boolean {
-    return this.#secret[this.#numbers[i]!] ?? false;
+  close(): void {
+    this.#lines.close();
   }
 }

@@ -70,7 +70,6 @@ class Export {
   readonly #dir: string;
   readonly #sources: PastSources;
   readonly #options: ExportOptions;
-  readonly #tables: Record<string, WrittenTable> = {};
   #facts: Facts | null = null;
   #rows = 0;
 
@@ -81,13 +80,15 @@ class Export {
   }
 
   async write(): Promise<Exported> {
-    const { atMs, clockMs, signal } = this.#options;
+    const { personal, atMs, clockMs, signal } = this.#options;
+    // Before the fold: these topics are the largest, and what their tables need in memory is gone then.
+    const personalTables = personal ? await this.#writeTopics(personalTopics) : {};
     const past = await foldPast(this.#sources, { atMs, signal });
     this.#facts = past.facts;
-    for (const topic of topicsOf(this.#options)) await this.#writeTopic(topic);
+    const tables = { ...(await this.#writeTopics(publicTopics)), ...personalTables };
     const answers = new PastAnswers(past.facts);
     for (const [name, { kind, key, keyCells }] of Object.entries(answerTables)) {
-      await this.#writeTable(name, [...key, ...answerColumns], async (add) => {
+      tables[name] = await this.#writeTable(name, [...key, ...answerColumns], async (add) => {
         for (const view of valueViews[kind].all(past.facts)) {
           signal.throwIfAborted();
           const id = valueViews[kind].id(past.facts, view);
@@ -97,14 +98,18 @@ class Export {
         }
       });
     }
-    return { tables: this.#tables, past };
+    return { tables, past };
   }
 
-  async #writeTopic(topic: ExportedTopic): Promise<void> {
-    const { key, value } = logTables[topic];
-    await this.#writeTable(topic, [...key, ...value, ...versionColumns], (add) =>
-      eachVersion(this.#sources, topic, this.#options, (version) => add(this.#rowOf(topic, version))),
-    );
+  async #writeTopics(topics: readonly ExportedTopic[]): Promise<Exported['tables']> {
+    const tables: Exported['tables'] = {};
+    for (const topic of topics) {
+      const { key, value } = logTables[topic];
+      tables[topic] = await this.#writeTable(topic, [...key, ...value, ...versionColumns], (add) =>
+        eachVersion(this.#sources, topic, this.#options, (version) => add(this.#rowOf(topic, version))),
+      );
+    }
+    return tables;
   }
 
   #rowOf<T extends ExportedTopic>(topic: T, { record, fromMs, toMs, isSecret }: TopicVersion): Cell[] {
@@ -133,7 +138,7 @@ class Export {
     name: string,
     columns: readonly Column[],
     write: (add: (row: Cell[]) => void) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<WrittenTable> {
     const file = `${name}.parquet`;
     const table = new ParquetTable(join(this.#dir, file), file, columns);
     try {
@@ -141,7 +146,7 @@ class Export {
         table.add(row);
         if (++this.#rows % 10_000 === 0) this.#options.onProgress?.(this.#rows);
       });
-      this.#tables[name] = table.end();
+      return table.end();
     } finally {
       table.drop();
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GroupedLines } from '../../../../services/past/answers/grouped-lines.ts';
+import { GroupedLines } from '../../../../services/past/log/grouped-lines.ts';
 
 describe('lines by group', () => {
   it('come back as they were added, whether they fit into memory or not', () => {

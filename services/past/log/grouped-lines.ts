@@ -95,7 +95,7 @@ function* linesOf(bytes: Buffer): Generator<string> {
 
 /** It holds keys of riders' records, which must not stay where a process was killed. */
 function openNameless(): { fd: number; path: string; bytes: number } {
-  const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-changes-'));
+  const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-lines-'));
   try {
     const path = join(dir, 'lines');
     return { fd: openSync(path, 'wx+'), path, bytes: 0 };
