@@ -8,7 +8,7 @@ import type { PastAnswer } from './answers/past-answers.ts';
 import { answerLines } from './history.ts';
 import { sourcesOf } from './log/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './log/past-time.ts';
-import { placeOf, placeText, type TimedRecord } from './log/records-in-time.ts';
+import { placeOf, placeText, type RecordInTime } from './log/records-in-time.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 
 interface ChangesCommandOptions {
@@ -37,7 +37,7 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
         toMs,
         clocks,
         signal: io.signal,
-        textOf: json ? (timed) => JSON.stringify(placeOf(timed)) : lineOf,
+        textOf: json ? (record) => JSON.stringify(placeOf(record)) : lineOf,
         async onChanged(one) {
           progress.stop();
           counts[one.target.startsWith('/metros/') ? 'days' : 'rides']++;
@@ -69,7 +69,7 @@ async function printJson({ target, before, after, records }: ChangedAnswer, io: 
   return count;
 }
 
-const lineOf = (timed: TimedRecord): string => `  by ${placeText(timed)} at ${instantText(timed.timeMs)}`;
+const lineOf = (record: RecordInTime): string => `  by ${placeText(record)} at ${instantText(record.timeMs)}`;
 
 async function print({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
   io.out(target);

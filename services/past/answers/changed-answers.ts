@@ -3,7 +3,7 @@ import { Fold } from '../../../projector/facts/fold.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { compareText } from '../../../schemas/views/text.ts';
 import type { PastSources } from '../log/past-records.ts';
-import { FoldInTime, type RecordInTime, RecordsInTime, type TimedRecord } from '../log/records-in-time.ts';
+import { FoldInTime, type RecordInTime, RecordsInTime } from '../log/records-in-time.ts';
 import { sameAnswer } from './answer-history.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
 import { TouchingRecords } from './touching-records.ts';
@@ -24,7 +24,7 @@ interface ChangesOptions {
   clocks: { from: number; to: number };
   signal: AbortSignal;
   /** The text of a record that touched an answer, without line breaks. */
-  textOf(record: TimedRecord): string;
+  textOf(record: RecordInTime): string;
   /** Called for each answer, in the order of their paths. Its records can be read until the promise resolves. */
   onChanged(one: ChangedAnswer): Promise<void>;
   onProgress?(records: number): void;

@@ -5,7 +5,7 @@ import { type ValueMarks, valueViews } from '../../../projector/views/value-view
 import type { MarkSink } from '../../../projector/writing/marks.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { GroupedLines, type LineGroup } from '../log/grouped-lines.ts';
-import { type RecordInTime, TimedRecord } from '../log/records-in-time.ts';
+import type { RecordInTime } from '../log/records-in-time.ts';
 import { tellTouched } from './touched-views.ts';
 
 /** The kinds of views that public answers are made of. */
@@ -15,7 +15,7 @@ type Kind = (typeof kinds)[number];
 /** Keeps which records touched which public views. A line is the record's number, in the order of taking, and its text. */
 export class TouchingRecords implements MarkSink {
   readonly #facts: Facts;
-  readonly #textOf: (record: TimedRecord) => string;
+  readonly #textOf: (record: RecordInTime) => string;
   readonly #lines = new GroupedLines();
   /** By the views' numbers. */
   readonly #groups: Record<Kind, Map<number, LineGroup>> = { metro: new Map(), ride: new Map(), day: new Map() };
@@ -34,7 +34,7 @@ export class TouchingRecords implements MarkSink {
     key: { add() {} },
   };
 
-  constructor(facts: Facts, textOf: (record: TimedRecord) => string) {
+  constructor(facts: Facts, textOf: (record: RecordInTime) => string) {
     this.#facts = facts;
     this.#textOf = textOf;
   }
@@ -49,7 +49,7 @@ export class TouchingRecords implements MarkSink {
   /** Takes the record that the fold applied last. */
   take(record: RecordInTime): void {
     if (this.#touched.size === 0) return;
-    this.#lines.add(`${this.#taken++} ${this.#textOf(new TimedRecord(record))}`, this.#touched);
+    this.#lines.add(`${this.#taken++} ${this.#textOf(record)}`, this.#touched);
     this.#touched.clear();
   }
 

@@ -12,7 +12,7 @@ export interface LineGroup {
 }
 
 /** So many bytes of lines are in memory. */
-const waitingBytesMax = 16 << 20;
+const waitingBytesMax = 8 << 20;
 /** A line takes at most this many bytes for each UTF-16 unit. */
 const unitBytesMax = 3;
 

@@ -36,31 +36,31 @@ export class TimedRecord implements RecordInTime {
     this.latestMs = latestMs;
     this.source = source;
   }
-
-  /** Its key. Null if it is not UTF-8: then the record is bad. */
-  get key(): string | null {
-    const key = decodeKey(this.encoded.keyBytes);
-    return 'key' in key ? key.key : null;
-  }
-
-  /** Its value, decoded with all its texts. Null for a tombstone, and for a value that cannot be decoded. */
-  get value(): AnyRecord | null {
-    const { valueBytes, decoder } = this.encoded;
-    const read = valueBytes === null ? null : decodeWith(decoder!, valueBytes);
-    return read && 'value' in read ? read.value : null;
-  }
 }
 
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
+/** The key. Null if it is not UTF-8: then the record is bad. */
+function keyIn({ keyBytes }: Bytes): string | null {
+  const key = decodeKey(keyBytes);
+  return 'key' in key ? key.key : null;
+}
+
+/** The value, decoded with all its texts. Null for a tombstone, and for a value that cannot be decoded. */
+function valueIn({ valueBytes, decoder }: Bytes): AnyRecord | null {
+  const read = valueBytes === null ? null : decodeWith(decoder!, valueBytes);
+  return read && 'value' in read ? read.value : null;
+}
+
 /** A record's place and time, without its content. */
-export function placeOf({ encoded, key, value }: TimedRecord) {
-  const { topic, partition, offset, timestampMs } = encoded;
+export function placeOf({ encoded }: RecordInTime) {
+  const { topic, partition, offset, timestampMs } = encoded!;
+  const value = valueIn(encoded!);
   return {
     topic,
     partition,
     offset,
-    key,
+    key: keyIn(encoded!),
     timestamp: instantText(timestampMs),
     changed_at: value && instantText(Number(value.changed_at)),
     /** The entity is gone. */
@@ -68,8 +68,8 @@ export function placeOf({ encoded, key, value }: TimedRecord) {
   };
 }
 
-export function placeText(timed: TimedRecord): string {
-  const { topic, partition, offset, key, tombstone } = placeOf(timed);
+export function placeText(record: RecordInTime): string {
+  const { topic, partition, offset, key, tombstone } = placeOf(record);
   return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
 }
 
