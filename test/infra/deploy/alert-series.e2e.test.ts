@@ -39,8 +39,8 @@ it('the unit tests of the alerts take their series from those that a process has
   const exported = new Set(
     [...metrics.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)].map(([, name, labels]) => seriesOf(name!, labels ?? '')),
   );
-  // Of Prometheus, and of infra/deploy/systemd/backup.sh.
-  const ofOthers = /^(up|ride_calendar_backup_timestamp_seconds) /;
+  // Of Prometheus, of infra/deploy/systemd/backup.sh, and of kube-state-metrics.
+  const ofOthers = /^(up|ride_calendar_backup_timestamp_seconds|kube_cronjob_status_last_successful_time) /;
   const tested = [...unitTests.matchAll(/series: '(\w+)(?:\{(.*)\})?'/g)].map(([, name, labels]) =>
     seriesOf(name!, labels ?? ''),
   );
