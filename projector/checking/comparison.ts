@@ -144,7 +144,7 @@ export async function compareStored(
     await turns.take();
   };
   signal?.throwIfAborted();
-  signal?.addEventListener('abort', stop, { once: true });
+  signal?.addEventListener('abort', stop);
   try {
     for await (const one of stored) {
       views += 1;

@@ -54,7 +54,7 @@ export class Repairs {
 
   /** Repairs until told to stop. */
   async run(stop: AbortSignal): Promise<void> {
-    stop.addEventListener('abort', () => this.#changed.notify(), { once: true });
+    stop.addEventListener('abort', () => this.#changed.notify());
     while (!stop.aborted) {
       // All at once: each pass lists all keys of the store.
       const tags = [...this.#wanted];

@@ -57,7 +57,7 @@ export class Leader {
     const end = () => ending.abort();
     const late = (): void => void this.#deps.clock.sleep(finishMsMax, ending.signal).then(end);
     if (this.#deps.signal.aborted) late();
-    else this.#deps.signal.addEventListener('abort', late, { once: true });
+    else this.#deps.signal.addEventListener('abort', late);
     // The fences move from the first moment on, however long the log is.
     const tasks = [lanes.run(), this.#work(taken, lanes, rounds, repairs)];
     try {

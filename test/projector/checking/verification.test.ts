@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { Verification, type Verified } from '../../../projector/checking/verification.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
-import type { LiveViews } from '../../../projector/ports/live-views.ts';
+import type { LiveNotes, LiveViews } from '../../../projector/ports/live-views.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
+import { positionOf } from '../../../projector/position/position.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
@@ -12,6 +13,7 @@ import { fastClock } from '../../support/stores/fast-clock.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 // P46, on a Redis in memory; verification.int.test.ts does it to random worlds in a real one.
@@ -139,7 +141,7 @@ it('verify waits for the first position of a leader that is just ready', async (
       return looks > 3 ? notes : notes.map((one) => ({ ...one, fence: `${looks}`, position: null }));
     },
   };
-  expect((await verify(store, undefined, { live })).found).toEqual([]);
+  expect((await verify(store, undefined, { live, clock: new SteppingClock() })).found).toEqual([]);
 });
 
 it('verify says that what changed since is unknown, where nobody leads any more', async () => {
@@ -171,4 +173,72 @@ it('verify says what to do where views and log can’t be compared', async () =>
     'the archive holds more than the views are of',
   );
   expect((await verify(store, logOf(records), { isReadOnce: true })).found).toEqual([]);
+});
+
+it('verify says together what it found at one position of the log', async () => {
+  const store = await left();
+  for (const id of ['loop', 'cafe']) store.redis.keys.set(keyOf(store, 'ride', id), Buffer.from('x'));
+  const log = logOf(smallWorld.records);
+  const { found } = await verify(store, log);
+  const ends = positionOf(await log.bounds(), 'end');
+  expect(found.map(({ position, differences }) => [position, differences.length])).toEqual([[ends, 2]]);
+});
+
+it('verify waits for a leader’s position while its tags move, for a minute at most, and four seconds where they stand still', async () => {
+  const store = await left();
+  const waited = async (notesAt: (look: number, tag: number) => Partial<LiveNotes>): Promise<number[]> => {
+    const clock = new SteppingClock();
+    let looks = 0;
+    const notes: LiveViews['notes'] = async (tags) => {
+      looks += 1;
+      const all = await store.live().notes(tags);
+      return all.map((one, i) => ({ ...one, fence: 'led', position: null, ...notesAt(looks, tags[i]!) }));
+    };
+    const running = verify(store, undefined, { live: { ...store.live(), notes }, clock });
+    await expect(running).rejects.toThrow('no projector has written all views of this version there');
+    return [clock.slept.filter((ms) => ms === 200).length, looks];
+  };
+  expect(await waited(() => ({}))).toEqual([20, 21]);
+  expect(await waited((look, tag) => (tag === 7 && look < 6 ? { fence: `${look}` } : {}))).toEqual([25, 26]);
+  expect(await waited((look) => ({ fence: `${look}` }))).toEqual([301, 302]);
+  // Nobody ever led there.
+  expect(await waited(() => ({ fence: '' }))).toEqual([0, 1]);
+});
+
+it('verify compares all that it can where some tags have no position, and says what it does not know', async () => {
+  const store = await left();
+  const tag = tagOf('loop');
+  store.redis.keys.set(keyOf(store, 'ride', 'loop'), Buffer.from('x'));
+  store.redis.keys.set(keyOf(store, 'ride', 'cafe'), Buffer.from('x'));
+  const notes: LiveViews['notes'] = async (tags) => {
+    const all = await store.live().notes(tags);
+    return all.map((one, i) => (tags[i] === tag ? { ...one, position: null } : one));
+  };
+  const { found, unknown } = await verify(store, undefined, { live: { ...store.live(), notes } });
+  expect(spelled(store, { found })).toEqual([`different ${keyOf(store, 'ride', 'cafe')}`]);
+  expect(unknown.map(({ id }) => id)).toEqual(['loop']);
+});
+
+it('verify ends with what ends the fold, and where a partition can not be read, or it is told to stop', async () => {
+  const store = await left();
+  const { records } = smallWorld;
+  const gone = Object.assign(logOf(records), { follow: () => Promise.reject(new Error('no such topic')) });
+  await expect(verify(store, gone)).rejects.toThrow('no such topic');
+  const waiting = logOf(records);
+  waiting.reveal(records.length - 1);
+  const follow = waiting.follow.bind(waiting);
+  waiting.follow = (from, follower, signal) => {
+    follower.onWaiting!('relations', 0, true);
+    return follow(from, follower, signal);
+  };
+  await expect(verify(store, waiting)).rejects.toThrow('Cannot read relations/0 up to its end');
+  const stop = new AbortController();
+  const { signal } = stop;
+  let looks = 0;
+  const notes: LiveViews['notes'] = async (tags) => {
+    if (looks++ === 3) stop.abort(new Error('told to'));
+    return (await store.live().notes(tags)).map((one) => ({ ...one, fence: `${looks}`, position: null }));
+  };
+  await expect(verify(store, undefined, { signal, live: { ...store.live(), notes } })).rejects.toThrow('told to');
+  expect(looks).toBe(4);
 });
