@@ -1,5 +1,5 @@
 import type { StoredName } from '../../projector/ports/view-writer.ts';
-import { tagCount, tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
+import { allTags, tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { factKinds, parseKey, publicKinds, type ViewKind } from '../../schemas/views/view-kinds.ts';
 
 const publicKindSet = new Set<string>(publicKinds);
@@ -44,11 +44,10 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
      */
     placeOf(redisKey: string): StoredName | null {
       const view = this.viewOf(redisKey);
-      const isOurs = view && viewKinds.has(view.kind) && tagOf(view.id) === view.tag;
-      if (isOurs && this.of(view.tag, view.kind, view.id) === redisKey) return view;
+      if (view && viewKinds.has(view.kind) && this.of(tagOf(view.id), view.kind, view.id) === redisKey) return view;
       const id = redisKey.slice(prefix.length);
       const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
-      if (tag < 0 || tag >= tagCount) return { tag: -1, kind: 'foreign', id };
+      if (!allTags.includes(tag)) return { tag: -1, kind: 'foreign', id };
       const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led, this.unreadable];
       const isNote = redisKey.startsWith(this.schema('')) || notes.some((note) => note(tag) === redisKey);
       return isNote ? null : { tag, kind: 'foreign', id };

@@ -75,7 +75,7 @@ export function redisAway(...errors: unknown[]): string {
   if (refused !== null) return refused;
   for (const one of errors.flatMap(causesOf)) {
     const { code } = one as NodeJS.ErrnoException;
-    if (code !== undefined && /^E[A-Z]+$/.test(code)) return `cannot be reached (${code})`;
+    if (/^E[A-Z]+$/.test(code ?? '')) return `cannot be reached (${code})`;
   }
   return 'does not answer';
 }

@@ -56,7 +56,7 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
     const read = async (group: readonly string[]): Promise<void> => {
       const values = await commands.get(group);
       const absent = group.filter((key, i) => values[i] === null && !isCompleteKey(key));
-      const again = absent.length > 0 ? await commands.again(absent) : [];
+      const again = await commands.again(absent);
       for (const [i, key] of group.entries()) found.set(key, believed(key, values[i]!));
       // One may have had another type, and been replaced between the two commands: it was not absent. Whether its tag is
       // complete is still as of the first command: who read fields just before relies on that.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redisAway, redisRefusal } from '../../../infra/redis/redis-refusal.ts';
+import { missingRights, redisAway, redisRefusal } from '../../../infra/redis/redis-refusal.ts';
 
 describe('whether it helps to wait for a Redis that refuses', () => {
   const refusal = (message: string, cluster: boolean) =>
@@ -10,6 +10,10 @@ describe('whether it helps to wait for a Redis that refuses', () => {
     ['NOAUTH Authentication required.', /password of REDIS_URL/],
     ['ERR Protocol error: unauthenticated multibulk length', /password of REDIS_URL/],
     ["NOPERM User rider has no permissions to run the 'mget' command", /grant it \+mget/],
+    ["NOPERM User rider has no permissions to run the 'client|ID' command", /grant it \+client\|id/],
+    ["The user executing the script can't run this command or subcommand", /grant it \+get \+getrange .*\+info/],
+    ['NOPERM No permissions to access a key', /grant it ~<REDIS_KEY_PREFIX>\*/],
+    ['NOPERM No permissions to access a channel', /grant it &__redis__:invalidate/],
   ])('it does after %s', (message, words) => {
     for (const cluster of [false, true])
       expect(refusal(message, cluster)).toEqual({ words: expect.stringMatching(words), ends: false });
@@ -20,7 +24,32 @@ describe('whether it helps to wait for a Redis that refuses', () => {
     expect(refusal(moved, false)).toEqual({ words: 'is a Redis Cluster; set REDIS_CLUSTER=true', ends: true });
     expect(refusal(moved, true)).toBeNull();
     expect(refusal('ERR This instance has cluster support disabled', true)?.ends).toBe(true);
+    expect(refusal('ERR unknown command', false)).toBeNull();
   });
+
+  it('it does not where its certificate is not trusted, also where a cluster client tells of a node’s', () => {
+    const untrusted = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    const ofNode = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: untrusted });
+    for (const error of [untrusted, ofNode])
+      expect(redisRefusal(error, { setting: 'AUTH_REDIS_URL', cluster: true })).toEqual({
+        words: expect.stringMatching(/^can't be trusted: the server's certificate is not trusted/),
+        ends: true,
+      });
+  });
+});
+
+it('the rights that a user lacks are told once each, with what comes of it', () => {
+  const lacks = (command: string) => new Error(`NOPERM User rider has no permissions to run the '${command}' command`);
+  const [get, info] = ['reads get 503', 'all reads get 503'];
+  const refused = [
+    { error: lacks('mget'), consequence: get! },
+    { error: lacks('mget'), consequence: get! },
+    { error: new Error('Connection is closed.'), consequence: info! },
+    { error: lacks('info'), consequence: info! },
+  ];
+  expect(missingRights(refused)).toContain('lacks +mget (reads get 503), lacks +info (all reads get 503): grant it');
+  expect(missingRights(refused.slice(2, 3))).toBeNull();
+  expect(missingRights([])).toBeNull();
 });
 
 describe('why a Redis cannot be used now', () => {
@@ -49,6 +78,7 @@ describe('why a Redis cannot be used now', () => {
     expect(redisAway(unknown)).toBe('cannot be reached (ENOTFOUND)');
     expect(redisAway(new Error('auth.internal:6379 said something new'))).toBe('does not answer');
     expect(redisAway(new Error('Command timed out'))).toBe('does not answer');
+    expect(redisAway(Object.assign(new Error('...'), { code: 'ERR_SOCKET_CLOSED' }))).toBe('does not answer');
     expect(redisAway(undefined)).toBe('does not answer');
   });
 });
