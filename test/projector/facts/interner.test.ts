@@ -25,6 +25,27 @@ describe('an interner', () => {
     fc.assert(fc.property(fc.array(fc.string({ maxLength: 3, unit: 'binary' })), holdsWhatAMapHolds));
   });
 
+  it('does so with long texts', () => {
+    const long = ['a', 'é', '🚲'].flatMap((letter) => [85, 86, 1_000, 3_000].map((count) => letter.repeat(count)));
+    holdsWhatAMapHolds(long);
+    holdsWhatAMapHolds(long.toReversed());
+  });
+
+  it('finds texts in bytes, wherever they stand there', () => {
+    const interner = new Interner();
+    const bytes = Buffer.from('loop/2015-06-13/ada');
+    expect([interner.findBytes(bytes, 0, 4), interner.addBytes(bytes, 0, 4), interner.addBytes(bytes, 16, 19)]).toEqual(
+      [-1, 0, 1],
+    );
+    expect([interner.find('ada'), interner.find('loop'), interner.findBytes(bytes, 16, 19)]).toEqual([1, 0, 1]);
+    expect([interner.text(0), interner.text(1), interner.find('ad'), interner.find('loo')]).toEqual([
+      'loop',
+      'ada',
+      -1,
+      -1,
+    ]);
+  });
+
   it('does so also as it grows', () => {
     const texts = Array.from({ length: 5_000 }, (_, i) => `rider${(i * 7) % 4_001}`);
     holdsWhatAMapHolds(texts);
