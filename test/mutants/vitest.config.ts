@@ -35,7 +35,7 @@ export default defineConfig({
     ],
     runner: 'test/mutants/judging-runner.ts',
     setupFiles: ['test/mutants/same-runs.ts'],
-    testTimeout: 120_000,
+    testTimeout: 3_600_000,
     hookTimeout: 120_000,
     isolate: false,
     // It knows a module by its file, so it would give the code as it was before the mutants came into it.

@@ -3,6 +3,7 @@ import { Folding, foldProgress } from '../../../projector/intake/folding.ts';
 import type { EventLog, Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
@@ -61,22 +62,25 @@ it('a log that answers but is not read yet is asked for its ends once a second',
 /** A fold of a log whose batches and bounds the test gives; a second passes when the test says so. */
 async function following(limit: Position | null = null) {
   const bounds = Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: 5 }]])) as LogBounds;
+  bounds.rides.push({ low: 0, end: 5 });
   let log!: Follower;
   let from!: Position;
   const asked = { bounds: async (): Promise<LogBounds> => bounds };
   const seconds: (() => void)[] = [];
-  const warnings: string[] = [];
+  const said: string[] = [];
+  const say = (message: string) => void said.push(message);
+  const clock = { ms: 0 };
   const stop = new AbortController();
   const folding = new Folding(bounds, limit, {
     clock: {
-      nowMs: () => 0,
+      nowMs: () => clock.ms,
       sleep: (_ms, signal) =>
         new Promise((resolve) => {
           seconds.push(resolve);
           signal?.addEventListener('abort', () => resolve());
         }),
     },
-    log: { ...silentLog, warn: (message) => void warnings.push(message) },
+    log: { ...silentLog, info: say, warn: say },
     metrics: noMetrics,
     rejects: null,
     signal: stop.signal,
@@ -96,7 +100,7 @@ async function following(limit: Position | null = null) {
     for (const pass of seconds.splice(0)) pass();
     await new Promise(setImmediate);
   };
-  return { folding, from, log, asked, batch, second, bounds, stop, warnings };
+  return { folding, from, log, asked, batch, second, bounds, stop, clock, said };
 }
 
 const rider = (offset: number) =>
@@ -118,7 +122,7 @@ async function isDone(promise: Promise<unknown>): Promise<boolean> {
 describe('a batch', () => {
   it('is told of in the turn of its facts and its position, and moves what waits', async () => {
     const { folding, from, batch } = await following();
-    expect(from).toEqual(position(0, [0]));
+    expect(from).toEqual({ ...position(0, [0]), rides: [0, 0] });
     const told: [number, number, boolean][] = [];
     const end = folding.subscribe(({ nextOffset }) =>
       told.push([nextOffset, folding.position.riders[0]!, folding.fold.facts.riderExists(0)]),
@@ -132,7 +136,7 @@ describe('a batch', () => {
     await batch(3, [rider(2)]);
     expect([told.length, folding.position.riders]).toEqual([1, [3]]);
     // The log was given a copy.
-    expect(from).toEqual(position(0, [0]));
+    expect(from).toEqual({ ...position(0, [0]), rides: [0, 0] });
   });
 
   it('of no records counts where it moves the position', async () => {
@@ -195,13 +199,44 @@ describe('folding to ends', () => {
     expect(ends).toEqual(position(5, [0]));
   });
 
-  it('ends when told to stop, and then warns of nothing', async () => {
-    const { folding, batch, stop, warnings } = await following();
-    const done = folding.foldTo(ends, stop.signal);
-    expect(await isDone(done)).toBe(false);
-    stop.abort();
-    expect(await isDone(done)).toBe(true);
+  it('asks the log for its ends only after a second without a batch, and says how far it is', async () => {
+    const { folding, asked, batch, second, bounds, clock, said } = await following();
+    let times = 0;
+    asked.bounds = async () => {
+      times += 1;
+      return bounds;
+    };
+    const done = folding.foldTo(ends, new AbortController().signal);
+    for (const nextOffset of [1, 2, 3]) {
+      await batch(nextOffset);
+      await new Promise(setImmediate);
+      clock.ms += 10_000;
+    }
+    expect(times).toBe(0);
+    await second();
+    await second();
+    expect(times).toBeGreaterThan(0);
     await batch(5);
-    expect(warnings).toEqual([]);
+    await done;
+    expect(said.map((line) => /\d+ %/.exec(line)?.[0])).toEqual(['40 %', '60 %', '60 %']);
+  });
+
+  it.each([
+    ['once it is done', true],
+    ['not if it was told to stop', false],
+  ])('warns of keys in two partitions: %s', async (_, isDone) => {
+    const { folding, log, batch, stop, said } = await following();
+    // Every producer puts this key into the other partition.
+    const key = Array.from({ length: 50 }, (__, i) => `ride${i}`).find((text) =>
+      [murmur2Partition, crc32Partition].every((partitionOf) => partitionOf(Buffer.from(text), 2) === 0),
+    )!;
+    const value = { ...sampleRecords.rides, ride: key };
+    const record = toLogRecord({ topic: 'rides', partition: 1, offset: 0, timestampMs: 7, key, value });
+    await log.onBatch({ topic: 'rides', partition: 1, records: [record], nextOffset: 1 });
+    const done = folding.foldTo(ends, stop.signal);
+    if (isDone) await batch(5);
+    else stop.abort();
+    await done;
+    expect(said.filter((line) => line.startsWith('Keys of rides'))).toHaveLength(isDone ? 1 : 0);
   });
 });
