@@ -216,6 +216,13 @@ describe('folding to ends', () => {
     await second();
     await second();
     expect(times).toBeGreaterThan(0);
+    times = 0;
+    asked.bounds = () => {
+      times += 1;
+      return new Promise(() => {});
+    };
+    for (let i = 0; i < 4; i++) await second();
+    expect(times).toBe(1);
     await batch(5);
     await done;
     expect(said.map((line) => /\d+ %/.exec(line)?.[0])).toEqual(['40 %', '60 %', '60 %']);

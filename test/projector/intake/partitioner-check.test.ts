@@ -71,7 +71,7 @@ describe('a topic whose keys are placed', () => {
     check.warn();
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^Keys of relations may be in two of its 4 partitions, .* murmur2 .* of (\d\d) of 100 records, CRC32 .* of \d\d of \d\d/,
+        /^Keys of relations may be in two of its 4 partitions, .* murmur2 .* of (\d\d) of 100 records, CRC32 .* of \d\d of \d\d;/,
       ),
     ]);
     publish(100, 200);

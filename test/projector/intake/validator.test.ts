@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
-import { Validator } from '../../../projector/intake/validator.ts';
+import { badRecord, Validator } from '../../../projector/intake/validator.ts';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
-import type { TopicName } from '../../../schemas/events/records.ts';
+import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { dayMax, dayMin } from '../../../schemas/views/days.ts';
 import { badness } from '../../reference/facts.ts';
 import { badKinds } from '../../support/worlds/bad-record-arb.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { type Change, goodChange } from '../../support/worlds/record-arbs.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 const today = 20_000;
 const place = { partition: 0, offset: 3, timestampMs: 7 };
@@ -56,6 +58,53 @@ describe('a record', () => {
       'url does not match its pattern',
     ]);
   });
+});
+
+// docs/rules.md#what-is-bad
+it.each<[string, TopicName, string, object, string | null]>([
+  ['a metro', 'metros', 'portland', {}, null],
+  ['a metro without a zone', 'metros', 'portland', { time_zone: 'Factory' }, 'time zone is not in the IANA database'],
+  ['a ride', 'rides', 'ride0001', {}, null],
+  ['a ride off its URL', 'rides', 'ride0001', { url: 'ftp://x' }, 'url does not match its pattern'],
+  ['a night', 'nights', 'ride0001/2015-06-13', {}, null],
+  ['a night off its URL', 'nights', 'ride0001/2015-06-13', { url: 'ftp://x' }, 'url does not match its pattern'],
+  ['a night at no time', 'nights', 'ride0001/2015-06-13', { meet_time: null }, null],
+  ['a night at midnight', 'nights', 'ride0001/2015-06-13', { meet_time: 0 }, null],
+  ['a night just before midnight', 'nights', 'ride0001/2015-06-13', { meet_time: 86_399_999 }, null],
+  ['a night before its day', 'nights', 'ride0001/2015-06-13', { meet_time: -1 }, 'time outside the day'],
+  ['a night after its day', 'nights', 'ride0001/2015-06-13', { meet_time: 86_400_000 }, 'time outside the day'],
+  ['a night of year 1', 'nights', 'ride0001/0001-01-01', { day: dayMin }, null],
+  ['a night of year 9999', 'nights', 'ride0001/9999-12-31', { day: dayMax }, null],
+  ['the first night of others', 'nights', 'ride0001/2015-06-13', { day: dayMin }, 'key disagrees with value'],
+  ['the last night of others', 'nights', 'ride0001/2015-06-13', { day: dayMax }, 'key disagrees with value'],
+  ['a night of year 0', 'nights', 'ride0001/0000-12-31', { day: dayMin - 1 }, 'day outside years 0001 to 9999'],
+  ['a night of year 10000', 'nights', 'ride0001/2015-06-13', { day: dayMax + 1 }, 'day outside years 0001 to 9999'],
+  ['an RSVP', 'attendance', 'ride0001/2015-06-13/r0001', {}, null],
+  ['an RSVP of another', 'attendance', 'ride0001/2015-06-13/r0002', {}, 'key disagrees with value'],
+  ['an RSVP of year 0', 'attendance', 'x', { day: dayMin - 1 }, 'day outside years 0001 to 9999'],
+  ['an RSVP of year 10000', 'attendance', 'x', { day: dayMax + 1 }, 'day outside years 0001 to 9999'],
+  ['an RSVP off its key', 'attendance', 'x', {}, 'key does not match its pattern'],
+  ['a relation', 'relations', 'r0001/r0002', {}, null],
+  ['a relation of another', 'relations', 'r0001/r0003', {}, 'key disagrees with value'],
+  ['a relation to oneself', 'relations', 'r1/r1', {}, 'rider related to themself'],
+  ['a rider off the key', 'riders', 'r0002', {}, 'key disagrees with value'],
+])('%s is good, or bad for its reason', (_, topic, key, changes, reason) => {
+  expect(badRecord(topic, key, { ...sampleRecords[topic], ...changes } as AnyRecord)).toBe(reason);
+  // A tombstone needs a good key alone.
+  const isGoodKey = badRecord(topic, key, null) === null;
+  expect(isGoodKey).toBe(badness({ topic, key, value: null }) === null);
+});
+
+it('a record without a key, with one that is no text, or with a value that nothing decodes is bad', () => {
+  const validator = new Validator();
+  const [keyBytes, valueBytes] = [Buffer.from('r1'), Buffer.from('?')];
+  const bare = { topic: 'riders' as const, keyBytes, valueBytes, decoder: 'unknown schema id' as const };
+  expect(validator.validate(bare)).toBe('unknown schema id');
+  expect(validator.validate({ ...bare, keyBytes: null, decoder: null })).toBe('no key');
+  expect(validator.validate({ ...bare, keyBytes: Buffer.from([0xff]), valueBytes: null })).toBe('key is not UTF-8');
+  expect(validator.validate({ ...bare, keyBytes: Buffer.from('é'), valueBytes: null })).toBe(
+    'key does not match its pattern',
+  );
 });
 
 const headerBytes = 10;
