@@ -16,14 +16,14 @@ export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
   const tls = urls[0]!.protocol === 'rediss:' && { tls: {} };
   const redisOptions = { ...options.redisOptions, ...credentialsOf(urls[0]!), ...tls };
   const given: Address[] = urls.map(({ hostname, port }) => ({
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host: hostname.replace(/[[\]]/g, ''),
     port: Number(port || 6379),
   }));
   let known: Address[] = [];
   const clusterRetryStrategy: ClusterOptions['clusterRetryStrategy'] = (times, reason) => {
     // ioredis documents that `startupNodes` may be set here. Its types hide it.
     Object.assign(client, { startupNodes: [...given, ...known] });
-    return options.clusterRetryStrategy?.(times, reason);
+    return options.clusterRetryStrategy!(times, reason);
   };
   const all = { ...options, clusterRetryStrategy, redisOptions } as ConstructorParameters<typeof Cluster>[1];
   const client: Cluster = new Cluster(given, all);

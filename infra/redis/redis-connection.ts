@@ -185,8 +185,9 @@ export async function readText(
   onOther?: (key: string) => void,
 ): Promise<string | null> {
   const otherType = (error: Error): null => {
-    if (isOtherType(error)) onOther?.(key);
-    return nullIfOtherType(error);
+    const none = nullIfOtherType(error);
+    onOther?.(key);
+    return none;
   };
   const value = (await connection.command(key, ['GET', key]).catch(otherType)) as Buffer | null;
   return value?.toString() ?? null;

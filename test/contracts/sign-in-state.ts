@@ -37,7 +37,9 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
       const id = randomUUID();
       await store.put('A', id, {}, { lifeSeconds: 0.2, account: id });
       expect(await store.find('A', id)).not.toBeNull();
+      expect(await Array.fromAsync(store.accounts())).toContain(id);
       await sleep(300);
+      expect(await Array.fromAsync(store.accounts())).not.toContain(id);
       expect(await store.find('A', id)).toBeNull();
       expect(await store.take('A', id)).toBeNull();
       expect(await store.use('A', id)).toBeNull();

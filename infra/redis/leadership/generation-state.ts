@@ -51,6 +51,6 @@ export class GenerationState {
   #isLed(tag: number, { fence, led }: FormatLook, nowMs: number): boolean {
     const { owner, state } = parseFence(fence ?? '');
     const movedMs = this.#movedMs.get(tag) ?? Number.NEGATIVE_INFINITY;
-    return owner !== '' && owner === led && state !== 'free' && nowMs - movedMs <= ledMsMax;
+    return owner === led && state !== 'free' && nowMs - movedMs <= ledMsMax;
   }
 }

@@ -63,7 +63,6 @@ export class Invalidations {
 
   /** Call regularly. Notices silence and its end. */
   check(): void {
-    this.noticePause();
     this.#checkedMs = this.#clock.nowMs();
     const since = this.#clock.nowMs() - unheardMsMax;
     const silent = this.#heardMs.some((ms) => ms < since);

@@ -19,8 +19,7 @@ export class OtherTypes {
     this.#log = log;
   }
 
-  found(redisKey: string): void {
-    const nowMs = performance.now();
+  found(redisKey: string, nowMs = performance.now()): void {
     if (nowMs - this.#sinceMs > forgetMs) {
       this.#told.clear();
       this.#sinceMs = nowMs;

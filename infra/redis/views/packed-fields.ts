@@ -18,55 +18,48 @@ export interface FieldList {
   fields: readonly FieldWrite[];
 }
 
-let scratch = Buffer.allocUnsafe(64 * 1024);
-
 /** For each list an array: `field, value, field, value, …` of fields to set, the names of fields to remove. */
 export function packFields(lists: readonly FieldList[]): Buffer {
-  let at = packArray(lists.length, 0);
+  let bytesMax = headerBytes;
+  for (const { fields } of lists) {
+    bytesMax += headerBytes;
+    for (const { field, value } of fields) bytesMax += textBytesMax(field) + textBytesMax(value ?? '');
+  }
+  const packed = Buffer.allocUnsafe(bytesMax);
+  let at = packHeader(packed, array32, lists.length, 0);
   for (const { sets, fields } of lists) {
-    at = packArray(sets ? 2 * fields.length : fields.length, at);
+    at = packHeader(packed, array32, sets ? 2 * fields.length : fields.length, at);
     for (const { field, value } of fields) {
-      at = packText(field, at);
-      if (sets) at = packText(value!, at);
+      at = packText(packed, field, at);
+      if (sets) at = packText(packed, value!, at);
     }
   }
-  return Buffer.from(scratch.subarray(0, at));
+  return packed.subarray(0, at);
 }
 
-// Each writes at a place in `scratch`, and returns the place after it.
+// A UTF-16 unit takes at most three bytes.
+const textBytesMax = (text: string): number => headerBytes + 3 * text.length;
 
-function packArray(count: number, at: number): number {
-  makeRoom(headerBytes, at);
-  return packHeader(array32, count, at);
+// Each writes at a place, and returns the place after it.
+
+function packHeader(packed: Buffer, format: number, length: number, at: number): number {
+  packed[at] = format;
+  return packed.writeUInt32BE(length, at + 1);
 }
 
-function packText(text: string, at: number): number {
-  // A UTF-16 unit takes at most three bytes.
-  makeRoom(headerBytes + 3 * text.length, at);
-  if (text.length <= shortTextMax && packShort(text, at)) return at + 1 + text.length;
-  const length = scratch.write(text, at + headerBytes);
-  return packHeader(text32, length, at) + length;
-}
-
-function packHeader(format: number, length: number, at: number): number {
-  scratch[at] = format;
-  return scratch.writeUInt32BE(length, at + 1);
-}
-
-function makeRoom(bytes: number, at: number): void {
-  if (at + bytes <= scratch.length) return;
-  const larger = Buffer.allocUnsafe(2 * (at + bytes));
-  scratch.copy(larger, 0, 0, at);
-  scratch = larger;
+function packText(packed: Buffer, text: string, at: number): number {
+  if (text.length <= shortTextMax && packShort(packed, text, at)) return at + 1 + text.length;
+  const length = packed.write(text, at + headerBytes);
+  return packHeader(packed, text32, length, at) + length;
 }
 
 /** A short text of ASCII, unit by unit: calling the encoder would take longer. False for any other text. */
-function packShort(text: string, at: number): boolean {
+function packShort(packed: Buffer, text: string, at: number): boolean {
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit > 0x7f) return false;
-    scratch[at + 1 + i] = unit;
+    packed[at + 1 + i] = unit;
   }
-  scratch[at] = shortText | text.length;
+  packed[at] = shortText | text.length;
   return true;
 }

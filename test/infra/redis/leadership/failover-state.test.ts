@@ -15,7 +15,7 @@ const look = (more: Partial<StampLook> = {}): StampLook => ({
   ...more,
 });
 const seen = '1:7 null';
-const doubted: TagBelief = { at: 'doubted', seen, sinceMs: 0 };
+const doubted: TagBelief = { at: 'doubted', seen, sinceMs: 1_000 };
 const silent: TagBelief = { at: 'silent', seen };
 const stamped: TagBelief = { at: 'stamped' };
 
@@ -28,8 +28,8 @@ describe('a tag', () => {
     ['seen first, stamped for this process', { at: 'unseen' }, { stamp: here }, stamped],
     ['seen first, stamped for another process', { at: 'unseen' }, { stamp: 'run0:repl1' }, now(seen)],
     ['stamped for this process under another replication id', { at: 'unseen' }, { stamp: 'run1:repl0' }, now(seen)],
-    ['doubted, and still', doubted, { nowMs: 60_000 }, doubted],
-    ['doubted, and still for more than a minute', doubted, { nowMs: 60_001 }, silent],
+    ['doubted, and still', doubted, { nowMs: 61_000 }, doubted],
+    ['doubted, and still for more than a minute', doubted, { nowMs: 61_001 }, silent],
     ['doubted, whose fence moves', doubted, { fence: '1:8' }, now('1:8 null')],
     ['doubted, while a projector is coming', doubted, { coming: 'a:1' }, now('1:7 a:1')],
     ['doubted, whose fence is lost', doubted, { fence: null }, now('null null')],
@@ -39,6 +39,7 @@ describe('a tag', () => {
     ['silent, while a projector is coming', silent, { coming: 'a:1' }, now('1:7 a:1')],
     ['silent, and stamped', silent, { stamp: here }, stamped],
     ['stamped, and stamped again', stamped, { stamp: here }, stamped],
+    ['stamped, whose stamp is gone', stamped, {}, stamped],
   ])('%s', (_, tag, found, after) => {
     expect(lookedAt(tag, look(found), new Set([here]))).toEqual(after);
   });
@@ -67,6 +68,7 @@ describe('the state of a failover', () => {
     expect([state.covers([0]), state.unstamped]).toEqual([false, [0, 1]]);
     state.look(state.connection, 0, look({ stamp: 'a' }));
     expect([state.covers([0]), state.covers([1]), state.covers([0, 1])]).toEqual([true, false, false]);
+    expect(state.unstamped).toEqual([1]);
     state.look(state.connection, 1, look({ stamp: 'a' }));
     expect([state.covers([0, 1]), state.settled]).toEqual([true, true]);
   });
@@ -120,7 +122,7 @@ describe('the state of a failover', () => {
     const state = identified('a');
     state.look(state.connection, 0, look({ stamp: 'z', nowMs: 0 }));
     state.look(state.connection, 0, look({ stamp: 'z', nowMs: 60_001 }));
-    expect([state.covers([0]), state.isComplete(0, 'z')]).toEqual([true, true]);
+    expect([state.covers([0]), state.isComplete(0, 'z'), state.covers([0])]).toEqual([true, true, true]);
     expect(state.unstamped).toContain(0);
   });
 });

@@ -13,7 +13,8 @@ beforeEach(() => {
 // docs/rules.md#ready-api
 describe('the views of our format', () => {
   it('are served where they are the only ones, though nobody leads them', () => {
-    state.look([{ fence: fence('a', 1, 'free'), led: null, others: [] }], 0);
+    const none = { fence: null, led: null, others: [] };
+    state.look([{ ...none, fence: fence('a', 1, 'free') }, none], 0);
     expect(state.current).toBe(true);
   });
 
@@ -43,6 +44,18 @@ describe('the views of our format', () => {
       expect(state.current).toBe(false);
     }
     expect(state.reason).toMatch(/^the store also holds views of format 3, and no projector of format \d+ leads/);
+  });
+
+  it('are not served, and each other format is named once, where there are several', () => {
+    const tag = { fence: fence('a', 1), led: null };
+    state.look(
+      [
+        { ...tag, others: [12, 3] },
+        { ...tag, others: [12] },
+      ],
+      0,
+    );
+    expect([state.current, state.reason]).toEqual([false, expect.stringContaining('of formats 3, 12, and')]);
   });
 
   it('are not served where they moved before long only', () => {

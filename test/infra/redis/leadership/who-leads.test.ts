@@ -32,8 +32,8 @@ it('standbys are those whose signs of life move, though they write over one anot
   expect(
     standbysIn([
       ['cy:1', null],
-      ['cy:1', 'ada:2'],
-      ['cy:1', 'bo:3'],
+      ['cy:1', 'bo:2'],
+      ['cy:1', 'ada:3'],
     ]),
   ).toEqual(['ada', 'bo']);
 });

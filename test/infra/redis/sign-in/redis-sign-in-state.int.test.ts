@@ -69,6 +69,14 @@ test('a connection that went silent without closing is given up for a new one, a
   }
 });
 
+test('all accounts are listed, however many there are', async () => {
+  const store = redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
+  const accounts = Array.from({ length: 500 }, (_, i) => `rider-${i}`);
+  await Promise.all(accounts.map((account) => store.put('Grant', account, {}, { lifeSeconds: 60, account })));
+  expect(new Set(await Array.fromAsync(store.accounts()))).toEqual(new Set(accounts));
+  await store.close();
+});
+
 describe('what a restart would lose', () => {
   test.each([
     ['nothing, with an append-only file', { persistence: 'aof' }, null],

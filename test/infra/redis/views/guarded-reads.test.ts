@@ -12,6 +12,7 @@ const view = Buffer.from('a view');
 function reads({ meanwhile = () => {}, isCluster = false }: { meanwhile?: () => void; isCluster?: boolean } = {}) {
   const guard = { covered: true, current: true, reason: null as string | null };
   const asked: (readonly string[])[] = [];
+  const askedAgain: (readonly string[])[] = [];
   const store = new Map([
     [loop, view],
     [completeKey(0), Buffer.from('this process')],
@@ -25,6 +26,7 @@ function reads({ meanwhile = () => {}, isCluster = false }: { meanwhile?: () => 
         return keys.map((key) => store.get(key) ?? null);
       },
       async again(keys) {
+        askedAgain.push(keys);
         if (keys.includes(rideKey('of another type'))) throw new Error('WRONGTYPE');
         // A view that is replaced after the first command.
         store.set(rideKey('replaced'), view);
@@ -47,14 +49,14 @@ function reads({ meanwhile = () => {}, isCluster = false }: { meanwhile?: () => 
     },
     isCluster,
   });
-  return { guard, asked, get, fields, areComplete };
+  return { guard, asked, askedAgain, get, fields, areComplete };
 }
 
 describe('a read of views', () => {
   it('gives each key its value, asked for once, and null for what is absent', async () => {
-    const { get, asked } = reads();
+    const { get, asked, askedAgain } = reads();
     expect(await get([loop, rideKey('none'), loop])).toEqual([view, null, view]);
-    expect(asked).toEqual([[loop, rideKey('none')]]);
+    expect([asked, askedAgain]).toEqual([[[loop, rideKey('none')]], [[rideKey('none')]]]);
   });
 
   it('is one command per tag in a cluster', async () => {
