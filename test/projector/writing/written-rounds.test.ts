@@ -2,7 +2,11 @@ import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { Position } from '../../../projector/ports/event-log.ts';
 import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
-import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import {
+  PositionBarriers,
+  parseStoredPosition,
+  type SettledPosition,
+} from '../../../projector/position/settled-position.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
 import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
@@ -13,13 +17,13 @@ import { recordKey } from '../../support/worlds/records.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
-function marked(tickMs = 0) {
+function marked({ tickMs = 0, records = smallWorld.records, ...fanOut } = {}) {
   const fold = new Fold();
   const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
   const barriers = new PositionBarriers(position);
-  const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} });
+  const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
   pending.begin();
-  for (const { topic, key, value } of smallWorld.records) fold.apply(topic, recordKey(topic, key), value as never);
+  for (const { topic, key, value } of records) fold.apply(topic, recordKey(topic, key), value as never);
   let nowMs = 0;
   const added: [tag: number, write: ViewWrite][] = [];
   const lanes = {
@@ -29,7 +33,7 @@ function marked(tickMs = 0) {
         return nowMs;
       },
     },
-    settled: null,
+    settled: null as SettledPosition | null,
     round: 0,
     away: -1,
     /** How many writes were added before others were sent. */
@@ -43,7 +47,7 @@ function marked(tickMs = 0) {
   };
   const { facts } = fold;
   const rounds = new Rounds({ facts, pending, lanes: lanes as unknown as TagLanes, barriers, identity: null });
-  return { facts, pending, lanes, added, idle: () => rounds.idle, run: () => rounds.run(position) };
+  return { facts, pending, barriers, position, lanes, added, idle: () => rounds.idle, run: () => rounds.run(position) };
 }
 
 const namesOf = (added: readonly [number, ViewWrite][]): string[] => openNames(added.map(([, write]) => write));
@@ -94,7 +98,7 @@ it('views of a tag that does not answer stay marked, and the round with them giv
 
 it('others have their turn after ten milliseconds of rendering, and not before', async () => {
   for (const tickMs of [0, 11]) {
-    const { added, run } = marked(tickMs);
+    const { added, run } = marked({ tickMs });
     let turns = 0;
     const turn = (): void => {
       turns += 1;
@@ -105,4 +109,24 @@ it('others have their turn after ten milliseconds of rendering, and not before',
     clearImmediate(immediate);
     expect(turns).toBe(tickMs === 0 ? 0 : added.length);
   }
+});
+
+// docs/rules.md#position
+it('rounds tell watchers slice by slice, and store beside the position whose turn is still to come', async () => {
+  const { facts, pending, barriers, position, lanes, added, idle, run } = marked({
+    // Relations first, so that there is somebody to tell.
+    records: smallWorld.records.toReversed(),
+    ...{ inlineMax: 0, slice: 1 },
+  });
+  const told: number[] = [];
+  for (let round = 0; round < 12; round++) {
+    expect(await run()).toBe(true);
+    const { fanOuts } = parseStoredPosition(lanes.settled!.text)!;
+    expect(fanOuts).toEqual(pending.fanOuts.stored());
+    told.push(fanOuts.length);
+  }
+  expect([told[0]! > 0, told.at(-1), idle()]).toEqual([true, 0, true]);
+  expect(namesOf(added)).toEqual(expect.arrayContaining([...rendered(facts).keys()]));
+  const start = barriers.begin(position, '');
+  expect(barriers.settled(start, { fanOutsStored: false })).toBe(start);
 });
