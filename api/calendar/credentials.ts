@@ -56,5 +56,8 @@ export function credentialViews(headers: IncomingHttpHeaders, { rider }: TokenHo
  * Whether one of these views exists (docs/rules.md#live-token, #developer-keys). Throws StoreAwayError if that is not certain,
  * so that there is never a false 401.
  */
-export const isLive = (views: readonly Entry[]): boolean =>
-  views.some(({ isThere }) => isThere) || views.some(({ value }) => value !== null);
+export function isLive(views: readonly Entry[]): boolean {
+  if (views.some(({ isThere }) => isThere)) return true;
+  for (const view of views) view.assertKnown();
+  return false;
+}

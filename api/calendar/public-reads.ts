@@ -97,10 +97,7 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
       const past = isPast(view.day, dayAt(view.zone, now));
       const selected = filtered ? view.select(inputs) : null;
       const changes = (today: number): boolean => isPast(view.day, today) !== past;
-      const maxAge =
-        cacheSeconds === 0 || (selected?.length ?? view.count) === 0
-          ? cacheSeconds
-          : secondsUntil(view.zone, now, cacheSeconds, changes);
+      const maxAge = selected?.length === 0 ? cacheSeconds : secondsUntil(view.zone, now, cacheSeconds, changes);
       return success(`${view.digest}-${past ? view.count : 0}`, headers, publicCaching(maxAge, cacheSeconds), () =>
         selected ? view.pick(selected, past) : view.body(past),
       );
@@ -118,7 +115,7 @@ function rideRead({ ride }: Inputs<'getRide'>, { calendarNowMs, cacheSeconds }: 
       const now = calendarNowMs();
       const past = view.pastCount(dayAt(view.zone, now));
       const changes = (today: number): boolean => view.pastCount(today) !== past;
-      const maxAge = cacheSeconds === 0 ? 0 : secondsUntil(view.zone, now, cacheSeconds, changes);
+      const maxAge = secondsUntil(view.zone, now, cacheSeconds, changes);
       return success(`${view.digest}-${past}`, headers, publicCaching(maxAge, cacheSeconds), () => view.body(past));
     },
   };

@@ -57,7 +57,7 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
       if (text === null) return { detail: undecodable };
       const result = schema.safeParse(text);
       if (result.success) return { value: result.data };
-      return { detail: result.error.issues[0]?.message ?? 'is not as it should be' };
+      return { detail: result.error.issues[0]!.message };
     }),
     // Some clients repeat a list's name for each of its items.
     repeated: `is given more than once${isList ? ': a list is one value, its items separated by commas' : ''}`,
@@ -98,7 +98,7 @@ function read(parameter: Parameter, raw: RawParameter, inputs: Record<string, un
   if (raw === null) return parameter.repeated;
   if (raw === undefined) {
     if (parameter.absent.required) return 'is missing';
-    if (parameter.absent.value !== undefined) inputs[parameter.name] = parameter.absent.value;
+    inputs[parameter.name] = parameter.absent.value;
     return null;
   }
   const checked = parameter.check(raw);

@@ -64,7 +64,7 @@ export class RiderView {
   readonly handle: string;
   /** `{"handle":…,"name":…`, which is left open. */
   readonly #open: ByteText;
-  readonly #friends: (ByteText | undefined)[] = new Array(2 * bitsMax);
+  readonly #friends: (ByteText | undefined)[] = [];
 
   constructor(value: Buffer) {
     const { handle, name, sort } = decodeCard(value);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { answer, isLive, type ReferenceAnswer } from '../../reference/answers.ts';
+import { dayText } from '../../reference/dates.ts';
 import { type Facts, latestRecords } from '../../reference/facts.ts';
 import { maxAge } from '../../reference/max-age.ts';
 import type { CalendarRequest } from '../../reference/requests.ts';
@@ -25,6 +26,14 @@ interface Question {
 }
 
 const worlds: { store: MemoryViewStore; liveKey: string; questions: Question[] }[] = [];
+
+const filtered = (today: number): CalendarRequest[] =>
+  [
+    ...['under_5', '5_to_10', '10_to_20,over_40'].map((far) => ({ far })),
+    ...['General', 'Family Friendly,21+ Only'].map((who) => ({ who })),
+    ...['alameda', 'old-town,alameda-2', 'beaverton'].map((where) => ({ where })),
+    ...[{ q: 'bike' }, { q: 'roll' }, { q: 'nothing like it' }],
+  ].map((filter) => ({ operation: 'getDay', metro: 'portland', day: dayText(today), ...filter }));
 
 const liveKeyOf = (facts: Facts): string | undefined => keyTexts.find((text) => isLive(facts, text));
 const worldsArb = worldArb()
@@ -50,8 +59,9 @@ beforeAll(async () => {
     await projector.settle();
     await projector.complete();
     const every = everyRequest(history);
-    const questions = clocks.flatMap((clockMs) =>
-      [...requests, ...every.filter((_, i) => i % 7 === 0)].map((request) => {
+    // Before, and long after.
+    const questions = [...clocks, (history.today + 3) * 86_400_000].flatMap((clockMs) =>
+      [...requests, ...filtered(history.today), ...every.filter((_, i) => i % 7 === 0)].map((request) => {
         const wanted = answer(facts, clockMs, request);
         const isPublic = !('rider' in request) && wanted.status === 200;
         return { clockMs, request, wanted, maxAge: isPublic ? maxAge(facts, clockMs, request, cacheSeconds) : null };

@@ -5,7 +5,7 @@ import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import type { TokenChecker } from '../../../api/ports/token-check.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { projecting } from '../../support/processes/service.ts';
+import { answering, projecting } from '../../support/processes/service.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { publicOperations, riderOperations, smallWorld, withKey } from '../../support/worlds/small-world.ts';
 
@@ -156,13 +156,14 @@ describe('a public read', () => {
     expect(gone).toEqual([]);
     expect((await ask(smallWorld.day, { 'x-api-key': latinKey })).status).toBe(200);
     expect((await ask(smallWorld.day, { 'x-api-key': 'x' })).status).toBe(401);
+    expect(gone).toEqual([]);
     expect((await ask(smallWorld.day, {})).headers['WWW-Authenticate']).not.toContain('invalid_token');
   });
 
   it('counts the views that it found kept, and those that it had to read', async () => {
-    const counts = async (path: string) => {
+    const counts = async (path: string, headers?: Record<string, string>) => {
       const [hits, misses] = [cache.hits, cache.misses];
-      await ask(path);
+      await ask(path, headers);
       return [cache.hits - hits, cache.misses - misses];
     };
     expect(await counts(smallWorld.ride)).toEqual([0, 2]);
@@ -170,6 +171,8 @@ describe('a public read', () => {
     // The metro is asked for with the day.
     expect(await counts(smallWorld.day)).toEqual([1, 2]);
     expect(await counts(smallWorld.day)).toEqual([2, 0]);
+    expect(await counts(smallWorld.day, {})).toEqual([0, 0]);
+    expect(await counts(smallWorld.day, { 'x-api-key': key, authorization: 'Bearer eve' })).toEqual([2, 0]);
     // A wrong input needs the key alone; what does not exist is never kept.
     expect(await counts('/rides/x')).toEqual([1, 0]);
     expect(await counts('/rides/unknown')).toEqual([1, 1]);
@@ -177,11 +180,21 @@ describe('a public read', () => {
   });
 
   it('is answered at once where all is kept', async () => {
-    const at = () =>
-      answers({ method: 'GET', target: `/api${smallWorld.ride}`, headers: { 'x-api-key': key } })!.answer;
-    expect(at()).toBeInstanceOf(Promise);
-    await at();
-    expect(at()).not.toBeInstanceOf(Promise);
+    const at = (path: string) =>
+      answers({ method: 'GET', target: `/api${path}`, headers: { 'x-api-key': key } })!.answer;
+    expect(at(smallWorld.ride)).toBeInstanceOf(Promise);
+    await at(smallWorld.ride);
+    for (const path of [smallWorld.ride, '/rides/x']) expect(at(path)).not.toBeInstanceOf(Promise);
+  });
+
+  it('may not be kept where CACHE_SECONDS is 0, and needs nobody who hears of riders that are gone', async () => {
+    const api = answering(memory.reader(), () => smallWorld.nowMs);
+    for (const { path } of publicOperations) {
+      const { status, headers } = await api.get(path, { 'x-api-key': key });
+      expect([status, headers['Cache-Control']]).toEqual([200, 'private, no-cache']);
+      expect((await api.get(path, { authorization: 'Bearer eve' })).status).toBe(401);
+    }
+    expect((await api.get('/me/nights', { authorization: 'Bearer eve' })).status).toBe(401);
   });
 });
 

@@ -173,6 +173,81 @@ describe('the view cache', () => {
     expect(cache.bytes).toBe(0);
   });
 
+  it('keeps nothing before it hears of changes, and all while it is told again that it does', async () => {
+    const cache = new ViewCache({
+      ...reader,
+      listen(listener) {
+        heard = listener;
+      },
+    });
+    await put('one');
+    await textOf(cache);
+    expect(cache.peek(key)).toBeUndefined();
+    heard.hearing(true);
+    await textOf(cache);
+    heard.hearing(true);
+    expect(cache.peek(key)?.value?.toString()).toBe('one');
+    expect(cache.bytes).toBe(2 * 3 + 400);
+  });
+
+  it('tells of each view that is looked up, each round trip, and what was found', async () => {
+    const used: string[] = [];
+    const took: [operation: string, seconds: number][] = [];
+    const cache = new ViewCache(reader, {
+      onUsed: (looked) => used.push(looked),
+      onRead: (operation, seconds) => took.push([operation, seconds]),
+    });
+    await put('one');
+    await cache.load([key, completeKeyOf(key)]);
+    cache.peek(key);
+    await cache.load([key]);
+    await cache.fields('none', ['f']);
+    expect(used).toEqual([key, completeKeyOf(key), key, key]);
+    expect(took.map(([operation]) => operation)).toEqual(['get', 'fields']);
+    // Seconds, not milliseconds since the process began.
+    for (const [, seconds] of took) expect(seconds).toBeLessThan(performance.now() / 1000);
+    // A complete key is no view, and who peeks counts what is found.
+    expect([cache.hits, cache.misses]).toEqual([1, 1]);
+  });
+
+  it('makes something of a view once, while it is kept', async () => {
+    const cache = new ViewCache(reader);
+    await put('one');
+    let made = 0;
+    const make = (value: Buffer): string => {
+      made += 1;
+      return `${value} ${made}`;
+    };
+    for (let i = 0; i < 3; i++) expect((await cache.load([key]))[0]!.as(make)).toBe('one 1');
+    expect((await cache.load([rideKey('none')]))[0]!.as(make)).toBeNull();
+  });
+
+  it('holds as many bytes as it may', async () => {
+    const cache = new ViewCache(reader, { bytesMax: 2 * 406 });
+    const keys = ['aaaa', 'bbbb', 'cccc'].map(rideKey);
+    for (const each of keys) {
+      await put('one', each);
+      await textOf(cache, each);
+    }
+    expect(keys.map((each) => cache.peek(each) !== undefined)).toEqual([false, true, true]);
+    expect(cache.bytes).toBe(2 * 406);
+  });
+
+  it('leaves alone, after a fault, what another read of the view has got meanwhile', async () => {
+    const cache = new ViewCache(reader);
+    await put('one');
+    const { promise, reject } = Promise.withResolvers<void>();
+    replies = promise;
+    const slow = cache.load([key]);
+    await new Promise(setImmediate);
+    heard.changed(key);
+    replies = Promise.resolve();
+    await textOf(cache);
+    reject(new StoreAwayError('away'));
+    await expect(slow).rejects.toThrow(StoreAwayError);
+    expect(cache.peek(key)?.value?.toString()).toBe('one');
+  });
+
   it('lets another listener hear, once the change is forgotten here', async () => {
     const cache = new ViewCache(reader);
     await put('one');
