@@ -11,6 +11,14 @@ export interface LineGroup {
   waiting: number[];
 }
 
+interface LinesFile {
+  fd: number;
+  path: string;
+  bytes: number;
+  /** Where one group's lines are put together. */
+  ofGroup: Buffer;
+}
+
 /** So many bytes of lines are in memory. */
 const waitingBytesMax = 8 << 20;
 /** A line takes at most this many bytes for each UTF-16 unit. */
@@ -24,7 +32,7 @@ export class GroupedLines {
   #waiting = Buffer.allocUnsafe(1 << 16);
   #used = 0;
   readonly #filled = new Set<LineGroup>();
-  #file: { fd: number; path: string; bytes: number } | null = null;
+  #file: LinesFile | null = null;
 
   group(): LineGroup {
     return { written: [], waiting: [] };
@@ -47,58 +55,52 @@ export class GroupedLines {
     }
   }
 
-  *of(group: LineGroup): Generator<string, void> {
-    for (const { at, length } of group.written) {
-      const bytes = Buffer.allocUnsafe(length);
+  *of({ written, waiting }: LineGroup): Generator<string, void> {
+    const bytes = Buffer.allocUnsafe(Math.max(0, ...written.map(({ length }) => length)));
+    for (const { at, length } of written) {
       for (let done = 0; done < length; ) done += readSync(this.#file!.fd, bytes, done, length - done, at + done);
-      yield* linesOf(bytes);
+      for (let start = 0; start < length; ) {
+        const end = bytes.indexOf(10, start);
+        yield bytes.toString('utf8', start, end);
+        start = end + 1;
+      }
     }
-    yield* linesOf(this.#waitingOf(group));
+    for (let i = 0; i < waiting.length; i += 2) yield this.#waiting.toString('utf8', waiting[i], waiting[i + 1]! - 1);
   }
 
   close(): void {
     if (this.#file) closeSync(this.#file.fd);
   }
 
-  #waitingOf({ waiting }: LineGroup): Buffer {
-    const lines: Buffer[] = [];
-    for (let i = 0; i < waiting.length; i += 2) lines.push(this.#waiting.subarray(waiting[i], waiting[i + 1]));
-    return Buffer.concat(lines);
-  }
-
   #write(): void {
     this.#file ??= openNameless();
-    const { fd, path } = this.#file;
+    const { fd, path, ofGroup } = this.#file;
     for (const group of this.#filled) {
-      const bytes = this.#waitingOf(group);
+      const { waiting } = group;
+      let length = 0;
+      for (let i = 0; i < waiting.length; i += 2) {
+        length += this.#waiting.copy(ofGroup, length, waiting[i], waiting[i + 1]);
+      }
       try {
-        for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+        for (let done = 0; done < length; ) done += writeSync(fd, ofGroup, done, length - done);
       } catch (error) {
         throw writeFault(path, error);
       }
-      group.written.push({ at: this.#file.bytes, length: bytes.length });
+      group.written.push({ at: this.#file.bytes, length });
       group.waiting = [];
-      this.#file.bytes += bytes.length;
+      this.#file.bytes += length;
     }
     this.#filled.clear();
     this.#used = 0;
   }
 }
 
-function* linesOf(bytes: Buffer): Generator<string> {
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(10, start);
-    yield bytes.toString('utf8', start, end);
-    start = end + 1;
-  }
-}
-
 /** It holds keys of riders' records, which must not stay where a process was killed. */
-function openNameless(): { fd: number; path: string; bytes: number } {
+function openNameless(): LinesFile {
   const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-lines-'));
   try {
     const path = join(dir, 'lines');
-    return { fd: openSync(path, 'wx+'), path, bytes: 0 };
+    return { fd: openSync(path, 'wx+'), path, bytes: 0, ofGroup: Buffer.allocUnsafe(waitingBytesMax) };
   } finally {
     rmSync(dir, { recursive: true });
   }
