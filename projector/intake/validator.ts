@@ -80,7 +80,7 @@ export class Validator {
         ? isRsvp(this.key, placed as Placed<Attendance>, cursor)
         : isRelation(this.key, placed as Placed<Relation>, cursor);
     if (keyFault !== null || !good) {
-      return disagreement(topic, keyFault, decoder.spell(placed, cursor));
+      return disagreement(keyFault, decoder.spell(placed, cursor));
     }
     this.value = placed;
     this.revision = Number(placed.revision);
@@ -92,7 +92,7 @@ export class Validator {
     if (placed === null) return keyFault;
     const value = decoder.spell(placed, this.#cursor);
     if (keyFault !== null || !agrees(topic, this.key, placed, this.#cursor)) {
-      return disagreement(topic, keyFault, value);
+      return disagreement(keyFault, value);
     }
     this.value = value;
     this.revision = Number(value.revision);
@@ -101,11 +101,10 @@ export class Validator {
 }
 
 /** The reason if key and value are bad together. A day that no key can have is the value's fault. */
-function disagreement(topic: TopicName, keyFault: KeyFault | null, value: AnyRecord): BadReason {
-  if (topic === 'nights' || topic === 'attendance') {
-    const { day } = value as Night | Attendance;
-    if (day < dayMin || day > dayMax) return 'day outside years 0001 to 9999';
-  }
+function disagreement(keyFault: KeyFault | null, value: AnyRecord): BadReason {
+  // Nights and RSVPs alone have a day.
+  const { day = 0 } = value as Partial<Night | Attendance>;
+  if (day < dayMin || day > dayMax) return 'day outside years 0001 to 9999';
   return keyFault ?? 'key disagrees with value';
 }
 
