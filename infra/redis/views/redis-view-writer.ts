@@ -56,9 +56,9 @@ export function viewWriterOver(
   const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
 
   /** Fenced (docs/rules.md#fence): another owner has taken the tag since. Anything else means that the store lost or changed something. */
-  const refused = (tag: number, found: string): CommitResult => {
+  const refused = (own: Held, found: string): CommitResult => {
     const fence = parseFence(found);
-    const fenced = fence.owner !== owner && fence.epoch >= (held.get(tag)?.epoch ?? 0) && found !== '';
+    const fenced = fence.owner !== owner && fence.epoch >= own.epoch;
     return { committed: false, reason: fenced ? 'fenced' : 'lost' };
   };
 
@@ -117,7 +117,7 @@ export function viewWriterOver(
       const reply = await script(commitScript, names, args);
       const [fence, process, compare, ofOtherType] = reply as [Buffer, Buffer, Buffer, Buffer[]];
       replaced(ofOtherType);
-      if (String(fence) !== spell(next(own))) return refused(tag, String(fence));
+      if (String(fence) !== spell(next(own))) return refused(own, String(fence));
       held.set(tag, next(own));
       return { committed: true, process: String(process), compare: String(compare) === '1' };
     },
@@ -171,13 +171,13 @@ function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) =>
       continue;
     }
     const { fields, replaces } = write;
-    const removed = fields.filter(({ value }) => value === null);
-    const set = removed.length === 0 ? fields : fields.filter(({ value }) => value !== null);
     if (replaces) add('d', name);
-    if (set.length > 0) add('h', name);
-    if (set.length > 0) lists.push({ sets: true, fields: set });
-    if (removed.length > 0) add('r', name);
-    if (removed.length > 0) lists.push({ sets: false, fields: removed });
+    for (const sets of [true, false]) {
+      const some = fields.filter(({ value }) => (value !== null) === sets);
+      if (some.length === 0) continue;
+      add(sets ? 'h' : 'r', name);
+      lists.push({ sets, fields: some });
+    }
   }
   return { names, args: [letters, lists.length > 0 ? packFields(lists) : '', ...values] satisfies Arg[] };
 }
