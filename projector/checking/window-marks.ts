@@ -35,7 +35,7 @@ export class WindowMarks extends Marking {
   /** Whether a change within the window touches what differs. */
   isMarked({ name, field }: Difference): boolean {
     const number = numberOf(this.#facts, name);
-    if (number < 0 || name.kind === 'foreign' || name.kind === 'complete') return false;
+    if (number < 0) return false;
     if (name.kind !== 'reader') return this.#marks.values[name.kind as FactKind].has(number);
     const at = partOfField(field ?? '');
     return at !== null && ((this.#marks.readerDays.get(subjectDay(number, at.day)) ?? 0) & at.part) !== 0;
