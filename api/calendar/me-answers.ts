@@ -77,7 +77,7 @@ export async function knownNights({ fields, cache }: MeSource, { metro }: Inputs
       if ((bits[i]! & goingBits.follows) === 0) continue;
       known += 1;
       const names = bits[i]! & goingBits.close ? close : others;
-      names.push(cards[i]!.known(bits[i]!));
+      if (names.length < namesMax) names.push(cards[i]!.known(bits[i]!));
     }
     const names = [...close, ...others].slice(0, namesMax);
     if (known > 0) items.push(`{${idOf(night)},"known":${known},"names":[${names.join()}]}`);
