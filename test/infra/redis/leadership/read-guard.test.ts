@@ -19,16 +19,20 @@ function scene({ connected = true } = {}) {
     processes: (connected ? ['a'] : null) as readonly string[] | Error | null,
     tag: (): Omit<StampLook, 'nowMs'> & FormatLook => ({ ...alone, fence: '1:7', coming: null, stamp: 'a' }),
     looks: 0,
+    looksForFormats: 0,
+    asked: 0,
   };
   const clock = new SteppingClock();
   const guard = new ReadGuard(
     {
       async processes() {
+        masters.asked++;
         if (masters.processes instanceof Error) throw masters.processes;
         return masters.processes;
       },
-      async look() {
+      async look(_, formats) {
         masters.looks++;
+        if (formats) masters.looksForFormats++;
         return masters.tag();
       },
     },
@@ -68,4 +72,71 @@ it('a guard that is closed asks no more', async () => {
   const { length } = clock.slept;
   await turns(5);
   expect(clock.slept).toHaveLength(length);
+});
+
+it('what is not known is asked for ten times a second, by one loop, whatever happens meanwhile', async () => {
+  for (const away of [null, new Error('away')]) {
+    const { masters, clock, guard, covers } = scene({ connected: false });
+    masters.processes = away;
+    for (let i = 0; i < 5; i++) guard.connectionChanged();
+    await turns(20);
+    expect([covers(), new Set(clock.slept)]).toEqual([false, new Set([100, 1_000])]);
+    expect(masters.asked).toBeGreaterThan(10);
+    expect(masters.asked).toBeLessThan(30);
+    masters.processes = ['a'];
+    await expect.poll(covers).toBe(true);
+  }
+});
+
+it('once all is known, only the masters are asked, each second', async () => {
+  const { masters, clock, guard, covers } = scene();
+  await expect.poll(covers).toBe(true);
+  await turns(5);
+  expect([guard.current, guard.reason]).toEqual([true, null]);
+  const { length } = clock.slept;
+  const { looks, asked } = masters;
+  await turns(10);
+  expect(new Set(clock.slept.slice(length))).toEqual(new Set([1_000]));
+  expect([masters.looks, masters.asked > asked]).toEqual([looks, true]);
+});
+
+it('a connection that changes is doubted, until the same process is found again', async () => {
+  const { guard, covers } = scene();
+  for (let i = 0; i < 3; i++) {
+    await expect.poll(covers).toBe(true);
+    await turns(5);
+    guard.connectionChanged();
+    expect(covers()).toBe(false);
+  }
+});
+
+it('views beside those of another format are served once ours are led, and then that is not asked again', async () => {
+  const { masters, guard } = scene();
+  const others = [1];
+  masters.tag = () => ({ fence: '1:7:ada:led', led: 'ada', others, coming: null, stamp: null });
+  await turns(10);
+  expect([guard.current, guard.reason]).toEqual([false, expect.stringContaining('views of format 1')]);
+  let sequence = 7;
+  masters.tag = () => ({ fence: `1:${++sequence}:ada:led`, led: 'ada', others, coming: null, stamp: null });
+  await expect.poll(() => guard.current).toBe(true);
+  await turns(5);
+  const { looks, looksForFormats } = masters;
+  // No tag is stamped: all of them are still looked at.
+  await turns(10);
+  expect([masters.looks > looks, masters.looksForFormats]).toEqual([true, looksForFormats]);
+});
+
+it('a stamp of another process makes the guard ask again', async () => {
+  const { masters, guard, clock, covers } = scene();
+  await expect.poll(covers).toBe(true);
+  await turns(5);
+  const { looks } = masters;
+  expect([guard.isComplete(3, 'a'), guard.isComplete(3, 'z'), guard.covers([3]), guard.covers([4])]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  await expect.poll(covers).toBe(true);
+  expect([masters.looks > looks, clock.slept.length > 0]).toEqual([true, true]);
 });
