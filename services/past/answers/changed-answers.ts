@@ -23,7 +23,7 @@ interface ChangesOptions {
   /** The time on the calendar's clock at each of them. */
   clocks: { from: number; to: number };
   signal: AbortSignal;
-  /** The text of a record that touched an answer, without line breaks. */
+  /** The text of a record that touched an answer. */
   textOf(record: RecordInTime): string;
   /** Called for each answer, in the order of their paths. Its records can be read until the promise resolves. */
   onChanged(one: ChangedAnswer): Promise<void>;

@@ -23,6 +23,8 @@ interface LinesFile {
 const waitingBytesMax = 8 << 20;
 /** A line takes at most this many bytes for each UTF-16 unit. */
 const unitBytesMax = 3;
+/** Before each line stands how many bytes it has: a key may hold line breaks. */
+const lengthBytes = 4;
 
 /**
  * Lines by group, in the order in which they were added. Beyond some megabytes they are in a temporary file, which has no
@@ -38,9 +40,9 @@ export class GroupedLines {
     return { written: [], waiting: [] };
   }
 
-  /** Adds a line without line breaks to some groups. */
+  /** Adds a line to some groups. */
   add(line: string, groups: Iterable<LineGroup>): void {
-    const bytesMax = unitBytesMax * line.length + 1;
+    const bytesMax = unitBytesMax * line.length + lengthBytes;
     if (this.#used + bytesMax > waitingBytesMax) this.#write();
     if (this.#used + bytesMax > this.#waiting.length) {
       const grown = Buffer.allocUnsafe(Math.max(2 * this.#waiting.length, this.#used + bytesMax));
@@ -48,7 +50,9 @@ export class GroupedLines {
       this.#waiting = grown;
     }
     const start = this.#used;
-    this.#used += this.#waiting.write(`${line}\n`, start);
+    const length = this.#waiting.write(line, start + lengthBytes);
+    this.#waiting.writeUInt32LE(length, start);
+    this.#used += lengthBytes + length;
     for (const group of groups) {
       group.waiting.push(start, this.#used);
       this.#filled.add(group);
@@ -59,13 +63,14 @@ export class GroupedLines {
     const bytes = Buffer.allocUnsafe(Math.max(0, ...written.map(({ length }) => length)));
     for (const { at, length } of written) {
       for (let done = 0; done < length; ) done += readSync(this.#file!.fd, bytes, done, length - done, at + done);
-      for (let start = 0; start < length; ) {
-        const end = bytes.indexOf(10, start);
+      for (let end = 0; end < length; ) {
+        const start = end + lengthBytes;
+        end = start + bytes.readUInt32LE(end);
         yield bytes.toString('utf8', start, end);
-        start = end + 1;
       }
     }
-    for (let i = 0; i < waiting.length; i += 2) yield this.#waiting.toString('utf8', waiting[i], waiting[i + 1]! - 1);
+    for (let i = 0; i < waiting.length; i += 2)
+      yield this.#waiting.toString('utf8', waiting[i]! + lengthBytes, waiting[i + 1]);
   }
 
   close(): void {
@@ -74,6 +79,8 @@ export class GroupedLines {
 
   #write(): void {
     this.#file ??= openNameless();
+    // One line may be longer than all that is in memory otherwise.
+    if (this.#file.ofGroup.length < this.#used) this.#file.ofGroup = Buffer.allocUnsafe(this.#used);
     const { fd, path, ofGroup } = this.#file;
     for (const group of this.#filled) {
       const { waiting } = group;
@@ -100,7 +107,7 @@ function openNameless(): LinesFile {
   const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-lines-'));
   try {
     const path = join(dir, 'lines');
-    return { fd: openSync(path, 'wx+'), path, bytes: 0, ofGroup: Buffer.allocUnsafe(waitingBytesMax) };
+    return { fd: openSync(path, 'wx+'), path, bytes: 0, ofGroup: Buffer.alloc(0) };
   } finally {
     rmSync(dir, { recursive: true });
   }

@@ -7,7 +7,8 @@ describe('lines by group', () => {
     const groups = Array.from({ length: 5 }, () => ({ group: lines.group(), added: [] as string[] }));
     try {
       for (let i = 0; i < 100_000; i++) {
-        const line = `${i} ${'…é'.repeat(i % 150)}`;
+        // One is longer than all that is kept in memory.
+        const line = `${i}\n${'…é'.repeat(i === 50_000 ? 3 << 20 : i % 150)}`;
         const into = groups.filter((_, number) => i % (number + 2) === 0);
         for (const { added } of into) added.push(line);
         lines.add(
