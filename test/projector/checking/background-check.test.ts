@@ -33,8 +33,14 @@ async function checking(tags: readonly number[]) {
     signal: stop.signal,
     settled: { start: { position: position(5) } } as { start: { position: Position } } | null,
     processes: [] as number[],
-    processesSeen: async () => lanes.processes.shift() ?? 1,
-    async add(tag: number, write: ViewWrite) {
+    /** Of which tags the processes were asked for, and how patiently views were added. */
+    asked: new Set<string>(),
+    async processesSeen(of: readonly number[]) {
+      lanes.asked.add(of.join());
+      return lanes.processes.shift() ?? 1;
+    },
+    async add(tag: number, write: ViewWrite, options: unknown) {
+      lanes.asked.add(JSON.stringify(options));
       await writer.commit(tag, [write]);
     },
     written: async (of: readonly number[]) => void done.push(['written', ...of]),
@@ -130,9 +136,14 @@ it('counts, names and mends what differs, but names no rider, and not all where 
 it('names all where there are few', async () => {
   const tag = tagOf('loop');
   const world = await checking([tag]);
-  await world.writer.commit(tag, [{ kind: 'ride', id: 'loop', value: null }]);
+  const [stored] = await world.writer.read([{ tag, kind: 'ride', id: 'loop' }]);
+  const value = Buffer.from((stored as { bytes: Buffer }).bytes);
+  // Its digest is right.
+  value[value.length - 1]! ^= 1;
+  await world.writer.commit(tag, [{ kind: 'ride', id: 'loop', value }]);
   const done = await world.run(1);
-  expect(done).toContainEqual(['error', expect.stringMatching(/1 difference .*: missing ride loop$/)]);
+  expect(done).toContainEqual(['error', expect.stringMatching(/1 difference .*: different ride loop$/)]);
+  expect(world.lanes.asked).toEqual(new Set([`${tag}`, '{"patience":true}']));
 });
 
 it('says nothing of views of which another process of the store answers, or whose tag has come to be in doubt', async () => {

@@ -68,6 +68,11 @@ class Scene {
     stored.fields!.set(field, Buffer.from('x'));
   }
 
+  /** Somebody else wrote the key with another type. */
+  retype({ tag, id }: StoredName): void {
+    this.#stored.set('ride', { tag, kind: 'ride', id, bytes: null, whole: true });
+  }
+
   async judge(name: StoredName) {
     const judge = new Judge({
       facts: this.#fold.facts,
@@ -231,12 +236,17 @@ describe('a judge of many', () => {
     ({ tag, kind, id, bytes: Buffer.from('x'), whole: true }) as StoredView;
 
   it('reads 500 views at a time, each but once, and begins a window for their tags', async () => {
-    const { asked, judge, covered } = judging();
-    for (let i = 0; i <= 500; i++) judge.suspect(strange(`r${i}`, i % 2));
-    judge.suspect(strange('r0', 0));
-    covered.push(new Map([0, 1].map((tag) => [tag, []])));
-    expect(await judge.run(null)).toEqual(nothing);
-    expect(asked).toEqual([['begin', 0, 1], ['read', 500], ['end'], ['read', 1], ['end']]);
+    for (const [count, ...reads] of [
+      [500, 500],
+      [501, 500, 1],
+    ] as const) {
+      const { asked, judge, covered } = judging();
+      for (let i = 0; i < count; i++) judge.suspect(strange(`r${i}`, i % 2));
+      judge.suspect(strange('r0', 0));
+      covered.push(new Map([0, 1].map((tag) => [tag, []])));
+      expect(await judge.run(null)).toEqual(nothing);
+      expect(asked).toEqual([['begin', 0, 1], ...reads.flatMap((names) => [['read', names], ['end']])]);
+    }
   });
 
   it('begins none where one has begun, and knows nothing of tags that nobody leads', async () => {
@@ -278,4 +288,12 @@ it('a judge tells a field of a rider once, and goes on with the others of the sa
   scene.beginnings.push(awaited, awaited, coveredBy(reader));
   expect(await scene.judge(reader)).toEqual(nothing);
   expect(scene.found).toEqual(['extra o2024-09-23', `extra f${dayText}`]);
+});
+
+it('a judge is certain of a key of another type, also where nobody leads', async () => {
+  const scene = new Scene();
+  scene.retype(ride);
+  scene.beginnings.push(() => new Map());
+  expect(await scene.judge(ride)).toEqual(nothing);
+  expect(scene.found).toEqual(['wrong type ride']);
 });
