@@ -26,6 +26,7 @@ async function scene(infos: string[] = ['maxmemory_policy:noeviction\r\n']) {
     },
     masters: async () => {
       const [scan] = await connection.masters();
+      sent.push('masters');
       return infos.map((info) => (args) => (args[0] === 'INFO' ? Promise.resolve(Buffer.from(info)) : scan!(args)));
     },
     close: async () => void sent.push('closed'),
@@ -80,6 +81,7 @@ it('names are noted for the next leader in a round, and not without one; a posit
   expect(await w.take()).toEqual({ position: null, open: [], compare: false });
   expect((await w.look()).position).toBeNull();
   await w.commit(tag, [fieldsWrite(ada, { a: '1' })]);
+  expect((await w.take())!.open).toEqual([]);
   await w.commit(tag, [fieldsWrite(ada, { b: '1' })], { round: 2 });
   await w.commit(tag, [], { position: { text: 'P', round: 2 } });
   expect(await w.take()).toEqual({ position: 'P', open: ['reader:ada/b'], compare: false });
@@ -152,6 +154,7 @@ it('keys of another type are told wherever they are found, but none that should 
   expect(warned).toHaveLength(1);
   const listed = await Array.fromAsync(list([5, parseKey(riderKey('listed')).tag]));
   expect(listed.map(({ kind }) => kind).sort()).toEqual(['foreign', 'rider']);
+  expect(listed[0]).toMatchObject({ whole: false });
   expect([warned.length, warned[1]]).toEqual([2, expect.stringContaining('a key of kind rider')]);
 });
 
@@ -162,24 +165,30 @@ it('a script is sent by its digest, and whole where the server does not know it'
   await w.commit(tag, []);
   await w.commit(tag, []);
   await w.close();
-  expect(sent).toEqual(['MGET', 'EVALSHA', 'EVAL', 'EVALSHA', 'EVAL', 'EVALSHA', 'closed']);
+  expect(sent).toEqual(['masters', 'MGET', 'EVALSHA', 'EVAL', 'EVALSHA', 'EVAL', 'EVALSHA', 'closed']);
   const other = viewWriterOver(
-    { command: async () => Promise.reject(new Error('OOM')), masters: async () => [], close: async () => {} },
+    {
+      command: async (_, [name]) => Promise.reject(new Error(`OOM ${name}`)),
+      masters: async () => [],
+      close: async () => {},
+    },
     keys,
     'two',
   );
-  await expect(other.leadership!.take(tag, '', false)).rejects.toThrow('OOM');
+  await expect(other.leadership!.take(tag, '', false)).rejects.toThrow('OOM EVALSHA');
 });
 
-it('a Redis that evicts keys is refused at the first look, and one that says nothing is not', async () => {
+it('a Redis that evicts keys is refused at each look, one that does not is asked once, and one that says nothing is used', async () => {
   const evicting = (await scene(['maxmemory_policy:noeviction\r\n', 'maxmemory_policy:allkeys-lru\r\n'])).writer('one');
   for (let i = 0; i < 2; i++)
     await expect(evicting.look()).rejects.toMatchObject({
       retry: false,
       message: expect.stringMatching(/is allkeys-lru,/),
     });
-  const silent = (await scene([''])).writer('one');
-  expect(await silent.look()).toEqual({ fence: '', position: null });
+  const { sent, writer } = await scene(['']);
+  const silent = writer('one');
+  for (let i = 0; i < 2; i++) expect(await silent.look()).toEqual({ fence: '', position: null });
+  expect(sent).toEqual(['masters', 'MGET', 'MGET']);
 });
 
 it('the masters have as much room as if each were as full as the fullest', async () => {
