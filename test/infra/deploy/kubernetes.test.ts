@@ -28,7 +28,7 @@ const document = (file: string, kind: string, name: string): string =>
 /** Lines NAME=value, or items of a list of them. */
 const assignments = (text: string): Record<string, string> =>
   Object.fromEntries(
-    [...text.matchAll(/(?:^|- |\[|, )([A-Z_]+)=([^\s\]]+)/gm)].map(([, name, value]) => [name, value]),
+    [...text.matchAll(/(?:^|- |\[|, )([A-Z_]+)=([^\s\]]*)/gm)].map(([, name, value]) => [name, value]),
   );
 
 /** The generator of a part's settings in a kustomization: its literals, and the files that it takes. */
@@ -108,6 +108,23 @@ describe('the example’s settings', () => {
     for (const path of globSync('example/secrets/*.env', { cwd: folder }))
       for (const [, secret] of read(path).matchAll(/(?:PASSWORD|SECRET|KEYS|REDISCLI_AUTH)=(.*)|:\/\/[^:]+:(.*)@/g))
         expect(secret ?? 'change-me').toBe('change-me');
+  });
+});
+
+describe('the overlay for podman', () => {
+  const file = 'podman/kustomization.yaml';
+
+  it.each(['projector', 'api'])('has settings of %s that the service takes without its Secret', (part) => {
+    const ours = { ...generated('base/kustomization.yaml', part), ...generated(file, part) };
+    expect(loadSettings(ours)).toMatchObject({ redis: { url: 'redis://redis:6379' } });
+  });
+
+  it('puts an empty folder where the API has its Secret', () => {
+    const [, place, name] = /volumes\/(\d+), value: \{ name: (\w+), emptyDir/.exec(read(file))!;
+    const volumes = workload('api')
+      .split(/^ {6}volumes:$/m)[1]!
+      .match(/- \{ .*/g)!;
+    expect(volumes[Number(place)]).toContain(`{ name: ${name}, secret: `);
   });
 });
 
