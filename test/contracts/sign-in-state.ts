@@ -35,6 +35,7 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
 
     test('an entry is gone when its life is over', async () => {
       const id = randomUUID();
+      await store.put('A', `${id}x`, {}, { ...life, account: `${id}x` });
       await store.put('A', id, {}, { lifeSeconds: 0.2, account: id });
       expect(await store.find('A', id)).not.toBeNull();
       expect(await Array.fromAsync(store.accounts())).toContain(id);
