@@ -14,9 +14,10 @@ import {
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { Touched } from '../../../projector/facts/touched.ts';
 import type { AnyRecord, Night, Ride, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
+import { district, gone, marks, metro, night, ride, rider, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
-import { recordKey } from '../../support/worlds/records.ts';
+import { recordKey, sampleRecords } from '../../support/worlds/records.ts';
 
 const watches = follows | close | flagged;
 const isGoing = (bits: number): boolean => (bits & (going | confirmed)) > 0;
@@ -263,4 +264,26 @@ it('a fold keeps what the last records say, and tells each change, and nothing t
     fc.property(historyArb(), ({ records }) => foldAll(records.filter((record) => badness(record) === null))),
     { numRuns },
   );
+});
+
+it('a fold takes back what is gone: a rider who goes, a key, a ride that moves to another metro and back', () => {
+  const key = (hash: number): LoggedRecord => {
+    const value = { ...sampleRecords['developer-keys'], key_hash: Buffer.alloc(32, hash) };
+    return { topic: 'developer-keys', key: 'k1', value };
+  };
+  foldAll([
+    ...[metro('pdx'), rider('ada'), rider('bo'), ride('loop', { leaders: ['ada'] }), night('loop', '2015-06-13')],
+    ...[
+      says('bo', 'GOING', 'loop', '2015-06-13'),
+      says('ada', 'NONE', 'loop', '2015-06-13', true),
+      gone('riders', 'bo'),
+    ],
+    ...[rider('bo'), gone('riders', 'bo'), gone('riders', 'ada'), gone('riders', 'nobody')],
+    ...[ride('loop', { metro: 'other', leaders: ['bo'] }), ride('loop', { leaders: ['bo'] }), gone('rides', 'loop')],
+    ...[gone('rides', 'loop'), gone('nights', 'loop/2015-06-13'), gone('attendance', 'loop/2015-06-13/bo')],
+    ...[key(1), key(2), gone('developer-keys', 'k1'), gone('developer-keys', 'k1')],
+    ...[marks('ada', 'bo', 'follows'), marks('ada', 'bo', 'blocked'), gone('relations', 'ada/bo')],
+    ...[metro('pdx', { name: 'Another town' }), metro('pdx', { time_zone: 'UTC' }), gone('metros', 'pdx')],
+    ...[district('alameda'), gone('districts', 'alameda'), gone('districts', 'alameda')],
+  ]);
 });
