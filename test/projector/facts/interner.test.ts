@@ -31,6 +31,8 @@ describe('an interner', () => {
     holdsWhatAMapHolds(long.toReversed());
   });
 
+  it('keeps two texts apart that have one hash', () => holdsWhatAMapHolds(['41e7637e', '32e7b56f']));
+
   it('finds texts in bytes, wherever they stand there', () => {
     const interner = new Interner();
     const bytes = Buffer.from('loop/2015-06-13/ada');
