@@ -97,7 +97,11 @@ async function said(
   );
   await reader.close();
   const heard: string[] = [];
-  const store = redisSignInState({ ...settings, commandTimeoutMs: 500, onError: ({ message }) => heard.push(message) });
+  const store = redisSignInState({
+    ...settings,
+    commandTimeoutMs: 2_000,
+    onError: ({ message }) => heard.push(message),
+  });
   await expect(store.find('A', 'x')).rejects.toThrow("Sign-in's Redis ");
   await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0), { timeout: 20_000 });
   // By now no command is sent any more.

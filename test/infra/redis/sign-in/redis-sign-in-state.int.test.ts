@@ -30,7 +30,11 @@ describe('a Redis that is restarted', () => {
 
   test('is said to be away while it is down', async () => {
     const errors: Error[] = [];
-    const store = redisSignInState({ url: server.url, commandTimeoutMs: 200, onError: (error) => errors.push(error) });
+    const store = redisSignInState({
+      url: server.url,
+      commandTimeoutMs: 1_000,
+      onError: (error) => errors.push(error),
+    });
     await store.find('A', 'x');
     await server.kill();
     for (let n = 0; n < 2; n++) await expect(store.find('A', 'x')).rejects.toThrow(StateStoreAwayError);
@@ -45,7 +49,7 @@ describe('a Redis that is restarted', () => {
   });
 
   test('gets no command that was refused while it was down', async () => {
-    const store = redisSignInState({ url: server.url, commandTimeoutMs: 100 });
+    const store = redisSignInState({ url: server.url, commandTimeoutMs: 1_000 });
     await store.put('Token', 'late', { n: 3 }, { lifeSeconds: 60 });
     await server.kill();
     // The loss is noticed while the first waits, and is as old as the limit before the third.
@@ -60,7 +64,7 @@ describe('a Redis that is restarted', () => {
 
 test('a connection that went silent without closing is given up for a new one, and holds back one command only', async () => {
   const proxy = await stallingProxy(redisUrl());
-  const store = redisSignInState({ url: proxy.url, keyPrefix: freshKeyPrefix(), commandTimeoutMs: 300 });
+  const store = redisSignInState({ url: proxy.url, keyPrefix: freshKeyPrefix(), commandTimeoutMs: 1_000 });
   try {
     await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
     proxy.stall('data');
@@ -75,7 +79,7 @@ test('a connection that went silent without closing is given up for a new one, a
 test('a password that is refused is told of once, and to each who asks', async () => {
   const url = redisUrl().replace('//', '//nobody:wrong@');
   const heard: string[] = [];
-  const store = redisSignInState({ url, commandTimeoutMs: 500, onError: ({ message }) => heard.push(message) });
+  const store = redisSignInState({ url, commandTimeoutMs: 2_000, onError: ({ message }) => heard.push(message) });
   const refused = "Sign-in's Redis refuses the user and password of AUTH_REDIS_URL";
   for (let n = 0; n < 3; n++) await expect(store.find('A', 'x')).rejects.toThrow(refused);
   expect(heard).toEqual([expect.stringMatching(/^it refuses the user and password of AUTH_REDIS_URL/)]);
