@@ -2,6 +2,7 @@ import type { Facts } from '../../../projector/facts/facts.ts';
 import type { Fold } from '../../../projector/facts/fold.ts';
 import { LargeSet, NumberSet } from '../../../projector/facts/large-map.ts';
 import { ignoreChanges, type Touched } from '../../../projector/facts/touched.ts';
+import { publishedRide } from '../../../projector/views/night.ts';
 import { fieldsShowing } from '../../../projector/views/reader.ts';
 import { numberedKinds, numberedViews } from '../../../projector/views/value-views.ts';
 import { Marking } from '../../../projector/writing/marking.ts';
@@ -13,7 +14,7 @@ import { parseKey } from '../../../schemas/views/view-kinds.ts';
  * at once, not in slices. `isPublic`: riders' own views are left out.
  */
 export function tellTouched(fold: Fold, sink: MarkSink, isPublic: boolean): void {
-  const marking = new Marking(fold.facts, sink, null);
+  const marking = new PublishedMarking(fold.facts, sink, null);
   const publicOnly: Touched = {
     ...ignoreChanges,
     metro: (metro) => marking.metro(metro),
@@ -21,6 +22,20 @@ export function tellTouched(fold: Fold, sink: MarkSink, isPublic: boolean): void
     night: (night) => marking.night(night),
   };
   fold.subscribe(isPublic ? publicOnly : marking);
+}
+
+/** Leaves out nights of rides that have no page: no answer shows them. A ride that comes or goes marks its nights itself. */
+class PublishedMarking extends Marking {
+  readonly #facts: Facts;
+
+  constructor(...args: ConstructorParameters<typeof Marking>) {
+    super(...args);
+    [this.#facts] = args;
+  }
+
+  override night(night: number): void {
+    if (publishedRide(this.#facts, this.#facts.nightRide[night]!)) super.night(night);
+  }
 }
 
 type Kind = (typeof numberedKinds)[number];

@@ -2,10 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
 import { heard } from '../../support/processes/heard.ts';
+import type { History } from '../../support/worlds/histories.ts';
+import { PastArchive } from '../../support/worlds/past-archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
+import { changeOf } from '../../support/worlds/record-arbs.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 const run = (...args: string[]) =>
   heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
@@ -120,6 +125,37 @@ describe('changes', () => {
   it('has a summary for people', async () => {
     const { out } = await run('changes', ...between);
     expect(out.at(-1)).toMatch(/^1 day and 1 ride differ between .*, by 1 record$/);
+  });
+
+  it('names no record of a ride without a page', async () => {
+    const { metros, riders, rides, nights, attendance } = sampleRecords;
+    const unposted = { ...rides, ride: 'ride0002', posted: false };
+    const world = [changeOf('metros', metros), changeOf('riders', riders), changeOf('rides', unposted)];
+    for (const ride of ['ride0001', 'ride0002']) world.push(changeOf('nights', { ...nights, ride }));
+    const answers = ['ride0002', 'ride0001'].map((ride) => changeOf('attendance', { ...attendance, ride }));
+    const records = [...world, changeOf('rides', rides), ...answers].map((change, offset) => ({
+      ...change,
+      partition: 0,
+      offset,
+      timestampMs: answers.includes(change) ? 1 : 0,
+    }));
+    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as History['partitions'];
+    const how = { blockBytes: 2_000, fileBytes: 5_000, codec: 'null' } as const;
+    using archive = await PastArchive.of({ today: 0, partitions, records }, how);
+    const epoch = '1970-01-01T00:00:00.00';
+    const { out } = await run(
+      'changes',
+      '--archive',
+      archive.dir,
+      '--from',
+      `${epoch}0Z`,
+      '--to',
+      `${epoch}1Z`,
+      '--json',
+    );
+    const changed = out.map((line) => JSON.parse(line));
+    expect(changed.map(({ path }) => path)).toEqual(['/metros/portland/days/2015-06-13', '/rides/ride0001']);
+    for (const { records } of changed) expect(records).toMatchObject([{ key: 'ride0001/2015-06-13/r0001' }]);
   });
 
   it('exits 0 where nothing differs', async () => {
