@@ -95,11 +95,12 @@ export class StatusWatch {
       const asksMs = this.#ms(`${name} asks the log`, !status.waits.has('redis'));
       if (Math.min(silentMs, asksMs) > tellsAfterMs && !status.waits.has('kafka'))
         yield `${name} does not say that it waits for a log that is silent`;
-      // Two masters may refuse in two ways. A leader asks each for its tags; a standby's call asks both, and fails with one of them.
+      // Two masters may refuse in two ways. A leader asks each for its tags; a standby's call asks both, and fails with one of
+      // them: also with what has only begun, or is over until it asks again.
       const refusals = [...refusedMs].filter(([, ms]) => ms > tellsAfterMs).map(([refusal]) => refusal);
       const isNamed = (refusal: Refusal): boolean => status.troubles.some((words) => words.includes(`(${refusal}`));
-      if (refusals.length > 0 && !(each.leads ? refusals.every(isNamed) : refusals.some(isNamed)))
-        yield `${name} does not say that the store refuses: ${refusals.join(', ')}`;
+      const tells = each.leads ? refusals.every(isNamed) : (masters.length > 1 ? refusalNames : refusals).some(isNamed);
+      if (refusals.length > 0 && !tells) yield `${name} does not say that the store refuses: ${refusals.join(', ')}`;
       if (each.leads) yield* this.#leader(each, status);
     }
     const unled = projectors.length > 0 && !projectors.some(({ leads }) => leads);
