@@ -10,7 +10,8 @@ const stuckMs = 1_500;
 /** Nobody leads for longer, unless something is in the way: how long a take-over takes, slow looks included. */
 const unledMs = 6_000;
 const promptMs = 1_000;
-/** What failed is tried again after two seconds at most, and a round is written each second. */
+/** What failed is tried again after two seconds at most, also by a leader that takes its views again, and a round is written
+ * each second: later if the log doesn't answer. */
 const retriedMs = 2_500;
 
 /** Since when something has been so at every look. */
@@ -73,31 +74,23 @@ export class StatusWatch {
     const answer = masters.every(({ up, frozen }) => up && !frozen) && weather.breaks === 0;
     // So is an outage between two looks: another process has come back.
     const processes = masters.map(({ redis }) => redis.process).join(' ');
-    const refusedMs = new Map(
-      masters
-        .flatMap(({ redis }, i) =>
-          refusalNames.map((refusal): [Refusal, number] => {
-            const refuses = answer && redis.refuses === refusal;
-            return [refusal, this.#ms(`master ${i} ${refusal} ${processes}`, refuses)];
-          }),
-        )
-        .filter(([, ms]) => ms > stuckMs),
+    const refusals = masters.flatMap(({ redis }, i) =>
+      refusalNames.filter(
+        (refusal) => this.#ms(`master ${i} ${refusal} ${processes}`, answer && redis.refuses === refusal) > retriedMs,
+      ),
     );
     const silentMs = log.frozenSinceMs === null ? 0 : timeline.nowMs - log.frozenSinceMs;
     for (const each of running) {
       const status = each.projector.status();
       const { name } = each.process;
-      // A leader asks each second, others begin again later.
-      const tellsAfterMs = each.leads ? stuckMs : retriedMs;
-      if (awayMs > tellsAfterMs && !status.waits.has('redis'))
+      if (awayMs > retriedMs && !status.waits.has('redis'))
         yield `${name} does not say that it waits for a store that is away`;
       // One that waits for the store at its start has asked the log nothing yet.
       const asksMs = this.#ms(`${name} asks the log`, !status.waits.has('redis'));
-      if (Math.min(silentMs, asksMs) > tellsAfterMs && !status.waits.has('kafka'))
+      if (Math.min(silentMs, asksMs) > retriedMs && !status.waits.has('kafka'))
         yield `${name} does not say that it waits for a log that is silent`;
       // Two masters may refuse in two ways. A leader asks each for its tags; a standby's call asks both, and fails with one of
       // them: also with what has only begun, or is over until it asks again.
-      const refusals = [...refusedMs].filter(([, ms]) => ms > tellsAfterMs).map(([refusal]) => refusal);
       const isNamed = (refusal: Refusal): boolean => status.troubles.some((words) => words.includes(`(${refusal}`));
       const tells = each.leads ? refusals.every(isNamed) : (masters.length > 1 ? refusalNames : refusals).some(isNamed);
       if (refusals.length > 0 && !tells) yield `${name} does not say that the store refuses: ${refusals.join(', ')}`;
