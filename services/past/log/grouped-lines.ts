@@ -5,10 +5,10 @@ import { writeFault } from '../../../infra/archive/format/write-atomically.ts';
 
 /** Lines of text that belong together. */
 export interface LineGroup {
-  /** Where its older lines are in the file: start and length of each piece, in bytes. */
-  written: { at: number; length: number }[];
-  /** Where its last lines are in memory: start and end of each, in turn. */
-  waiting: number[];
+  /** Where its older lines are in the file: start and end of each piece, in turn, in bytes. */
+  written: number[];
+  /** The number of its last line in memory, 0 if there is none. */
+  last: number;
 }
 
 interface LinesFile {
@@ -33,11 +33,16 @@ const lengthBytes = 4;
 export class GroupedLines {
   #waiting = Buffer.allocUnsafe(1 << 16);
   #used = 0;
-  readonly #filled = new Set<LineGroup>();
+  /** Lines in memory are numbered from 1, for each of their groups: where it stands, and which is its group's line before. */
+  readonly #starts: number[] = [0];
+  readonly #before: number[] = [0];
+  #numbered = 0;
+  /** The groups that have lines in memory. */
+  readonly #filled: LineGroup[] = [];
   #file: LinesFile | null = null;
 
   group(): LineGroup {
-    return { written: [], waiting: [] };
+    return { written: [], last: 0 };
   }
 
   /** Adds a line to some groups. */
@@ -54,14 +59,19 @@ export class GroupedLines {
     this.#waiting.writeUInt32LE(length, start);
     this.#used += lengthBytes + length;
     for (const group of groups) {
-      group.waiting.push(start, this.#used);
-      this.#filled.add(group);
+      if (group.last === 0) this.#filled.push(group);
+      this.#starts[++this.#numbered] = start;
+      this.#before[this.#numbered] = group.last;
+      group.last = this.#numbered;
     }
   }
 
-  *of({ written, waiting }: LineGroup): Generator<string, void> {
-    const bytes = Buffer.allocUnsafe(Math.max(0, ...written.map(({ length }) => length)));
-    for (const { at, length } of written) {
+  *of({ written, last }: LineGroup): Generator<string, void> {
+    let bytes = Buffer.alloc(0);
+    for (let i = 0; i < written.length; i += 2) {
+      const at = written[i]!;
+      const length = written[i + 1]! - at;
+      if (bytes.length < length) bytes = Buffer.allocUnsafe(length);
       for (let done = 0; done < length; ) done += readSync(this.#file!.fd, bytes, done, length - done, at + done);
       for (let end = 0; end < length; ) {
         const start = end + lengthBytes;
@@ -69,8 +79,19 @@ export class GroupedLines {
         yield bytes.toString('utf8', start, end);
       }
     }
-    for (let i = 0; i < waiting.length; i += 2)
-      yield this.#waiting.toString('utf8', waiting[i]! + lengthBytes, waiting[i + 1]);
+    for (const start of this.#startsOf(last))
+      yield this.#waiting.toString('utf8', start + lengthBytes, this.#endOf(start));
+  }
+
+  /** Where a group's lines stand in memory. */
+  #startsOf(last: number): number[] {
+    const starts: number[] = [];
+    for (let i = last; i > 0; i = this.#before[i]!) starts.push(this.#starts[i]!);
+    return starts.reverse();
+  }
+
+  #endOf(start: number): number {
+    return start + lengthBytes + this.#waiting.readUInt32LE(start);
   }
 
   close(): void {
@@ -83,21 +104,20 @@ export class GroupedLines {
     if (this.#file.ofGroup.length < this.#used) this.#file.ofGroup = Buffer.allocUnsafe(this.#used);
     const { fd, path, ofGroup } = this.#file;
     for (const group of this.#filled) {
-      const { waiting } = group;
       let length = 0;
-      for (let i = 0; i < waiting.length; i += 2) {
-        length += this.#waiting.copy(ofGroup, length, waiting[i], waiting[i + 1]);
-      }
+      for (const start of this.#startsOf(group.last))
+        length += this.#waiting.copy(ofGroup, length, start, this.#endOf(start));
       try {
         for (let done = 0; done < length; ) done += writeSync(fd, ofGroup, done, length - done);
       } catch (error) {
         throw writeFault(path, error);
       }
-      group.written.push({ at: this.#file.bytes, length });
-      group.waiting = [];
+      group.written.push(this.#file.bytes, this.#file.bytes + length);
+      group.last = 0;
       this.#file.bytes += length;
     }
-    this.#filled.clear();
+    this.#filled.length = 0;
+    this.#numbered = 0;
     this.#used = 0;
   }
 }
