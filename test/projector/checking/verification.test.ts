@@ -33,7 +33,7 @@ function logOf(records: readonly LoggedRecord[]): MemoryEventLog {
 /** A store that a projector has filled. It leads until it is told to stop. */
 async function filled() {
   const store = new SharedStore();
-  const running = startProjector(logOf(smallWorld.records), store.writer());
+  const running = startProjector(logOf(smallWorld.records), store.writer(), null, { clock: fastClock });
   await running.ready();
   return { store, running };
 }
