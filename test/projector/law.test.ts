@@ -141,7 +141,7 @@ async function killedAfter(store: MemoryViewStore, history: History, commits: nu
       throw new Error('gone');
     },
   });
-  const running = startProjector(new MemoryEventLog(history), writer);
+  const running = startProjector(new MemoryEventLog(history), writer, null, { clock: fastClock });
   await Promise.race([kill, running.ready()]);
   await running.stop();
 }
