@@ -121,6 +121,8 @@ export function* recordPieces(
   let records: FetchedRecord[] = [];
   let unpackedBytes = 0;
   for (const batch of batches) {
+    // Who reads on behind it does so at every bad record, and would unpack it each time.
+    if (batch.lastOffset < from) continue;
     const reading = new BatchReading(batch, bytesMax);
     unpackedBytes += reading.unpackedBytes;
     for (let record = reading.next(); record; record = reading.next()) {

@@ -18,6 +18,7 @@ import {
   packedBatch,
   recordsAt,
   recordsIn,
+  recordsOf,
   rewritten,
 } from './batches.ts';
 
@@ -111,6 +112,14 @@ describe('the records of a batch', () => {
       [2_000, 503, 99_999],
     ]);
     expect(pieces(all, 2_400)).toEqual([[2_400, 103, 99_999]]);
+  });
+
+  it('are not unpacked where all are before the offset asked for', () => {
+    const [first, second] = readRecordBatches(Buffer.concat([batchOf(many(3), 'zstd'), batchOf(many(2), 'zstd', 3)]));
+    const unread = Object.defineProperty({ ...first! }, 'bytes', { get: () => expect.unreachable('it was unpacked') });
+    const offsets = (from: number) => recordsOf([unread, second!], from).map(({ offset }) => offset);
+    expect([offsets(3), offsets(4)]).toEqual([[3, 4], [4]]);
+    expect(() => offsets(2)).toThrow('it was unpacked');
   });
 
   it('are handed on before the next large batch is unpacked', () => {
