@@ -257,6 +257,18 @@ const allowed: [name: string, edit: Edit, rule?: Rule][] = [
     ),
     'rejects',
   ],
+  [
+    'a leader that stopped as it sent a bad record sends it when it wakes',
+    all(
+      rejects((each) => [each, each]),
+      patch(
+        'fault',
+        { name: 'leader paused and deposed', at: 51_000 },
+        ({ at, state }) => state === 'begin' && at < 80_000,
+      ),
+    ),
+    'rejects',
+  ],
   ['a process refuses with an error', ends({ asked: 'refuse', code: 1 })],
   [
     'the log alone tells of 503s',
