@@ -12,24 +12,20 @@ interface Kept {
   account: string | undefined;
 }
 
-interface MemorySignInStateOptions {
-  /**
-   * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
-   * strangers begin and never finish do not push out codes, sessions or grants.
-   */
-  kindEntriesMax?: number;
-  nowMs?: () => number;
-}
+/**
+ * If a kind has more entries than this, those of that kind that would expire soonest are dropped. So sign-ins that
+ * strangers begin and never finish do not push out codes, sessions or grants.
+ */
+const kindEntriesMax = 20_000;
 
 /** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
-export function memorySignInState(options: MemorySignInStateOptions = {}): StateStore {
-  const { kindEntriesMax = 20_000, nowMs = Date.now } = options;
+export function memorySignInState(): StateStore {
   const kinds = new Map<string, Map<string, Kept>>();
   const limiters = new Map<string, RateLimiterMemory>();
 
   const live = (kind: string, id: string): Kept | undefined => {
     const entry = kinds.get(kind)?.get(id);
-    return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
+    return entry !== undefined && entry.expiresMs > Date.now() ? entry : undefined;
   };
   function* all(): Generator<Kept> {
     for (const entries of kinds.values()) yield* entries.values();
@@ -38,7 +34,7 @@ export function memorySignInState(options: MemorySignInStateOptions = {}): State
     entry === undefined ? null : (JSON.parse(entry.payload) as StatePayload);
   const remove = ({ kind, id }: Pick<Kept, 'kind' | 'id'>): boolean => kinds.get(kind)?.delete(id) ?? false;
   const sweep = (): void => {
-    const now = nowMs();
+    const now = Date.now();
     for (const entry of all()) if (entry.expiresMs <= now) remove(entry);
   };
   const makeRoom = (kind: string): Map<string, Kept> => {
@@ -61,7 +57,7 @@ export function memorySignInState(options: MemorySignInStateOptions = {}): State
         payload: JSON.stringify(payload),
         uses: 0,
         firstUseMs: 0,
-        expiresMs: nowMs() + lifeSeconds * 1000,
+        expiresMs: Date.now() + lifeSeconds * 1000,
         account,
       });
     },
@@ -77,19 +73,19 @@ export function memorySignInState(options: MemorySignInStateOptions = {}): State
       const entry = live(kind, id);
       if (!entry) return null;
       entry.uses++;
-      if (entry.uses === 1) entry.firstUseMs = nowMs();
-      return { uses: entry.uses, sinceFirstMs: nowMs() - entry.firstUseMs };
+      if (entry.uses === 1) entry.firstUseMs = Date.now();
+      return { uses: entry.uses, sinceFirstMs: Date.now() - entry.firstUseMs };
     },
     async extend(kind, id, lifeSeconds) {
       const entry = live(kind, id);
-      if (entry) entry.expiresMs = nowMs() + lifeSeconds * 1000;
+      if (entry) entry.expiresMs = Date.now() + lifeSeconds * 1000;
     },
     async remove(kind, id) {
       remove({ kind, id });
     },
     async ofAccount(account, kind) {
       const owned = all().filter(
-        (entry) => entry.account === account && entry.expiresMs > nowMs() && (kind ?? entry.kind) === entry.kind,
+        (entry) => entry.account === account && entry.expiresMs > Date.now() && (kind ?? entry.kind) === entry.kind,
       );
       return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, payload: payloadOf(entry)! }))];
     },

@@ -178,18 +178,9 @@ export function nullIfOtherType(error: Error): null {
   throw error;
 }
 
-/** A key's text. Null: it is absent, or of another type, which `onOther` is told. */
-export async function readText(
-  connection: RedisConnection,
-  key: string,
-  onOther?: (key: string) => void,
-): Promise<string | null> {
-  const otherType = (error: Error): null => {
-    const none = nullIfOtherType(error);
-    onOther?.(key);
-    return none;
-  };
-  const value = (await connection.command(key, ['GET', key]).catch(otherType)) as Buffer | null;
+/** A key's text. Null: it is absent, or of another type. */
+export async function readText(connection: RedisConnection, key: string): Promise<string | null> {
+  const value = (await connection.command(key, ['GET', key]).catch(nullIfOtherType)) as Buffer | null;
   return value?.toString() ?? null;
 }
 

@@ -106,17 +106,10 @@ export function missingRight(error: unknown, scriptRights = writerRights): strin
   return null;
 }
 
-/** A command that failed, and what comes of it. */
-export interface RefusedCommand {
-  error: unknown;
-  consequence: string;
-}
-
-/** The rights that the Redis user of the views lacks, as a note for operators: reads go on. Null: none. */
-export function missingRights(refused: readonly RefusedCommand[]): string | null {
-  const lacking = new Map(refused.map(({ error, consequence }) => [missingRight(error), consequence]));
+/** The rights that the Redis user of the views lacks, by what commands failed with, as a note for operators. Null: none. */
+export function missingRights(errors: readonly unknown[]): string | null {
+  const lacking = new Set(errors.map((error) => missingRight(error)));
   lacking.delete(null);
   if (lacking.size === 0) return null;
-  const each = [...lacking].map(([right, consequence]) => `lacks ${right} (${consequence})`);
-  return `the Redis user of REDIS_URL ${each.join(', ')}: grant it with ACL SETUSER`;
+  return `the Redis user of REDIS_URL lacks ${[...lacking].join(', ')}: grant it with ACL SETUSER`;
 }

@@ -61,7 +61,7 @@ async function openRegistry(registry: SchemaRegistry, url: string, { redis }: Se
     import('../../infra/registry/kept-schemas.ts'),
     import('../../infra/redis/views/redis-schema-texts.ts'),
   ]);
-  const texts = await redisSchemaTexts(redis, log);
+  const texts = await redisSchemaTexts(redis);
   const kept = keptSchemas({ registry, url }, texts, log);
   const closed = new AbortController();
   const running = kept.run(closed.signal);

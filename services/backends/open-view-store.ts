@@ -1,12 +1,11 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
-import type { Log } from '../../projector/ports/log.ts';
 import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface OpenStore {
-  writer(log: Log): Promise<ViewWriter>;
+  writer(): Promise<ViewWriter>;
   reader(): ViewReader;
   /** Where the views are, in words. */
   where: string;
@@ -20,7 +19,7 @@ export function openViewStore({ redis }: Settings): OpenStore {
   }
   return {
     // Loaded on demand. Without it a process that writes nothing starts a fifth faster.
-    writer: async (log) => (await import('../../infra/redis/views/redis-view-writer.ts')).redisViewWriter(redis, log),
+    writer: async () => (await import('../../infra/redis/views/redis-view-writer.ts')).redisViewWriter(redis),
     reader: () => redisViewReader(redis),
     where: redis.cluster ? 'a Redis Cluster' : 'Redis',
   };

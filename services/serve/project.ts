@@ -27,7 +27,7 @@ export async function project(
   log: Logger,
   signal: AbortSignal,
 ): Promise<Projecting> {
-  const writer = await store.writer(log);
+  const writer = await store.writer();
   const make = (): Projector =>
     new Projector({
       eventLog,

@@ -81,7 +81,7 @@ function redisConnectionOf(all: readonly Connection[]): RedisConnection {
 /** The real writer of views, in a process. */
 export function simulatedWriter(around: Surroundings, process: SimulatedProcess): ViewWriter {
   const connection = redisConnectionOf(connections(around, process, 'redis'));
-  return viewWriterOver(connection, around.keys, process.name.replace(/\W/g, ''), { clock: process.clock });
+  return viewWriterOver(connection, around.keys, process.name.replace(/\W/g, ''), process.clock);
 }
 
 /** As often as a real one checks, or while all else happens. What nothing else finds is found by this in peace. */

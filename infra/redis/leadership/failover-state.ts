@@ -45,10 +45,6 @@ export class FailoverState {
     this.#tags = allTags.map(() => ({ at: 'unseen' }));
   }
 
-  get identified(): boolean {
-    return this.#masters.at === 'identified';
-  }
-
   /** To be passed to `identify` and `look`. */
   get connection(): number {
     return this.#masters.connection;
@@ -65,7 +61,7 @@ export class FailoverState {
   }
 
   covers(tags: Iterable<number>): boolean {
-    if (!this.identified) return false;
+    if (this.#masters.at !== 'identified') return false;
     for (const tag of tags) {
       const { at } = this.#tags[tag]!;
       if (at === 'unseen' || at === 'doubted') return false;

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { backgroundClock, type Clock } from '../../../projector/ports/clock.ts';
+import { WakeUp } from '../../../projector/ports/waiting.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { otherFormats, redisKeys } from '../redis-keys.ts';
 import { FailoverState, type StampLook } from './failover-state.ts';
@@ -32,7 +33,7 @@ export class ReadGuard {
   readonly #state: FailoverState;
   readonly #formats = new GenerationState();
   readonly #stop = new AbortController();
-  #settling = false;
+  readonly #doubt = new WakeUp();
 
   /** `tags`: those that views are in. */
   constructor(masters: GuardedMasters, clock: Clock, tags: readonly number[] = allTags) {
@@ -40,8 +41,7 @@ export class ReadGuard {
     this.#clock = clock;
     this.#tags = tags;
     this.#state = new FailoverState(tags);
-    void this.#settle();
-    void this.#checkNowAndThen();
+    void this.#keepAsking();
   }
 
   /** Whether views of our format may be served. */
@@ -62,69 +62,46 @@ export class ReadGuard {
   /** Whether a tag's stamp, read together with what is absent, says that it is truly absent. */
   isComplete(tag: number, stamp: string): boolean {
     const complete = this.#state.isComplete(tag, stamp);
-    if (!complete) void this.#settle();
+    if (!complete) this.#doubt.notify();
     return complete;
   }
 
   /** A connection was lost or made, or a node came or went. */
   connectionChanged(): void {
     this.#state.connectionChanged();
-    void this.#settle();
+    this.#doubt.notify();
   }
 
   close(): void {
     this.#stop.abort();
   }
 
-  /** A replica may be promoted, or a master become a replica and come back, without a lost connection. */
-  async #checkNowAndThen(): Promise<void> {
+  /**
+   * Asks again soon while something is unknown, and else now and then: a replica may be promoted, or a master become a
+   * replica and come back, without a lost connection.
+   */
+  async #keepAsking(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await this.#clock.sleep(checkMs, signal);
-      if (signal.aborted) return;
-      if (this.#state.identified) await this.#identify().catch(() => undefined);
-      await this.#look().catch(() => undefined);
-      void this.#settle();
-    }
-  }
-
-  async #settle(): Promise<void> {
-    if (this.#settling) return;
-    this.#settling = true;
-    const { signal } = this.#stop;
-    while (!signal.aborted && !this.#settled) {
-      // Redis may be away: it is asked again soon.
+      // Redis may be away.
       await this.#ask().catch(() => undefined);
-      if (!this.#settled) await this.#clock.sleep(lookMs, signal);
+      const isKnown = this.#state.settled && this.#formats.current;
+      await this.#doubt.waitAtMost(isKnown ? checkMs : lookMs, this.#clock, signal);
     }
-    this.#settling = false;
-  }
-
-  get #settled(): boolean {
-    return this.#state.settled && this.#formats.current;
   }
 
   async #ask(): Promise<void> {
-    if (!this.#state.identified) await this.#identify();
-    await this.#look();
-  }
-
-  async #look(): Promise<void> {
-    const { connection, unstamped } = this.#state;
+    const { connection } = this.#state;
+    const processes = await this.#masters.processes();
+    if (processes) this.#state.identify(connection, processes);
     const formats = !this.#formats.current;
     const look = async (tag: number): Promise<FormatLook> => {
       const seen = await this.#masters.look(tag, formats);
       this.#state.look(connection, tag, { ...seen, nowMs: this.#clock.nowMs() });
       return seen;
     };
-    const looks = await Promise.all((formats ? this.#tags : unstamped).map(look));
+    const looks = await Promise.all((formats ? this.#tags : this.#state.unstamped).map(look));
     if (formats) this.#formats.look(looks, this.#clock.nowMs());
-  }
-
-  async #identify(): Promise<void> {
-    const { connection } = this.#state;
-    const processes = await this.#masters.processes();
-    if (processes) this.#state.identify(connection, processes);
   }
 }
 

@@ -35,7 +35,7 @@ type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)
  */
 export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   const { commandTimeoutMs = 3000 } = options;
-  const redis = connect(options, commandTimeoutMs);
+  const redis = connect(options);
   const prefix = `${options.keyPrefix ?? 'ride-calendar:'}{auth}:`;
   const entryKey = (kind: string, id: string): string => `${prefix}e:${kind}:${id}`;
   const accountKey = (account: string): string => `${prefix}a:${account}`;
@@ -46,7 +46,7 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     // ioredis keeps commands that were given up, and sends them once it is connected again. An outage would fill memory,
     // and then count attempts that were refused long ago.
     if (connection.lostForMs() > commandTimeoutMs) throw connection.away();
-    // A cluster client keeps a command that it cannot send, without a limit of time.
+    // The client keeps a command that it cannot send, without a limit of time.
     const gaveUp = new AbortController();
     const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
       throw new Error('no answer in time');
@@ -116,11 +116,10 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   };
 }
 
-function connect({ url, cluster = false }: RedisSignInStateOptions, commandTimeoutMs: number): Client {
+function connect({ url, cluster = false }: RedisSignInStateOptions): Client {
   const common = {
-    commandTimeout: commandTimeoutMs,
     socketTimeout: owedReplyMsMax,
-    // Commands wait out a restart of Redis, limited by their own timeout.
+    // Commands wait out a restart of Redis, as long as `ask` lets them.
     maxRetriesPerRequest: null,
     connectionName: 'ride-calendar-sign-in',
   };

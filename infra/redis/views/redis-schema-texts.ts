@@ -1,17 +1,14 @@
-import type { Log } from '../../../projector/ports/log.ts';
 import type { SchemaTexts } from '../../registry/kept-schemas.ts';
 import { readText, redisConnection } from '../redis-connection.ts';
 import { redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
-import { OtherTypes } from './other-types.ts';
 
 /** Schema texts beside the views, in Redis or in a Redis Cluster (docs/rules.md#schema-registry). */
-export async function redisSchemaTexts(settings: RedisSettings, log: Log): Promise<SchemaTexts> {
+export async function redisSchemaTexts(settings: RedisSettings): Promise<SchemaTexts> {
   const connection = await redisConnection(settings);
   const keys = redisKeys(settings.keyPrefix);
-  const others = new OtherTypes(keys, log);
   return {
-    find: (name) => readText(connection, keys.schema(name), (key) => others.found(key)),
+    find: (name) => readText(connection, keys.schema(name)),
     async keep(name, text) {
       const key = keys.schema(name);
       await connection.command(key, ['SET', key, text]);

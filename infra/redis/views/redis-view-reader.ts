@@ -12,9 +12,6 @@ import { owedReplyMsMax, type RedisSettings, reconnectDelayMs } from '../redis-s
 import { guardedReads } from './guarded-reads.ts';
 import { type Tracking, trackChanges } from './track-changes.ts';
 
-const noReads = 'reads that need it get 503';
-const noInfo = 'which process Redis is stays unknown, so all reads get 503';
-
 /** Views in Redis, or in a Redis Cluster, read with ioredis. Reads in one tick share a round trip. */
 export function redisViewReader(settings: RedisSettings): ViewReader {
   const keys = redisKeys(settings.keyPrefix);
@@ -35,16 +32,15 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
   /** Sends every command once, so that a missing right is known before a request needs it. */
   const missing = async (): Promise<string | null> => {
     const key = keys.toRedis(completeKey(0));
-    const sent: [Promise<unknown>, consequence: string][] = [
-      [client.mget(key), noReads],
-      [client.get(key), noReads],
-      [client.hmget(keys.toRedis(readerKey('probe')), 'probe'), noReads],
-      [client.info('server'), noInfo],
-    ];
-    const refusal = (consequence: string) => (error: unknown) => ({ error, consequence });
-    const answers = sent.map(([reply, consequence]) => reply.then(() => null, refusal(consequence)));
-    const refused = [...(await Promise.all(answers)), tracking?.refused() ?? null];
-    return missingRights(refused.filter((one) => one !== null));
+    const hash = keys.toRedis(readerKey('probe'));
+    const sent = [client.mget(key), client.get(key), client.hmget(hash, 'probe'), client.info('server')];
+    const errors = sent.map((reply) =>
+      reply.then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    );
+    return missingRights([...(await Promise.all(errors)), tracking?.refused()]);
   };
   const reads = guardedReads({
     commands: {

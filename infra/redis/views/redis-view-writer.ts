@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, realClock } from '../../../projector/ports/clock.ts';
-import { type Log, silentLog } from '../../../projector/ports/log.ts';
 import {
   type CommitResult,
-  isOfOtherType,
   type Leadership,
   openNames,
-  type StoredView,
   StoreRefusesError,
   type TagNotes,
   type ViewWrite,
@@ -16,7 +13,6 @@ import { type Arg, type RedisConnection, redisConnection } from '../redis-connec
 import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import { memoryIn } from '../redis-memory.ts';
 import type { RedisSettings } from '../redis-settings.ts';
-import { OtherTypes } from './other-types.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
 import { listStored, readStored } from './stored-views.ts';
 import { commitScript, freeScript, type Script, takeScript } from './view-scripts.ts';
@@ -25,12 +21,10 @@ import { commitScript, freeScript, type Script, takeScript } from './view-script
 type Held = Pick<Fence, 'epoch' | 'sequence'>;
 
 /** Views in Redis, or in a Redis Cluster, written through node-redis. A batch is one script call (docs/rules.md#batch). */
-export async function redisViewWriter(settings: RedisSettings, log: Log = silentLog): Promise<ViewWriter> {
+export async function redisViewWriter(settings: RedisSettings): Promise<ViewWriter> {
   // Two processes that start in the same millisecond are still two.
   const owner = randomBytes(8).toString('hex');
-  return viewWriterOver(await redisConnection(settings, { waits: true }), redisKeys(settings.keyPrefix), owner, {
-    log,
-  });
+  return viewWriterOver(await redisConnection(settings, { waits: true }), redisKeys(settings.keyPrefix), owner);
 }
 
 /** Views written over a connection. `owner`: which process this is, in its fences. */
@@ -38,17 +32,8 @@ export function viewWriterOver(
   connection: RedisConnection,
   keys: RedisKeys,
   owner: string,
-  { clock = realClock, log = silentLog }: { clock?: Clock; log?: Log } = {},
+  clock: Clock = realClock,
 ): ViewWriter {
-  const others = new OtherTypes(keys, log);
-  const replaced = (names: Buffer[]): void => {
-    for (const name of names) others.found(name.toString());
-  };
-  /** Tells of a view's key with another type. A foreign key is only removed. */
-  const noted = (view: StoredView): void => {
-    const { tag, kind, id } = view;
-    if (kind !== 'foreign' && isOfOtherType(view)) others.found(keys.of(tag, kind, id));
-  };
   const script = scriptCaller(connection);
   const held = new Map<number, Held>();
   const spell = (at: Held, state: Fence['state'] = 'led'): string => fenceText({ ...at, owner, state });
@@ -87,8 +72,7 @@ export function viewWriterOver(
       const args = [seen, owner, doubtful ? '1' : '0', String(lastEpoch)];
       const reply = await script(takeScript, notesOf(tag), args);
       if (!Array.isArray(reply)) return null;
-      const [fence, position, names, ofOtherType] = reply as [Buffer, Buffer, Buffer[], Buffer[]];
-      replaced(ofOtherType);
+      const [fence, position, names] = reply as [Buffer, Buffer, Buffer[]];
       const { epoch, sequence } = parseFence(fence.toString());
       held.set(tag, { epoch, sequence });
       const open = names.map(String);
@@ -115,23 +99,13 @@ export function viewWriterOver(
       const names = [...notesOf(tag), ...operations.names];
       const args = [spell(own), spell(next(own)), ...noteArgs(writes, notes), ...operations.args];
       const reply = await script(commitScript, names, args);
-      const [fence, process, compare, ofOtherType] = reply as [Buffer, Buffer, Buffer, Buffer[]];
-      replaced(ofOtherType);
-      if (String(fence) !== spell(next(own))) return refused(own, String(fence));
+      const [fence, process, compare] = (reply as Buffer[]).map(String) as [string, string, string];
+      if (fence !== spell(next(own))) return refused(own, fence);
       held.set(tag, next(own));
-      return { committed: true, process: String(process), compare: String(compare) === '1' };
+      return { committed: true, process, compare: compare === '1' };
     },
-    async *list(tags, whole = false) {
-      for await (const view of listStored(connection, keys, { tags: new Set(tags), whole })) {
-        noted(view);
-        yield view;
-      }
-    },
-    async read(names) {
-      const views = await readStored(connection, keys, names);
-      for (const view of views) if (view) noted(view);
-      return views;
-    },
+    list: (tags, whole = false) => listStored(connection, keys, { tags: new Set(tags), whole }),
+    read: (names) => readStored(connection, keys, names),
     close: () => connection.close(),
   };
 }

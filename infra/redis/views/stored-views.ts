@@ -110,16 +110,11 @@ export function liveViewsOver(connection: RedisConnection, keys: RedisKeys): Liv
           compare: await saysCompare(keys.open(tag)),
         })),
       ),
-    // As commitScript does (view-scripts.ts). Its reply to the leader's next batch or beat says so.
+    // As commitScript does (view-scripts.ts). Its reply to the leader's next batch or beat says so. Of a list of another type
+    // that batch finds it by itself.
     askCompare: async (tags) => {
-      const ask = async (tag: number): Promise<void> => {
-        const key = keys.open(tag);
-        const say = () => connection.command(key, ['ZADD', key, '+inf', 'compare']);
-        // Names that the leader has written meanwhile may go: all views are compared.
-        const replace = () => connection.command(key, ['DEL', key]).then(say);
-        await say().catch((error: Error) => (isOtherType(error) ? replace() : Promise.reject(error)));
-      };
-      await Promise.all(tags.map(ask));
+      const ask = (key: string) => connection.command(key, ['ZADD', key, '+inf', 'compare']).catch(nullIfOtherType);
+      await Promise.all(tags.map((tag) => ask(keys.open(tag))));
     },
     spell: ({ tag, kind, id }) => keys.of(tag, kind, id),
     close: () => connection.close(),

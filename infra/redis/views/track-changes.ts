@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../../projector/ports/clock.ts';
 import type { RedisKeys } from '../redis-keys.ts';
-import { invalidationChannel, missingRight, type RefusedCommand } from '../redis-refusal.ts';
+import { invalidationChannel, missingRight } from '../redis-refusal.ts';
 import { reconnectDelayMs } from '../redis-settings.ts';
 import { Invalidations } from './invalidations.ts';
 
@@ -10,11 +10,10 @@ const checkMs = 250;
 // A connection that only listens owes no reply. A ping makes it owe one, so that socketTimeout closes a half-open connection.
 const pingMs = 1_000;
 const refusedWaitMs = 5_000;
-const consequence = 'changes are not heard, so nothing is cached: each read asks Redis';
 
 export interface Tracking {
-  /** The command that Redis refused, so that changes are not heard. Null: none. */
-  refused(): RefusedCommand | null;
+  /** Why Redis refused to tell of changes: nothing is cached, and each read asks Redis. Null: it did not. */
+  refused(): unknown;
   /** `Invalidations.noticePause`. */
   noticePause(): void;
   stop(): void;
@@ -28,7 +27,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
   const clock = backgroundClock;
   const invalidations = new Invalidations(keys, listener, clock);
   const trackers = new Map<string, Redis>();
-  let refused: RefusedCommand | null = null;
+  let refused: unknown = null;
   const stop = new AbortController();
   const { signal } = stop;
 
@@ -57,7 +56,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
         // Changes before tracking was acknowledged were missed.
         invalidations.connectionChanged();
       })().catch(async (error) => {
-        refused = { error, consequence };
+        refused = error;
         // Asking again at once does not make a missing right appear.
         const waitMs = missingRight(error) === null ? 0 : refusedWaitMs;
         await clock.sleep(waitMs, signal);

@@ -18,18 +18,15 @@ export interface Script {
 export const script = (source: string): Script => ({ source, sha: createHash('sha1').update(source).digest('hex') });
 
 /**
- * How each script begins. `isOther` says whether a command failed because another program wrote our key with another type,
- * and notes the key in `replaced`. `found` is the tag's fence; a key of another type is none.
+ * How each script begins. `isOther` says whether a command failed because another program wrote our key with another type.
+ * `found` is the tag's fence; a key of another type is none.
  */
 const foundFence = `
-local replaced = {}
-local function isOther(reply, key)
-  if type(reply) ~= 'table' or not string.find(reply.err, 'WRONGTYPE', 1, true) then return false end
-  replaced[#replaced + 1] = key
-  return true
+local function isOther(reply)
+  return type(reply) == 'table' and string.find(reply.err, 'WRONGTYPE', 1, true)
 end
 local found = redis.pcall('GET', KEYS[1]) or ''
-if isOther(found, KEYS[1]) then found = '' end
+if isOther(found) then found = '' end
 if type(found) == 'table' then return found end
 `;
 const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+inf', 'compare')`;
@@ -41,26 +38,24 @@ const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+in
  * 8 how many names it writes, the names; then the operations, a letter for each write's key: `s` sets a value, `d` deletes, `h`
  * sets fields, `r` removes fields; then all fields in one argument (packed-fields.ts), then each value.
  *
- * Returns four things: the fence that it leaves; which process this is, or empty; `1` if the open list says `compare`, or
- * `0`; the keys that it found with another type. Where the fence is neither the expected one nor the new one, it writes
- * nothing, and returns the fence that it found.
+ * Returns three things: the fence that it leaves; which process this is, or empty; `1` if the open list says `compare`, or
+ * `0`. Where the fence is neither the expected one nor the new one, it writes nothing, and returns the fence that it found.
  *
  * It removes an open list, or a rider's hash, of another type, and does not know the rest of what belongs there. So it
  * removes the tag's stamp and fence too: no view is known to be absent, and the leader takes the tag again, to compare it.
  */
 export const commitScript = script(`
-${foundFence}if found ~= ARGV[1] and found ~= ARGV[2] then return {found, '', '0', replaced} end
+${foundFence}if found ~= ARGV[1] and found ~= ARGV[2] then return {found, '', '0'} end
 local function doubt()
   redis.call('DEL', KEYS[1], KEYS[4])
   ${sayCompare}
-  return {'', '', '1', replaced}
+  return {'', '', '1'}
 end
-if isOther(redis.pcall('ZCARD', KEYS[3]), KEYS[3]) then return doubt() end
+if isOther(redis.pcall('ZCARD', KEYS[3])) then return doubt() end
 -- Else it is a retry of a batch whose reply was lost: it is written already.
 if found == ARGV[1] then
   local names = tonumber(ARGV[8])
   if ARGV[4] ~= '' then
-    isOther(redis.pcall('GETRANGE', KEYS[2], 0, 0), KEYS[2])
     redis.call('SET', KEYS[2], ARGV[4])
     redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', '(' .. ARGV[5])
   end
@@ -84,7 +79,7 @@ if found == ARGV[1] then
     else
       list = list + 1
       local reply = redis.pcall(op == 'h' and 'HSET' or 'HDEL', KEYS[k], unpack(lists[list]))
-      if isOther(reply, KEYS[k]) then
+      if isOther(reply) then
         redis.call('DEL', KEYS[k])
         isDoubtful = true
       elseif type(reply) == 'table' then return reply end
@@ -99,22 +94,19 @@ if ARGV[3] ~= '' then
     .. ':' .. string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
   -- Views that another process held may have been lost on the way.
   if process == ARGV[3] then
-    local stamped = redis.pcall('GET', KEYS[4])
-    if isOther(stamped, KEYS[4]) or stamped ~= process then redis.call('SET', KEYS[4], process) end
+    if redis.pcall('GET', KEYS[4]) ~= process then redis.call('SET', KEYS[4], process) end
     -- Whoever stamps has led the tag to the log's ends.
     local owner = string.match(ARGV[2], '^%d+:%d+:(%w+):')
-    local led = redis.pcall('GET', KEYS[5])
-    if isOther(led, KEYS[5]) or led ~= owner then redis.call('SET', KEYS[5], owner) end
+    if redis.pcall('GET', KEYS[5]) ~= owner then redis.call('SET', KEYS[5], owner) end
   end
 end
-return {ARGV[2], process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0', replaced}
+return {ARGV[2], process, redis.call('ZSCORE', KEYS[3], 'compare') and '1' or '0'}
 `);
 
 /**
  * KEYS: fence, position, open list, complete, led. ARGV: 1 the fence that was seen, 2 the owner who takes it, 3 `1` if the tag
- * is doubtful, 4 the last epoch that the owner led the tag in. Returns the fence that it leaves, the position, the names
- * of the open list and the keys that it found with another type. Where the fence is not the one that was seen, it returns
- * only the fence that it found.
+ * is doubtful, 4 the last epoch that the owner led the tag in. Returns the fence that it leaves, the position and the
+ * names of the open list. Where the fence is not the one that was seen, it returns only the fence that it found.
  *
  * Names written before count as of round 0: the first round of this leader includes them. An owner never uses an epoch
  * twice, even if the store was restored to an earlier state and its clock went back. Otherwise a later restore could bring
@@ -127,7 +119,7 @@ if found == ARGV[1] then
   local last = math.max(tonumber(string.match(found, '^%d+')) or 0, tonumber(ARGV[4]))
   local epoch = math.max(time[1] * 1000 + math.floor(time[2] / 1000), last + 1)
   local names = redis.pcall('ZCARD', KEYS[3])
-  local isLost = isOther(names, KEYS[3])
+  local isLost = isOther(names)
   if type(names) == 'table' and not isLost then return names end
   local compare = ARGV[3] == '1' or isLost or redis.call('ZSCORE', KEYS[3], 'compare')
   if compare then
@@ -146,8 +138,8 @@ elseif not string.find(found, ':0:' .. ARGV[2] .. ':led', 1, true)
 end
 -- GET is allowed: the fence was read by it.
 local position = redis.pcall('GET', KEYS[2]) or ''
-if isOther(position, KEYS[2]) then position = '' end
-return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1), replaced}
+if isOther(position) then position = '' end
+return {fence, position, redis.call('ZRANGE', KEYS[3], 0, -1)}
 `);
 
 /** KEYS: fence. ARGV: the expected fence, the same one free. */

@@ -5,6 +5,7 @@ import { GenerationState } from '../../../../infra/redis/leadership/generation-s
 
 const fence = (owner: string, sequence: number, state = 'led') => `1:${sequence}:${owner}:${state}`;
 const others = [3];
+const none = { fence: null, led: null, others: [] };
 let state: GenerationState;
 beforeEach(() => {
   state = new GenerationState();
@@ -12,15 +13,13 @@ beforeEach(() => {
 
 // docs/rules.md#ready-api
 describe('the views of our format', () => {
-  it('are served where they are the only ones, though nobody leads them', () => {
-    const none = { fence: null, led: null, others: [] };
-    state.look([{ ...none, fence: fence('a', 1, 'free') }, none], 0);
-    expect(state.current).toBe(true);
-  });
-
-  it('are not served before there are any', () => {
-    state.look([{ fence: null, led: null, others: [] }], 0);
+  it('are served where they are the only ones, though nobody leads them, and stay so', () => {
+    state.look([none, none], 0);
     expect([state.current, state.reason]).toEqual([false, null]);
+    state.look([{ ...none, fence: fence('a', 1, 'free') }, none], 500);
+    expect(state.current).toBe(true);
+    state.look([{ fence: null, led: null, others }], 1_000);
+    expect([state.current, state.reason]).toEqual([true, null]);
   });
 
   it('are served beside others once a leader who stands at the log’s ends has moved every tag', () => {
@@ -46,28 +45,18 @@ describe('the views of our format', () => {
     expect(state.reason).toMatch(/^the store also holds views of format 3, and no projector of format \d+ leads/);
   });
 
-  it('are not served, and each other format is named once, where there are several', () => {
-    const tag = { fence: fence('a', 1), led: null };
-    state.look(
-      [
-        { ...tag, others: [12, 3] },
-        { ...tag, others: [12] },
-      ],
-      0,
-    );
-    expect([state.current, state.reason]).toEqual([false, expect.stringContaining('of formats 3, 12, and')]);
-  });
-
   it('are not served where they moved before long only', () => {
-    state.look([{ fence: fence('a', 1), led: null, others }], 0);
-    state.look([{ fence: fence('a', 2), led: null, others }], 500);
-    state.look([{ fence: fence('a', 2), led: 'a', others }], 3_600);
+    for (const sequence of [1, 2]) state.look([{ fence: fence('a', sequence), led: null, others }], 500 * sequence);
+    state.look([{ fence: fence('a', 2), led: 'a', others }], 4_100);
     expect(state.current).toBe(false);
   });
 
-  it('stay served once they were', () => {
-    state.look([{ fence: fence('a', 1), led: 'a', others: [] }], 0);
-    state.look([{ fence: null, led: null, others }], 500);
-    expect([state.current, state.reason]).toEqual([true, null]);
+  it('are not served, and each other format is named once, where there are several', () => {
+    const tag = { fence: fence('a', 1), led: null };
+    state.look(
+      [12, 3, 12].map((other) => ({ ...tag, others: [other] })),
+      0,
+    );
+    expect([state.current, state.reason]).toEqual([false, expect.stringContaining('of formats 3, 12, and')]);
   });
 });

@@ -1,189 +1,189 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { ViewReader } from '../../../../api/ports/view-reader.ts';
 import type { Arg, RedisConnection } from '../../../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { viewWriterOver } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { readerKey } from '../../../../schemas/views/reader-fields.ts';
 import { parseKey } from '../../../../schemas/views/view-kinds.ts';
+import { leadershipContract } from '../../../contracts/leadership.ts';
 import { RedisInMemory } from '../../../simulator/redis-in-memory.ts';
+import { SharedStore } from '../../../support/stores/shared-store.ts';
 import { fieldsWrite } from '../../../support/stores/view-names.ts';
 
 const ada = readerKey('ada');
 const { tag } = parseKey(ada);
 const change = [fieldsWrite(ada, { 'f2026-01-01': 'a' })];
+const keys = redisKeys('app:');
+const notes = { fence: keys.fence(tag), position: keys.position(tag), open: keys.open(tag), led: keys.led(tag) };
+const complete = keys.complete(tag);
 
-interface Connected {
-  connection: RedisConnection;
-  keyPrefix: string;
-}
-
-export async function connectionInMemory(): Promise<Connected> {
+export function connectionInMemory(): RedisConnection {
   const redis = new RedisInMemory(Date.now);
   const master = async (args: readonly Arg[]): Promise<unknown> => redis.command(args);
-  const connection = { command: (_: string, args: Arg[]) => master(args), masters: async () => [master] };
-  return { connection: { ...connection, close: async () => {} }, keyPrefix: '' };
+  return { command: (_, args) => master(args), masters: async () => [master], close: async () => {} };
 }
 
-/** What the scripts leave in the store, key by key, in memory and on a real Redis. */
-export function scriptCases(name: string, connect: () => Promise<Connected>): void {
-  describe(`a script on ${name}`, () => {
-    const open: RedisConnection[] = [];
-    afterEach(async () => {
-      for (const each of open.splice(0)) await each.close();
-    });
+/** A Redis in memory, and writers to it whose replies may be lost. */
+function scene() {
+  const connection = connectionInMemory();
+  const lost = { replies: 0 };
+  const ask = (...args: string[]): Promise<unknown> => connection.command('', args);
+  const command: RedisConnection['command'] = async (key, args) => {
+    const reply = await connection.command(key, args);
+    if (!['EVAL', 'EVALSHA'].includes(String(args[0])) || lost.replies === 0) return reply;
+    lost.replies -= 1;
+    throw new Error('The reply was lost');
+  };
+  const writer = (owner: string) => {
+    const made = viewWriterOver({ ...connection, command }, keys, owner);
+    const leadership = made.leadership!;
+    const fence = async () => (await leadership.look([tag]))[0]!.fence;
+    const stamp = async (): Promise<void> => {
+      const asked = await made.commit(tag, [], { stamp: '' });
+      await made.commit(tag, [], { stamp: asked.committed ? asked.process : '' });
+    };
+    return { ...made, leadership, stamp, take: async () => (await leadership.take(tag, await fence(), false))! };
+  };
+  const text = async (key: string): Promise<string | null> =>
+    ((await ask('GET', key)) as Buffer | null)?.toString() ?? null;
+  /** Another program writes a key with another type. */
+  const spoil = (key: string) => ask('DEL', key).then(() => ask('RPUSH', key, 'x'));
+  return { ask, lost, writer, text, spoil };
+}
 
-    async function scene() {
-      const { connection, keyPrefix } = await connect();
-      open.push(connection);
-      const keys = redisKeys(keyPrefix);
-      const warned: string[] = [];
-      const lost = { replies: 0 };
-      const ask = (...args: Arg[]): Promise<unknown> => connection.command(keys.fence(tag), args);
-      const command: RedisConnection['command'] = async (key, args) => {
-        const reply = await connection.command(key, args);
-        if (!['EVAL', 'EVALSHA'].includes(String(args[0])) || lost.replies === 0) return reply;
-        lost.replies -= 1;
-        throw new Error('The reply was lost');
-      };
-      const log = { info() {}, warn: (line: string) => void warned.push(line), error() {} };
-      const writer = (owner: string) => {
-        const made = viewWriterOver({ ...connection, command }, keys, owner, { log });
-        const fence = async () => (await made.leadership!.look([tag]))[0]!.fence;
-        const take = async (doubtful = false) => (await made.leadership!.take(tag, await fence(), doubtful))!;
-        const stamp = async (): Promise<void> => {
-          const asked = await made.commit(tag, [], { stamp: '' });
-          await made.commit(tag, [], { stamp: asked.committed ? asked.process : '' });
-        };
-        return { ...made, take, stamp };
-      };
-      const text = async (key: string): Promise<string | null> => {
-        const value = await ask('GET', key);
-        return value === null ? null : String(value);
-      };
-      /** Another program writes a key with another type. */
-      const spoil = async (key: string): Promise<void> => {
-        await ask('DEL', key);
-        if (key === keys.open(tag)) await ask('SET', key, 'x');
-        else await ask('ZADD', key, '1', 'x');
-      };
-      const isTold = (key: string): boolean =>
-        warned.some((line) => line.includes(key === keys.toRedis(ada) ? `kind reader in tag ${tag}` : key));
-      return { keys, ask, lost, writer, text, spoil, isTold };
-    }
+/** What the scripts leave in the store, beside the contract of those who share it. */
+export function viewScriptCases(): void {
+  leadershipContract('a Redis in memory', async () => {
+    const store = new SharedStore();
+    return {
+      writer: async () => store.writer(),
+      reader: () => ({ ...store.reader(), close: async () => {} }) as unknown as ViewReader,
+      empty: async () => store.redis.empty(),
+      close: async () => {},
+    };
+  });
 
+  describe('a script', () => {
     // docs/rules.md#complete
-    it.each(['a rider’s hash', 'the open list'])('that finds another type in %s doubts the tag', async (what) => {
-      const { keys, ask, writer, text, spoil, isTold } = await scene();
+    it.each([keys.toRedis(ada), notes.open])('that finds another type in %s doubts the tag', async (key) => {
+      const { ask, writer, text, spoil } = scene();
       const w = writer('one');
       await w.take();
       await w.commit(tag, change, { round: 1 });
       await w.stamp();
-      expect(await text(keys.complete(tag))).not.toBeNull();
-      const key = what === 'the open list' ? keys.open(tag) : keys.toRedis(ada);
+      expect(await text(complete)).not.toBeNull();
       await spoil(key);
       expect(await w.commit(tag, change, { round: 2 })).toEqual({ committed: false, reason: 'lost' });
-      expect([await text(keys.complete(tag)), await text(keys.fence(tag))]).toEqual([null, null]);
-      expect((await ask('ZRANGE', keys.open(tag), '0', '-1')) as Buffer[]).toEqual([Buffer.from('compare')]);
-      if (what !== 'the open list') expect(await ask('HMGET', key, 'f2026-01-01')).toEqual([null]);
-      expect(isTold(key)).toBe(true);
+      expect([await text(complete), await text(notes.fence)]).toEqual([null, null]);
+      expect(await ask('ZRANGE', notes.open, '0', '-1')).toEqual([Buffer.from('compare')]);
+      if (key !== notes.open) expect(await ask('HMGET', key, 'f2026-01-01')).toEqual([null]);
     });
 
-    it('that finds another type in the position, the stamp or the word that it is led writes and names it', async () => {
-      const { keys, writer, text, spoil, isTold } = await scene();
+    it('that finds another type in the position, the stamp or the word that it is led replaces it', async () => {
+      const { writer, text, spoil } = scene();
       const w = writer('one');
       await w.take();
-      for (const key of [keys.position(tag), keys.complete(tag), keys.led(tag)]) await spoil(key);
+      for (const key of [notes.position, complete, notes.led]) await spoil(key);
       await w.commit(tag, [], { round: 1, position: { text: 'p', round: 1 } });
       await w.stamp();
-      expect([await text(keys.position(tag)), await text(keys.led(tag))]).toEqual(['p', 'one']);
-      expect(await text(keys.complete(tag))).not.toBeNull();
-      expect([keys.position(tag), keys.complete(tag), keys.led(tag)].map(isTold)).toEqual([true, true, true]);
+      expect([await text(notes.position), await text(notes.led)]).toEqual(['p', 'one']);
+      expect(await text(complete)).not.toBeNull();
     });
 
-    it('that takes a tag whose notes have another type has it compared, and names them', async () => {
-      const { keys, writer, spoil, isTold } = await scene();
-      for (const key of [keys.fence(tag), keys.position(tag), keys.open(tag)]) await spoil(key);
+    it('that takes a tag whose notes have another type has it compared', async () => {
+      const { writer, spoil } = scene();
+      for (const key of [notes.fence, notes.position, notes.open]) await spoil(key);
       expect(await writer('one').take()).toEqual({ position: null, open: [], compare: true });
-      expect([keys.fence(tag), keys.position(tag), keys.open(tag)].map(isTold)).toEqual([true, true, true]);
-    });
-
-    // docs/rules.md#beginning
-    it('that takes a tag keeps its compare until one of a later leader has ended', async () => {
-      const { writer } = await scene();
-      const [one, two, three, four] = ['one', 'two', 'three', 'four'].map(writer);
-      await one!.take(true);
-      expect((await two!.take()).compare).toBe(true);
-      await two!.commit(tag, [], { round: 3, position: { text: 'p', round: 3 } });
-      expect((await three!.take()).compare).toBe(true);
-      await three!.commit(tag, [], { round: 3, compare: 'end' });
-      expect((await four!.take()).compare).toBe(false);
     });
 
     // docs/rules.md#ready-api
     it('that stamps a tag says who led it to the log’s ends, until it is taken again', async () => {
-      const { keys, writer, text } = await scene();
+      const { writer, text } = scene();
       const one = writer('one');
       await one.take();
-      expect(await text(keys.led(tag))).toBeNull();
+      expect(await text(notes.led)).toBeNull();
       await one.stamp();
-      expect(await text(keys.led(tag))).toBe('one');
+      expect(await text(notes.led)).toBe('one');
       await one.take();
-      expect(await text(keys.led(tag))).toBeNull();
-      const two = writer('two');
-      await one.stamp();
-      await two.take();
-      await two.stamp();
-      expect(await text(keys.led(tag))).toBe('two');
+      expect(await text(notes.led)).toBeNull();
     });
 
     // docs/rules.md#fence
     it('whose reply was lost is answered when it is sent again', async () => {
-      const { writer, lost } = await scene();
+      const { writer, lost } = scene();
       const one = writer('one');
-      const fence = (await one.leadership!.look([tag]))[0]!.fence;
       lost.replies = 1;
-      await expect(one.leadership!.take(tag, fence, false)).rejects.toThrow('lost');
-      expect(await one.leadership!.take(tag, fence, false)).toEqual({ position: null, open: [], compare: false });
+      await expect(one.leadership.take(tag, '', false)).rejects.toThrow('lost');
+      expect(await one.leadership.take(tag, '', false)).toEqual({ position: null, open: [], compare: false });
       lost.replies = 1;
       await expect(one.commit(tag, change, { round: 1 })).rejects.toThrow('lost');
       expect(await one.commit(tag, change, { round: 1 })).toMatchObject({ committed: true });
     });
 
     it('that takes a tag gives it a fence that no term of its leader had, though the store is restored', async () => {
-      const { keys, ask, writer, text } = await scene();
+      const { ask, writer, text } = scene();
       const w = writer('one');
-      const key = keys.fence(tag);
       // As if the clock of Redis had gone back since: the next epoch comes from the fence that is found.
       const before = `${Date.now() + 3_600_000}:3:another:free`;
       const takeFromBefore = async (): Promise<string> => {
-        await ask('SET', key, before);
-        expect(await w.leadership!.take(tag, before, false)).not.toBeNull();
-        return (await text(key))!;
+        await ask('SET', notes.fence, before);
+        expect(await w.leadership.take(tag, before, false)).not.toBeNull();
+        return (await text(notes.fence))!;
       };
       const taken = await takeFromBefore();
       await w.commit(tag, []);
-      const left = (await text(key))!;
+      const left = (await text(notes.fence))!;
       await takeFromBefore();
       await w.commit(tag, []);
-      expect(await text(key)).not.toBe(left);
-      await ask('SET', key, left);
-      expect(w.leadership!.isAsLeft(tag, left)).toBe(false);
+      expect(await text(notes.fence)).not.toBe(left);
+      await ask('SET', notes.fence, left);
+      expect(w.leadership.isAsLeft(tag, left)).toBe(false);
       expect(await w.commit(tag, [])).toEqual({ committed: false, reason: 'lost' });
-      expect(await text(key)).toBe(left);
-      await ask('SET', key, taken);
-      expect(await w.leadership!.take(tag, before, false)).toBeNull();
+      await ask('SET', notes.fence, taken);
+      expect(await w.leadership.take(tag, before, false)).toBeNull();
     });
 
-    it('that frees a tag frees its own alone, whatever another program has put there', async () => {
-      const { keys, writer, text, spoil } = await scene();
-      const [one, two] = ['one', 'two'].map(writer);
-      await one!.take();
-      await two!.take();
-      await one!.leadership!.free(tag);
-      expect(await text(keys.fence(tag))).toMatch(/:two:led$/);
-      await two!.leadership!.free(tag);
-      expect(await text(keys.fence(tag))).toMatch(/:two:free$/);
-      await spoil(keys.fence(tag));
-      await two!.leadership!.free(tag);
+    it('refuses who is fenced by another owner who took the tag since, and who has lost it otherwise', async () => {
+      const { ask, writer, text } = scene();
+      const one = writer('one');
+      await one.take();
+      const epoch = Number((await text(notes.fence))!.split(':')[0]);
+      for (const [found, reason] of [
+        ['', 'lost'],
+        [`${epoch}:7:one:led`, 'lost'],
+        [`${epoch + 1}:0:one:led`, 'lost'],
+        [`${epoch - 1}:0:two:led`, 'lost'],
+        [`${epoch}:0:two:led`, 'fenced'],
+      ] as const) {
+        await ask('SET', notes.fence, found);
+        expect([found, await one.commit(tag, [])]).toEqual([found, { committed: false, reason }]);
+      }
+    });
+
+    it('replaces a hash whole, and removes what should not be there', async () => {
+      const { ask, writer } = scene();
+      const one = writer('one');
+      await one.take();
+      await ask('SET', `${keys.prefix}lost`, 'x');
+      await one.commit(tag, [fieldsWrite(ada, { a: '1' }), { kind: 'foreign', id: 'lost', value: null }]);
+      await one.commit(tag, [{ ...fieldsWrite(ada, { b: '2' }), replaces: true }]);
+      const [hash, lost] = await one.read([parseKey(ada), { tag, kind: 'foreign', id: 'lost' }]);
+      expect([hash, lost]).toEqual([{ ...parseKey(ada), fields: new Map([['b', Buffer.from('2')]]) }, null]);
+      await one.commit(tag, [{ ...fieldsWrite(ada, {}), replaces: true }]);
+      expect(await one.read([parseKey(ada)])).toEqual([null]);
+    });
+
+    it('has a note of how old the oldest change is that is not readable, and of who stands by', async () => {
+      const { writer, text } = scene();
+      const { leadership } = writer('one');
+      await leadership.coming([tag]);
+      await leadership.unreadable(1_500);
+      expect([await text(keys.coming(tag)), await text(keys.unreadable())]).toEqual([
+        expect.stringMatching(/^one:\d+$/),
+        '1500',
+      ]);
+      await leadership.unreadable(null);
+      expect(await text(keys.unreadable())).toBe('');
     });
   });
 }
