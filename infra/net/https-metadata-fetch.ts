@@ -1,9 +1,10 @@
 import type { LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { DocumentAwayError, type MetadataFetch } from '../../api/ports/metadata-fetch.ts';
-import { dnsAddresses, type ResolveAddresses } from './dns-addresses.ts';
+import { untilAborted } from '../../projector/ports/waiting.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface MetadataFetchOptions {
@@ -12,7 +13,7 @@ export interface MetadataFetchOptions {
   /** For everything together: DNS, connection, document. */
   timeoutMs?: number;
   /** For tests: name resolution, allowed addresses, and trusted certificates. */
-  resolve?: ResolveAddresses;
+  resolve?: (host: string) => Promise<LookupAddress[]>;
   isAllowed?: (address: string) => boolean;
   ca?: string;
 }
@@ -24,13 +25,15 @@ export interface MetadataFetchOptions {
  * DNS answer (DNS rebinding) changes nothing.
  */
 export function httpsMetadataFetch(options: MetadataFetchOptions = {}): MetadataFetch {
-  const { bytesMax = 16 * 1024, timeoutMs = 4000, isAllowed = isPublicAddress, ca } = options;
-  const resolve = options.resolve ?? dnsAddresses();
+  const { bytesMax = 16 * 1024, timeoutMs = 4000, resolve = addressesOf, isAllowed = isPublicAddress, ca } = options;
 
   const checkedAddresses = async (host: string, signal: AbortSignal): Promise<LookupAddress[]> => {
     const literal = host.replace(/^\[|\]$/g, '');
-    const found = isIP(literal) ? [{ address: literal, family: isIP(literal) }] : await resolve(host, signal);
-    if (signal.aborted) throw new DocumentAwayError('the document took too long');
+    const found = isIP(literal)
+      ? [{ address: literal, family: isIP(literal) }]
+      : await untilAborted(resolve(host), signal).catch((cause: unknown) => {
+          throw new DocumentAwayError('the document took too long', { cause });
+        });
     if (found.length === 0) throw new Error('the host has no address');
     // One reserved address among public ones is an attack, not a mistake.
     if (!found.every(({ address }) => isAllowed(address))) throw new Error('the host is not on the public internet');
@@ -102,4 +105,18 @@ async function readLimited(response: IncomingMessage, bytesMax: number): Promise
   // Leaving the loop has closed the connection.
   if (bytes > bytesMax) throw new Error(`the document is longer than ${bytesMax} bytes`);
   return Buffer.concat(chunks);
+}
+
+/**
+ * All addresses of a name. It asks DNS directly: each look-up of the system's (getaddrinfo) blocks a thread of the process,
+ * so a few names whose servers never answer would stall every other look-up, also those of Kafka and Redis.
+ */
+async function addressesOf(host: string): Promise<LookupAddress[]> {
+  const resolver = new Resolver({ timeout: 1000, tries: 2 });
+  // For a name with only IPv4 or only IPv6 addresses, the other query fails.
+  const found = await Promise.allSettled([
+    resolver.resolve4(host).then((all) => all.map((address) => ({ address, family: 4 }))),
+    resolver.resolve6(host).then((all) => all.map((address) => ({ address, family: 6 }))),
+  ]);
+  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
 }
