@@ -17,7 +17,6 @@ import {
   type StartingPoint,
   truncated,
 } from './followed-partition.ts';
-import { isUnreadable, PartitionFaults } from './partition-faults.ts';
 
 export interface WaitingPiece extends Piece {
   /** Since when its first record has waited to be handled, in milliseconds since the epoch. */
@@ -62,7 +61,6 @@ export class Fetcher {
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
   readonly #stop = new AbortController();
-  readonly #faults: PartitionFaults;
   /** Since when each broker has owed an answer, by its node id. At -1: since when a partition has had no leader. */
   readonly #askedMs = new Map<number, number>();
   #partitions: FollowedPartition[];
@@ -80,7 +78,6 @@ export class Fetcher {
     this.#log = log;
     this.#checkEveryMs = checkEveryMs;
     this.#batchBytesMax = bytesMax;
-    this.#faults = new PartitionFaults(log, this.#stop.signal);
     this.#partitions = partitions.map(followedPartition);
   }
 
@@ -116,7 +113,7 @@ export class Fetcher {
     const [fetched] = partition.fetched;
     if (fetched) return fetched.sinceMs;
     if (partition.heldBackSinceMs !== null) return partition.heldBackSinceMs;
-    const isBehind = partition.offset < partition.stableEnd || this.#faults.isPaused(partition);
+    const isBehind = partition.offset < partition.stableEnd || partition.paused;
     return isBehind || this.#isSilent(partition.leader) ? partition.caughtUpMs : null;
   }
 
@@ -179,7 +176,7 @@ export class Fetcher {
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
-      const asked = led.filter((partition) => !partition.waiting && !this.#faults.isPaused(partition));
+      const asked = led.filter(({ waiting, paused }) => !waiting && !paused);
       if (asked.length === 0 || asked.some(({ fetched }) => fetched.length > queuedMax)) {
         await this.#wakeUp.wait();
         continue;
@@ -187,11 +184,8 @@ export class Fetcher {
       try {
         // It stays set through failed attempts: a broker that refuses is as silent as one that does not answer.
         this.#asked(node, true);
-        const fetched = await this.#fetch(
-          node,
-          asked,
-          led.some(({ waiting }) => waiting) ? shortFetchWaitMs : fetchWaitMs,
-        );
+        const waitMs = led.some(({ waiting }) => waiting) ? shortFetchWaitMs : fetchWaitMs;
+        const fetched = await untilAborted(this.#cluster.fetch(node, asked, waitMs), signal);
         this.#asked(node, false);
         this.#takeFetched(asked, fetched);
         backOff.succeeded();
@@ -203,35 +197,16 @@ export class Fetcher {
     }
   }
 
-  /** If an answer cannot be read, asks again for one partition at a time, to find the bad one. */
-  async #fetch(node: number, asked: readonly FollowedPartition[], waitMs: number): Promise<FetchedPartition[]> {
-    const fetch = (partitions: readonly FollowedPartition[], ms: number) =>
-      untilAborted(this.#cluster.fetch(node, partitions, ms), this.#stop.signal);
-    try {
-      return await fetch(asked, waitMs);
-    } catch (error) {
-      if (!isUnreadable(error)) throw error;
-    }
-    const fetched: FetchedPartition[] = [];
-    for (const partition of asked) {
-      try {
-        fetched.push(...(await fetch([partition], 0)));
-      } catch (error) {
-        if (!isUnreadable(error)) throw error;
-        this.#pause(partition, error);
-      }
-    }
-    return fetched;
-  }
-
   /** Leaves a partition out for a while. The others of its broker go on. */
   #pause(partition: FollowedPartition, error: unknown): void {
-    const paused = async (): Promise<void> => {
-      await this.#faults.failed(partition, error);
-      await this.#findLeaders();
-      this.#wakeUp.notify();
-    };
-    void this.#guard(paused());
+    const what = `Cannot read ${partition.topic}/${partition.partition} from Kafka`;
+    partition.backOff ??= new LoggedBackOff(what, { log: this.#log, signal: this.#stop.signal });
+    partition.paused = true;
+    const until = partition.backOff.failed(error).then(() => {
+      partition.paused = false;
+      return this.#findLeaders();
+    });
+    void this.#guard(until);
   }
 
   #takeFetched(asked: readonly FollowedPartition[], fetched: readonly FetchedPartition[]): void {
@@ -243,11 +218,13 @@ export class Fetcher {
       if (found.offset !== partition.offset) continue;
       if (found.errorCode === kafkaErrors.offsetOutOfRange) throw truncated(partition);
       if (found.diverging) throw diverged(partition);
-      if (found.errorCode !== 0) {
-        this.#pause(partition, errorOf(partition, found.errorCode));
+      const fault = found.errorCode === 0 ? found.fault : errorOf(partition, found.errorCode);
+      if (fault) {
+        this.#pause(partition, fault);
         continue;
       }
-      this.#faults.succeeded(partition);
+      partition.backOff?.succeeded();
+      partition.backOff = null;
       if (advance(partition, found, this.#handler.awayMsMax)) served.add(partition);
       if (noteHeldBack(partition, found)) this.#handler.onHeldBack?.(partition);
     }

@@ -1,4 +1,5 @@
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
+import type { LoggedBackOff } from '../client/logged-back-off.ts';
 import { errorText, isUnauthorized, MissingKafkaRightError } from '../protocol/broker-refusal.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
 import type { RecordBatch } from '../protocol/record-batch.ts';
@@ -24,6 +25,10 @@ export interface FollowedPartition extends StartingPoint {
   fetched: Fetched[];
   /** Its handler waits for something. Nothing is fetched or handled meanwhile. */
   waiting: boolean;
+  /** It cannot be read now. It is not fetched until its back-off is over. */
+  paused: boolean;
+  /** Since its last failure. Null: it was read since. */
+  backOff: LoggedBackOff | null;
   /** The offset after its last record, by the latest answer. */
   end: number;
   /** How far a `read_committed` consumer gets: where the first open transaction begins, else `end`. */
@@ -47,7 +52,8 @@ interface Fetched {
 
 export function followedPartition(from: StartingPoint): FollowedPartition {
   const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
-  return { ...from, ...unread, fetched: [], waiting: false, heldBackSinceMs: null, heldBack: false };
+  const free = { waiting: false, paused: false, backOff: null, heldBackSinceMs: null, heldBack: false };
+  return { ...from, ...unread, ...free, fetched: [] };
 }
 
 /**

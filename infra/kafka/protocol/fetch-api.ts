@@ -19,6 +19,8 @@ export interface FetchedPartition {
   offset: number;
   /** Kafka's error code. 0 for none. */
   errorCode: number;
+  /** Why the batches cannot be read. They are to be fetched again. */
+  fault: Error | null;
   /** The batches that a `read_committed` consumer sees. `recordPieces` unpacks their records. */
   batches: RecordBatch[];
   nextOffset: number;
@@ -80,6 +82,7 @@ function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition):
     partition,
     offset,
     errorCode: found.errorCode,
+    fault: found.fault,
     ...committedBatches(batches, found.abortedTransactions, offset),
     highWatermark: found.highWatermark,
     lastStableOffset: found.lastStableOffset,
@@ -109,6 +112,7 @@ interface FetchResponsePartition {
   lastStableOffset: number;
   abortedTransactions: AbortedTransaction[];
   batches: RecordBatch[];
+  fault: Error | null;
   /** Where the leader's log ends the epoch that we have read further in. -1: it does not. */
   divergesAt: number;
 }
@@ -144,6 +148,7 @@ function readPartition(r: Reader): FetchResponsePartition {
     lastStableOffset: Number(r.readInt64()),
     abortedTransactions: [],
     batches: [],
+    fault: null,
     divergesAt: -1,
   };
   r.readInt64();
@@ -153,7 +158,11 @@ function readPartition(r: Reader): FetchResponsePartition {
   // One more than their length; 0 for none.
   const size = r.readUnsignedVarInt() - 1;
   if (size > 0) {
-    partition.batches = readRecordBatches(r.buffer.slice(r.position, r.position + size));
+    try {
+      partition.batches = readRecordBatches(r.buffer.slice(r.position, r.position + size));
+    } catch (error) {
+      partition.fault = error as Error;
+    }
     r.skip(size);
   }
   readKnownTaggedFields(r, {
