@@ -23,7 +23,7 @@ interface WantedSetting {
   value: string;
   /** `least`: a larger number (or -1, no limit) is fine. */
   rule: 'equal' | 'least';
-  /** Topics work without it, and some brokers do not know it. */
+  /** Topics work without it. */
   optional?: boolean;
 }
 
@@ -123,7 +123,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
     const plans = topicsPlan(topicPrefix, { partitions, rejectedBytesMax: rejectedBytes });
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
-      await untilAborted(createTopics(admin, missing, options.replicationFactor ?? -1, true), signal);
+      await untilAborted(createTopics(admin, missing, options.replicationFactor ?? -1), signal);
       const names = missing.map(({ topic }) => topic);
       await untilAborted(untilTopicsExist(cluster, names), signal);
     }
@@ -139,24 +139,16 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
   }
 }
 
-async function createTopics(
-  admin: Admin,
-  plans: readonly TopicPlan[],
-  replicationFactor: number,
-  withOptional: boolean,
-): Promise<void> {
+async function createTopics(admin: Admin, plans: readonly TopicPlan[], replicationFactor: number): Promise<void> {
   const topics = plans.map(({ topic, partitions, settings }) => ({
     topic,
     numPartitions: partitions,
     replicationFactor,
-    configEntries: settings
-      .filter(({ optional }) => withOptional || !optional)
-      .map(({ name, value }) => ({ name, value })),
+    configEntries: settings.map(({ name, value }) => ({ name, value })),
   }));
   try {
     await admin.createTopics({ topics, waitForLeaders: false });
   } catch (cause) {
-    if (withOptional && refusesSettings(cause)) return createTopics(admin, plans, replicationFactor, false);
     const names = plans.map(({ topic }) => topic).join(', ');
     const named = namingRight(cause, `Create on topic ${names}`);
     throw new Error(`Cannot create the topics ${names}: ${refusalOf(named, 'Kafka') ?? describeError(cause)}`, {
@@ -164,11 +156,6 @@ async function createTopics(
     });
   }
 }
-
-const refusesSettings = (error: unknown): boolean =>
-  [error, ...((error as { errors?: unknown[] }).errors ?? [])].some(
-    (one) => (one as { type?: string }).type === 'INVALID_CONFIG',
-  );
 
 /** Brokers take a moment to know new topics and their leaders. Throws after 30 s. */
 export async function untilTopicsExist(cluster: KafkaCluster, names: readonly string[]): Promise<void> {
@@ -201,7 +188,6 @@ function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string,
   }
   for (const { name, value: wanted, rule, optional = false } of plan.settings) {
     const value = values.get(name) ?? '';
-    if (optional && value === '') continue;
     const isEnough = rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
     if (value === wanted || isEnough) continue;
     differences.push({ setting: name, value, wanted, harmful: !optional });
