@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { type Clock, realClock } from '../../projector/ports/clock.ts';
 import type { Log } from '../../projector/ports/log.ts';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
 import { type SchemaRegistry, SchemaRegistryAwayError } from './schema-registry.ts';
@@ -15,12 +14,8 @@ export interface SchemaTexts {
 interface KeptSchemas extends SchemaRegistry {
   /** Stores again what the store has lost. */
   keepAgain(): Promise<void>;
-  /** Calls `keepAgain` every ten seconds, until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
 }
 
-const everyMs = 10_000;
-const unknownForMs = 30_000;
 // Anybody who may publish can name any number of ids that no registry knows.
 const unknownMax = 10_000;
 
@@ -34,17 +29,9 @@ export function keptSchemas(
   { registry, url }: { registry: SchemaRegistry; url: string },
   texts: SchemaTexts,
   log: Log,
-  clock: Clock = realClock,
 ): KeptSchemas {
   const known = new Map<string, string>();
   const of = nameOfRegistry(url);
-
-  /** The registry's answer, or the error that it is away. */
-  const ask = (id: number, signal?: AbortSignal): Promise<RegisteredSchema | SchemaRegistryAwayError> =>
-    registry.lookUp(id, signal).catch((cause) => {
-      if (cause instanceof SchemaRegistryAwayError) return cause;
-      throw cause;
-    });
 
   async function keep(name: string, answer: RegisteredSchema): Promise<void> {
     const text = JSON.stringify(answer);
@@ -61,25 +48,27 @@ export function keptSchemas(
     if (text === null) return null;
     known.set(name, text);
     const found = JSON.parse(text) as RegisteredSchema;
-    if (isUnknown(found)) return { ...found, untilMs: clock.nowMs() + unknownForMs };
-    log.info(`Schema ${id} is the one stored beside the views: the schema registry is away, or does not have it`);
+    if (!isUnknown(found))
+      log.info(`Schema ${id} is the one stored beside the views: the schema registry is away, or does not have it`);
     return found;
   }
 
   async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
-    const answer = await ask(id, signal);
     const name = `${of}/${id}`;
-    if (answer instanceof Error) {
-      const found = await stored(id, name);
-      if (found === null) throw answer;
+    let answer: RegisteredSchema;
+    try {
+      answer = await registry.lookUp(id, signal);
+    } catch (error) {
+      const found = error instanceof SchemaRegistryAwayError ? await stored(id, name) : null;
+      if (found === null) throw error;
       return found;
     }
-    if (!isUnknown(answer)) await keep(name, answer);
-    else {
+    if (isUnknown(answer)) {
       const found = await stored(id, name);
-      if (found !== null && !isUnknown(found)) return found;
-      if (known.size < unknownMax) await keep(name, { bad: answer.bad });
+      if (found !== null) return found;
+      if (known.size >= unknownMax) return answer;
     }
+    await keep(name, answer);
     return answer;
   }
 
@@ -87,21 +76,10 @@ export function keptSchemas(
     for (const [name, text] of known) if ((await texts.find(name)) === null) await texts.keep(name, text);
   }
 
-  return {
-    lookUp,
-    keepAgain,
-    async run(signal) {
-      while (!signal.aborted) {
-        await clock.sleep(everyMs, signal);
-        // The view writer logs that the store is away.
-        if (!signal.aborted) await keepAgain().catch(() => undefined);
-      }
-    },
-  };
+  return { lookUp, keepAgain };
 }
 
-const isUnknown = (answer: RegisteredSchema): answer is Extract<RegisteredSchema, { bad: unknown }> =>
-  'bad' in answer && answer.bad === 'unknown schema id';
+const isUnknown = (answer: RegisteredSchema): boolean => 'bad' in answer && answer.bad === 'unknown schema id';
 
 /** The same for the same registry, without its credentials. */
 function nameOfRegistry(url: string): string {

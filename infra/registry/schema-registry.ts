@@ -18,14 +18,12 @@ export interface SchemaRegistryOptions {
   /** SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
   url: string;
   timeoutMs?: number;
-  /** How long an id counts as unknown after the registry did not know it. */
-  unknownForMs?: number;
 }
 
 const answerMsMax = 10_000;
 
 export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
-  const { url, timeoutMs = answerMsMax, unknownForMs = 30_000 } = options;
+  const { url, timeoutMs = answerMsMax } = options;
   const found = new Map<number, RegisteredSchema>();
 
   async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
@@ -39,7 +37,7 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
       return answer;
     };
     const answer = await read(`/schemas/ids/${id}`);
-    if (answer === null) return { bad: 'unknown schema id', untilMs: Date.now() + unknownForMs };
+    if (answer === null) return { bad: 'unknown schema id' };
     const registered = await withReferences(answer, read);
     found.set(id, registered);
     return registered;

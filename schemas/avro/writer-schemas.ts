@@ -16,10 +16,10 @@ interface SchemaTexts {
 }
 
 /** What a registry knows about a schema id. */
-export type RegisteredSchema =
-  | SchemaTexts
-  /** `untilMs`: when to ask again, in milliseconds since the epoch. If absent, never. */
-  | { bad: UndecodableReason; untilMs?: number };
+export type RegisteredSchema = SchemaTexts | { bad: UndecodableReason };
+
+/** How long an id counts as unknown after the registry did not know it. */
+const unknownForMs = 30_000;
 
 /** How a value names its writer's schema. */
 interface NamedSchema extends SchemaTexts {
@@ -35,11 +35,10 @@ interface NamedSchema extends SchemaTexts {
  */
 export class WriterSchemas {
   readonly #byFingerprint = new Map<string, KnownSchema>();
-  readonly #byId = new Map<number, KnownSchema | Extract<RegisteredSchema, { bad: unknown }>>();
-  readonly #nowMs: () => number;
+  /** `untilMs`: when to ask again, in milliseconds since the epoch. */
+  readonly #byId = new Map<number, KnownSchema | { bad: UndecodableReason; untilMs: number }>();
 
-  constructor(nowMs: () => number = Date.now) {
-    this.#nowMs = nowMs;
+  constructor() {
     for (const topic of topicNames) this.#add(topicTypes[topic], JSON.stringify(topicSchemas[topic]));
     for (const text of furtherSchemaTexts) this.addKnown(text);
   }
@@ -56,7 +55,9 @@ export class WriterSchemas {
 
   /** Keeps the registry's answer for an id. */
   addRegistered(id: number, registered: RegisteredSchema): void {
-    this.#byId.set(id, 'bad' in registered ? registered : parsed(registered));
+    const known = 'bad' in registered ? registered : parsed(registered);
+    const untilMs = 'bad' in known && known.bad === 'unknown schema id' ? Date.now() + unknownForMs : Infinity;
+    this.#byId.set(id, 'bad' in known ? { ...known, untilMs } : known);
   }
 
   /** The schema that a value's header names. Null if it is not known. */
@@ -79,7 +80,7 @@ export class WriterSchemas {
     const known = this.#byId.get(id);
     if (known === undefined) return undefined;
     if (known instanceof KnownSchema) return known.decoderOf(topic);
-    return known.untilMs === undefined || this.#nowMs() < known.untilMs ? known.bad : undefined;
+    return Date.now() < known.untilMs ? known.bad : undefined;
   }
 }
 

@@ -52,6 +52,8 @@ export async function openProjectedKafka(
   };
 }
 
+const keepAgainEveryMs = 10_000;
+
 const noRegistry = { registry: null, close: async () => {} };
 
 /** A registry whose schemas are stored beside the views. With views in memory they are not stored. */
@@ -63,12 +65,11 @@ async function openRegistry(registry: SchemaRegistry, url: string, { redis }: Se
   ]);
   const texts = await redisSchemaTexts(redis);
   const kept = keptSchemas({ registry, url }, texts, log);
-  const closed = new AbortController();
-  const running = kept.run(closed.signal);
+  // The view writer logs that the store is away.
+  const again = setInterval(() => void kept.keepAgain().catch(() => undefined), keepAgainEveryMs);
   const close = async (): Promise<void> => {
-    closed.abort();
+    clearInterval(again);
     await texts.close();
-    await running;
   };
   return { registry: kept, close };
 }

@@ -3,11 +3,10 @@ import { keptSchemas } from '../../../infra/registry/kept-schemas.ts';
 import { type SchemaRegistry, SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import type { RegisteredSchema } from '../../../schemas/avro/writer-schemas.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const url = 'http://reader:hunter2@registry:8081/base';
 const known = { schema: '"int"', references: ['"long"'] };
-const unknown = { bad: 'unknown schema id', untilMs: 5 } as const;
+const unknown = { bad: 'unknown schema id' } as const;
 
 /** What a registry says of ids; it is away for those without an answer. */
 const registryOf = (answers: Record<number, RegisteredSchema>): SchemaRegistry => ({
@@ -38,7 +37,7 @@ function store() {
 }
 
 const kept = (texts: ReturnType<typeof store>, answers: Record<number, RegisteredSchema>, at = url) =>
-  keptSchemas({ registry: registryOf(answers), url: at }, texts, silentLog, new SteppingClock());
+  keptSchemas({ registry: registryOf(answers), url: at }, texts, silentLog);
 
 it('a schema that was looked up once is there for later processes, though the registry is away', async () => {
   const texts = store();
@@ -63,7 +62,7 @@ it('a schema that is of no use is stored too, so that later processes take the s
 it('an id that the registry did not know is not known later while it is away, and is once it was registered', async () => {
   const texts = store();
   expect(await kept(texts, { 7: unknown }).lookUp(7)).toEqual(unknown);
-  expect(await kept(texts, {}).lookUp(7)).toEqual({ ...unknown, untilMs: 1_030_000 });
+  expect(await kept(texts, {}).lookUp(7)).toEqual(unknown);
   expect(await kept(texts, { 7: known }).lookUp(7)).toEqual(known);
   expect(await kept(texts, {}).lookUp(7)).toEqual(known);
 });
