@@ -61,11 +61,9 @@ export class Cursor {
     return this;
   }
 
-  /**
-   * Removes the limit on steps. Only for skipping values: each step then takes a byte, so the bytes are the limit.
-   */
-  withoutStepsMax(): this {
-    this.#steps = Number.NEGATIVE_INFINITY;
+  /** Allows four billion steps more, to find where a value ends: whether it takes too many is judged when it is decoded. */
+  withMoreSteps(): this {
+    this.#steps = -(2 ** 32);
     return this;
   }
 
@@ -259,15 +257,12 @@ export class Cursor {
     return count;
   }
 
-  /**
-   * Like blockCount, but skips blocks that state their size. Items that need no check are skipped by their count alone.
-   */
-  blockCountToSkip(lookAtItems: boolean): number {
-    for (;;) {
-      const count = this.long();
-      if (count === 0 || (count > 0 && lookAtItems)) return count;
-      if (count < 0) this.skip(this.long());
-    }
+  /** Like blockCount, but skips blocks that state their size. */
+  blockCountToSkip(itemsTakeBytes: boolean): number {
+    let count = this.long();
+    for (; count < 0; count = this.long()) this.skip(this.long());
+    if (!itemsTakeBytes) this.#step(count);
+    return count;
   }
 
   skip(length: number): void {

@@ -40,23 +40,6 @@ export function takesBytes(type: Type): boolean {
   return takes(type, 0);
 }
 
-/** Whether a record always contains itself. Such a type has no values. */
-export function isEndless(type: Type): boolean {
-  const within = new Set<Type>();
-  const ended = new Set<Type>();
-  const goesOn = (inner: Type, depth: number): boolean => {
-    if (!isRecord(inner) || ended.has(inner)) return false;
-    if (within.has(inner)) return true;
-    assertDepth(depth);
-    within.add(inner);
-    if (inner.fields.some((field) => goesOn(field.type, depth + 1))) return true;
-    within.delete(inner);
-    ended.add(inner);
-    return false;
-  };
-  return goesOn(type, 0);
-}
-
 export function assertDepth(depth: number): void {
   if (depth > nestingMax) throw new Error(`its types nest deeper than ${nestingMax} levels`);
 }

@@ -35,29 +35,14 @@ export function parseWriter(text: string, references: readonly string[] = []): T
   return structures.map((schema) => avro.Type.forSchema(schema as Schema, { wrapUnions: true, registry })).at(-1)!;
 }
 
-/** Every long, however large, as a bigint. */
-const bigLongType = avro.types.LongType.__with({
-  fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
-  toBuffer: (value: bigint) => {
-    const bytes = Buffer.alloc(8);
-    bytes.writeBigInt64LE(value);
-    return bytes;
-  },
-  isValid: (value: unknown) => typeof value === 'bigint',
-  // avsc wants these as well.
-  fromJSON: BigInt,
-  toJSON: String,
-  compare: (a: bigint, b: bigint) => Number(a > b) - Number(a < b),
-});
-
 /**
  * Parses a writer's schema for reading a value with avsc and writing the same one again: a union's value is wrapped in
- * its branch's name, and a long is a bigint.
+ * its branch's name, and a long that is not a safe integer is a bigint.
  */
 export function parseForEditing(text: string): Type {
   return avro.Type.forSchema(structureOf(JSON.parse(text), () => {}) as Schema, {
     wrapUnions: true,
-    typeHook: (node) => (((node as { type?: unknown }).type ?? node) === 'long' ? bigLongType : undefined),
+    typeHook: (node) => (((node as { type?: unknown }).type ?? node) === 'long' ? exactLongType : undefined),
   });
 }
 

@@ -3,7 +3,6 @@ import type { Cursor } from './avro-cursor.ts';
 import {
   assertDepth,
   isArray,
-  isEndless,
   isEnum,
   isFixed,
   isMap,
@@ -153,8 +152,6 @@ class DecoderCode {
     const primitive = primitiveSkips[writer.typeName];
     if (primitive !== undefined) return primitive;
     if (isEnum(writer)) return 'c.skipNumber()';
-    // A value without bytes has nothing to skip.
-    if (!takesBytes(writer)) return isEndless(writer) ? `throw ${this.#constant(badIndex)}` : '';
     if (isFixed(writer)) return `c.skip(${writer.size})`;
     return this.#function(writer, null, () => {
       if (isUnion(writer)) return this.#branches(writer.types.map((branch) => `${this.skip(branch)}; return;`));
@@ -163,8 +160,7 @@ class DecoderCode {
       }
       const items = isArray(writer) ? writer.itemsType : (writer as types.MapType).valuesType;
       const key = isArray(writer) ? '' : 'c.skip(c.long()); ';
-      const lookAtItems = key !== '' || takesBytes(items) || isEndless(items);
-      const loop = `for (let n; (n = c.blockCountToSkip(${lookAtItems})) !== 0; )`;
+      const loop = `for (let n; (n = c.blockCountToSkip(${key !== '' || takesBytes(items)})) !== 0; )`;
       return `${loop} while (n-- > 0) { ${key}${this.skip(items)}; }`;
     });
   }

@@ -17,22 +17,21 @@ const crcTable: readonly bigint[] = Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-64-AVRO (specification 1.12, "Schema fingerprints"). */
-export function crc64Avro(bytes: Uint8Array): bigint {
+/**
+ * CRC-64-AVRO (specification 1.12, "Schema fingerprints") of a schema's Parsing Canonical Form: full names; no docs, defaults,
+ * aliases, logical types or spaces.
+ */
+export function fingerprintOf(type: Type): bigint {
   let crc = emptyFingerprint;
-  for (const byte of bytes) crc = (crc >> 8n) ^ crcTable[Number((crc ^ BigInt(byte)) & 0xffn)]!;
+  for (const byte of Buffer.from(JSON.stringify(type.schema())))
+    crc = (crc >> 8n) ^ crcTable[Number((crc ^ BigInt(byte)) & 0xffn)]!;
   return crc;
-}
-
-/** A schema's Parsing Canonical Form: full names; no docs, defaults, aliases, logical types or spaces. */
-export function canonicalForm(type: Type): string {
-  return JSON.stringify(type.schema());
 }
 
 /** The ten bytes in front of a value of this schema. */
 export function singleObjectHeader(type: Type): Buffer {
   const header = Buffer.from([0xc3, 0x01, 0, 0, 0, 0, 0, 0, 0, 0]);
-  header.writeBigUInt64LE(crc64Avro(Buffer.from(canonicalForm(type))), 2);
+  header.writeBigUInt64LE(fingerprintOf(type), 2);
   return header;
 }
 

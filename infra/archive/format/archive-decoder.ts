@@ -153,7 +153,7 @@ class ArchiveDecoder {
   /** Finds where the next record begins even if this record's value is bad. */
   #next(data: Buffer, pos: number, index: number): Archived {
     try {
-      return exact(this.#decode(cursor.set(data, pos).withoutStepsMax()));
+      return exact(this.#decode(cursor.set(data, pos).withMoreSteps()));
     } catch (error) {
       throw new Error(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { LogRecord, UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { RecordHeader } from '../../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
-import { canonicalForm, crc64Avro } from '../../../schemas/avro/single-object.ts';
+import { fingerprintOf } from '../../../schemas/avro/single-object.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import type { ManifestPartition } from './archive-manifest.ts';
 
@@ -108,9 +108,7 @@ export class PartitionLedger {
 
 /** The schema of `Archived` by which a topic's records are hashed. Hashes by different schemas cannot be compared. */
 export function hashSchemaOf(topic: TopicName): string {
-  return crc64Avro(Buffer.from(canonicalForm(archivedTypes[topic])))
-    .toString(16)
-    .padStart(16, '0');
+  return fingerprintOf(archivedTypes[topic]).toString(16).padStart(16, '0');
 }
 
 const hashBytes = 32;
