@@ -3,7 +3,7 @@ import { archiveCommands } from './archive/archive-commands.ts';
 import { buildInfo } from './cli/build-info.ts';
 import type { Commands } from './cli/commands.ts';
 import { outcomeOf } from './cli/error-outcomes.ts';
-import { type ExitCode, type Io, withoutProgress } from './cli/io.ts';
+import type { ExitCode, Io } from './cli/io.ts';
 import { generationsCommands, logCommands, rejectedCommands, signInCommands } from './operate/operate-commands.ts';
 import { pastCommands } from './past/past-commands.ts';
 import { serveCommands } from './serve/serve-commands.ts';
@@ -60,7 +60,9 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
           for (const line of misspelt) log.warn(line);
         }
         const run = await load();
-        onExit(await run(options, settings, options.json ? withoutProgress(io) : io));
+        // A script that reads the output is shown no progress.
+        const quiet: Io = Object.create(io, { errIsTerminal: { value: false } });
+        onExit(await run(options, settings, options.json ? quiet : io));
       });
     },
     group: (name, description) => commandsOf(parent.command(name).description(description)),

@@ -17,18 +17,6 @@ export interface Io {
   signal: AbortSignal;
 }
 
-/** The same without progress, for a command whose output a script reads. */
-export const withoutProgress = (io: Io): Io => ({
-  out: io.out,
-  taken: io.taken,
-  err: io.err,
-  errIsTerminal: false,
-  // A getter, because the program's own signal is made when it is first read.
-  get signal() {
-    return io.signal;
-  },
-});
-
 /** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: not all could be compared. */
 export type ExitCode = 0 | 1 | 2 | 3;
 

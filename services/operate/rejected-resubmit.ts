@@ -9,7 +9,7 @@ import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type RecordPlace, RecordsOfRejects } from './records-of-rejects.ts';
+import { RecordsOfRejects, superseded } from './records-of-rejects.ts';
 import {
   chosen,
   type RejectChoice,
@@ -35,7 +35,7 @@ interface Outcome {
 
 /**
  * Publishes bad records again, each to its own partition: those that are good by now and whose key has had no later
- * record (docs/rules.md#resubmitted-records). Exit code 1 if one of them is still bad.
+ * record (docs/rules.md#resubmitted-records). Exit code 1 if one of the others could not be published.
  */
 export async function runRejectedResubmit(
   options: RejectedResubmitOptions,
@@ -61,8 +61,6 @@ export async function runRejectedResubmit(
   }
 }
 
-const superseded = 'its key has had a later record';
-
 interface Parts {
   log: EventLog;
   publisher: LogPublisher;
@@ -78,24 +76,18 @@ export async function resubmit(
 ): Promise<Outcome[]> {
   const bounds = await log.bounds();
   const records = await RecordsOfRejects.read(rejects, log, beginOf(rejects, bounds), bounds, signal);
-  const outcomes = new Map<Reject, Outcome>();
-  const chosenOnes = new Set(wanted);
-  for (const reject of rejects.toSorted(newestFirst)) {
-    const hasLater = records.hasLater(reject);
-    if (!chosenOnes.has(reject)) continue;
-    const outcome: Outcome = { place: rejectPlace(reject), now: null, note: await whyNot(reject, hasLater, judge) };
-    outcomes.set(reject, outcome);
+  const outcomes: Outcome[] = [];
+  for (const reject of wanted) {
+    const outcome: Outcome = { place: rejectPlace(reject), now: null, note: await whyNot(reject, records, judge) };
+    outcomes.push(outcome);
     if (outcome.note !== null) continue;
     signal.throwIfAborted();
-    const now = await publishAgain(reject, records.partitionOf(reject), publisher);
+    const now = await publishAgain(reject, publisher);
     outcome.now = rejectPlace({ topic: reject.topic, ...now });
-    // An older one of its key must not follow it.
     records.add(reject.topic, reject.raw.key, now);
   }
-  return wanted.map((reject) => outcomes.get(reject)!);
+  return outcomes;
 }
-
-const newestFirst = (a: Reject, b: Reject): number => b.timestampMs - a.timestampMs || b.offset - a.offset;
 
 /** The start of the topics that have bad records, and the ends of the others. */
 function beginOf(rejects: readonly Reject[], bounds: LogBounds): Position {
@@ -107,10 +99,11 @@ function beginOf(rejects: readonly Reject[], bounds: LogBounds): Position {
 }
 
 /** Why a bad record is not published again. Null: it may be. */
-async function whyNot(reject: Reject, hasLater: boolean, judge: RejectJudge): Promise<string | null> {
+async function whyNot(reject: Reject, records: RecordsOfRejects, judge: RejectJudge): Promise<string | null> {
   if (isBatchFault(reject.reason)) return batchNote(reject.raw);
   // A record without a key stays bad.
-  if (reject.raw.key !== null && hasLater) return superseded;
+  const hindrance = reject.raw.key === null ? null : records.hindrance(reject);
+  if (hindrance !== null) return hindrance;
   const { reason } = await judge(reject);
   return reason && `it is still bad: ${reason}`;
 }
@@ -121,24 +114,13 @@ function batchNote({ headers }: RawRecord): string {
   return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`;
 }
 
-/** Publishes a bad record to a partition. Undefined: to the one where its key puts it. Returns where it is now. */
-async function publishAgain(
-  { topic, raw }: Reject,
-  partition: number | undefined,
-  publisher: LogPublisher,
-): Promise<RecordPlace> {
+/** Publishes a bad record to its own partition, with the present time: it counts from now on. Returns where it is. */
+async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPublisher) {
   const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
-  // With the present time, because the record counts from now on.
-  const timestampMs = Date.now();
-  const record = {
-    ...(partition !== undefined && { partition }),
-    key: raw.key,
-    value: raw.value,
-    timestampMs,
-    headers,
-  };
-  const [place] = await publisher.publish(topic, [record]);
-  return { partition: place![0], offset: place![1], timestampMs };
+  const [place] = await publisher.publish(topic, [
+    { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers },
+  ]);
+  return { partition: place![0], offset: place![1] };
 }
 
 function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, io: Io): void {

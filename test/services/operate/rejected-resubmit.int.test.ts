@@ -1,14 +1,11 @@
-import kafkajs from 'kafkajs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
-import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../../support/servers/backends.ts';
-import { kafkaClient } from '../../support/servers/kafka.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
@@ -56,32 +53,6 @@ describe('rejected resubmit', () => {
     await publisher.close();
   });
 
-  it('says of records without a key that they are still bad, not that a later one has come', async () => {
-    const keyless = (offset: number) => ({
-      ...reject('ada', offset),
-      raw: { ...reject('ada', offset).raw, key: null },
-    });
-    const { run, publisher, topicPrefix } = await setUp([keyless(0), keyless(1)]);
-    const admin = kafkaClient(kafkaBrokers()).admin();
-    const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
-    const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: `${topicPrefix}riders`, configEntries }];
-    await admin.alterConfigs({ validateOnly: false, resources });
-    await admin.disconnect();
-    const record = { partition: 1, key: null, value: rider('ada'), timestampMs: 1 };
-    // The broker refuses records without a key until it has taken the topic's new policy on.
-    await vi.waitFor(() => publisher.publish('riders', [record, record]), { timeout: 20_000, interval: 100 });
-    const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
-    const note = 'it is still bad: no key';
-    expect({ code, out: outcomes(out) }).toEqual({
-      code: 1,
-      out: [
-        { place: 'riders/1@0', now: null, note },
-        { place: 'riders/1@1', now: null, note },
-      ],
-    });
-    await publisher.close();
-  });
-
   it('leaves out what is still bad, what has a later record, and what was not asked for', async () => {
     const rejects = [reject('ada', 0, Buffer.from('nothing')), reject('bo', 1), reject('cy', 2), reject('bo', 3)];
     const { run, publisher } = await setUp(rejects);
@@ -106,14 +77,6 @@ describe('rejected resubmit', () => {
     });
     const left = await run('rejected', 'resubmit', '--json', '--place', 'riders/1@3');
     expect(outcomes(left.out)).toEqual([{ place: 'riders/1@3', now: 'riders/1@5', note: null }]);
-    await publisher.close();
-  });
-
-  it('publishes a bad record of another log, whose partition is not here, where its key puts it', async () => {
-    const { run, publisher } = await setUp([{ ...reject('ada', 3), partition: 7 }]);
-    const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
-    const now = `riders/${murmur2Partition(Buffer.from('ada'), 2)}@0`;
-    expect({ code, out: outcomes(out) }).toEqual({ code: 0, out: [{ place: 'riders/7@3', now, note: null }] });
     await publisher.close();
   });
 
