@@ -41,8 +41,8 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
         async onChanged(one) {
           progress.stop();
           counts[one.target.startsWith('/metros/') ? 'days' : 'rides']++;
-          const records = await (json ? printJson(one, io) : print(one, io));
-          if (records === 0) counts.midnights++;
+          if (one.records.length === 0) counts.midnights++;
+          await (json ? printJson(one, io) : print(one, io));
         },
         onProgress: progress.update,
       }),
@@ -57,43 +57,33 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
 const shown = ({ status, etag }: PastAnswer) => ({ status, etag });
 const body = ({ status, body }: PastAnswer): string => (status === 200 ? body : '');
 
-/** Prints a changed answer. Returns the number of records behind it. */
-async function printJson({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
+async function printJson({ target, before, after, records }: ChangedAnswer, io: Io): Promise<void> {
   io.out(
     `${JSON.stringify({ path: target, before: shown(before), after: shown(after) }).slice(0, -1)},"records":[`,
     '',
   );
-  const count = await printAll(records, ',', io);
+  await printAll(records, ',', io);
   // `before` is absent if a thing came, and `after` if it went.
   io.out(`],"differences":${JSON.stringify(differencesOf(body(before), body(after)))}}`);
-  return count;
 }
 
 const lineOf = (record: RecordInTime): string => `  by ${placeText(record)} at ${instantText(record.timeMs)}`;
 
-async function print({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
+async function print({ target, before, after, records }: ChangedAnswer, io: Io): Promise<void> {
   io.out(target);
   for (const line of answerLines(before, after)) io.out(`  ${line}`);
-  const count = await printAll(records, '\n', io);
-  io.out(count === 0 ? '  by no record: midnight passed\n' : '\n');
-  return count;
+  await printAll(records, '\n', io);
+  io.out(records.length === 0 ? '  by no record: midnight passed\n' : '\n');
 }
 
-const partLength = 1 << 16;
+const partRecords = 1_000;
 
-/** Prints texts with something between them, many at a time, as fast as they are read. Returns how many. */
-async function printAll(texts: Iterable<string>, between: string, io: Io): Promise<number> {
-  let count = 0;
-  let part = '';
-  for (const text of texts) {
-    part += count++ === 0 ? text : between + text;
-    if (part.length < partLength) continue;
-    io.out(part, '');
-    part = '';
+/** Prints texts with something between them, many at a time, as fast as they are read. */
+async function printAll(texts: readonly string[], between: string, io: Io): Promise<void> {
+  for (let at = 0; at < texts.length; at += partRecords) {
+    io.out((at === 0 ? '' : between) + texts.slice(at, at + partRecords).join(between), '');
     await io.taken();
   }
-  io.out(part, '');
-  return count;
 }
 
 interface Counts {
