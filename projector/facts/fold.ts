@@ -109,7 +109,7 @@ export class Fold {
       if (fact.metro >= 0) this.#leaveMetro(number, fact.metro);
       if (metro >= 0) this.#joinMetro(number, metro);
     }
-    this.#leaders(number, before?.leaders ?? [], value?.leaders ?? []);
+    this.#leaders(number, new Set(before?.leaders), new Set(value?.leaders));
     fact.record = value;
     this.facts.sum.record('rides', fact.id, before, value);
     if (fact.metro === metro) return;
@@ -131,20 +131,13 @@ export class Fold {
       unlink(this.facts.nightsOfDay, subjectDay(metro, day), night);
   }
 
-  #leaders(ride: number, before: readonly string[], after: readonly string[]): void {
-    const gone = new Set(before);
-    const came = new Set(after);
-    for (const id of after) gone.delete(id);
-    for (const id of before) came.delete(id);
-    for (const id of gone) {
-      const rider = this.facts.riderIds.add(id);
-      unlink(this.facts.led, rider, ride);
-      this.#touchLed(rider, ride);
-    }
-    for (const id of came) {
-      const rider = this.facts.riderIds.add(id);
-      link(this.facts.led, rider, ride);
-      this.#touchLed(rider, ride);
+  #leaders(ride: number, before: ReadonlySet<string>, after: ReadonlySet<string>): void {
+    const { led, riderIds, rides } = this.facts;
+    for (const id of before.symmetricDifference(after)) {
+      const rider = riderIds.add(id);
+      if (after.has(id)) link(led, rider, ride);
+      else unlink(led, rider, ride);
+      for (const day of rides[ride]!.nights.keys()) this.#touched.own(rider, day);
     }
   }
 
@@ -240,9 +233,5 @@ export class Fold {
       keyHashes.set(id, after);
       this.#touched.keyHash(after);
     }
-  }
-
-  #touchLed(rider: number, ride: number): void {
-    for (const day of this.facts.rides[ride]!.nights.keys()) this.#touched.own(rider, day);
   }
 }

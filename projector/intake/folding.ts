@@ -3,7 +3,7 @@ import { Fold } from '../facts/fold.ts';
 import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { type RetryDeps, WakeUp } from '../ports/waiting.ts';
-import { copyPosition, partitionsBehind, positionOf } from '../position/position.ts';
+import { copyPosition, offsetsBelow, partitionsBehind, positionOf } from '../position/position.ts';
 import { PositionBarriers } from '../position/settled-position.ts';
 import type { Status } from '../status/status.ts';
 import { Intake } from './intake.ts';
@@ -143,21 +143,16 @@ export class Folding {
 }
 
 /** Logs every ten seconds how far the fold of the log is, so that a long start does not look like a hang. */
-export function foldProgress(from: Position, ends: Position, { clock, log }: Pick<RetryDeps, 'clock' | 'log'>) {
+function foldProgress(from: Position, ends: Position, { clock, log }: Pick<RetryDeps, 'clock' | 'log'>) {
   let saidMs = clock.nowMs();
+  const below = offsetsBelow(from);
+  const total = offsetsBelow(ends) - below;
   return (position: Position): void => {
     const nowMs = clock.nowMs();
     if (nowMs - saidMs < progressEveryMs) return;
     saidMs = nowMs;
-    let [done, total] = [0, 0];
-    for (const topic of topicNames) {
-      for (const [partition, end] of ends[topic].entries()) {
-        const begin = from[topic][partition]!;
-        total += end - begin;
-        // The log may have grown since its ends were sampled.
-        done += Math.min(position[topic][partition]!, end) - begin;
-      }
-    }
+    // The log may have grown since its ends were sampled.
+    const done = Math.min(offsetsBelow(position) - below, total);
     log.info(`Folding the log: ${Math.floor((done * 100) / total)} % of ${total} offsets`);
   };
 }

@@ -8,12 +8,10 @@ import type { Status } from '../status/status.ts';
 import { LastRevisions } from './last-revisions.ts';
 import { Validator } from './validator.ts';
 
-// Rejects that wait for their acknowledgement. With more of them, or more bytes, the log waits: memory stays bounded.
+// How many bad records, and bytes of them, may wait for their acknowledgement: with more of them the log waits. A standby
+// keeps as many, the last ones (see beginPublishing).
 const pendingMax = 1_000;
 const pendingBytesMax = 64 << 20;
-// How many bad records a standby keeps: the last ones (see beginPublishing).
-const keptMax = 1_000;
-const keptBytesMax = 64 << 20;
 
 interface IntakeDeps extends RetryDeps {
   fold: Fold;
@@ -126,9 +124,9 @@ export class Intake {
 /** As many of the last ones as a standby keeps. */
 function lastOf(rejects: readonly Reject[]): Reject[] {
   let from = rejects.length;
-  for (let bytes = 0; from > 0 && rejects.length - from < keptMax; from--) {
+  for (let bytes = 0; from > 0 && rejects.length - from < pendingMax; from--) {
     bytes += bytesOf([rejects[from - 1]!]);
-    if (bytes > keptBytesMax) break;
+    if (bytes > pendingBytesMax) break;
   }
   return rejects.slice(from);
 }

@@ -1,6 +1,5 @@
 import { BackgroundCheck } from '../checking/background-check.ts';
 import { Repairs } from '../checking/repairs.ts';
-import type { Facts } from '../facts/facts.ts';
 import type { Folding } from '../intake/folding.ts';
 import type { EventLog, LogBounds } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
@@ -12,7 +11,6 @@ import { PendingWrites } from '../writing/pending-writes.ts';
 import { Rounds } from '../writing/rounds.ts';
 import { TagLanes } from '../writing/tag-lanes.ts';
 import { foldToBeginning } from './beginning.ts';
-import { CatchUp } from './catch-up.ts';
 import { assertRoom } from './room-for-views.ts';
 import type { TakenTags } from './standby.ts';
 import { writeRounds } from './write-rounds.ts';
@@ -44,10 +42,6 @@ export class Leader {
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
     this.#pending = new PendingWrites(deps.folding, deps.status.changes);
-  }
-
-  get #facts(): Facts {
-    return this.#deps.folding.fold.facts;
   }
 
   /** A term (docs/rules.md#beginning): writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there. */
@@ -99,14 +93,14 @@ export class Leader {
       // The next round is not waited for: reads may be.
       onDoubt: () => folding.moved.notify(),
     });
-    const { barriers } = folding;
-    const rounds = new Rounds({ facts: this.#facts, pending: this.#pending, lanes, barriers, identity });
-    const repairs = new Repairs({ ...shared, facts: this.#facts, writer, lanes, status });
+    const { barriers, fold } = folding;
+    const rounds = new Rounds({ facts: fold.facts, pending: this.#pending, lanes, barriers, identity });
+    const repairs = new Repairs({ ...shared, facts: fold.facts, writer, lanes, status });
     return { lanes, rounds, repairs };
   }
 
   async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs): Promise<void> {
-    const { signal, folding, log, tags } = this.#deps;
+    const { signal, folding, log, tags, writer } = this.#deps;
     const stop = AbortSignal.any([signal, lanes.signal]);
     // Sampled after taking the tags. So nothing older than what any leader before wrote is ever written.
     const bounds = await this.#bounds(stop);
@@ -122,22 +116,17 @@ export class Leader {
     this.#pending.begin();
     if (stop.aborted) return this.#finish(lanes);
     log.info('Folded up to the log’s ends');
-    await this.#assertRoom(taken, lanes, stop);
+    await assertRoom(taken, folding.fold.facts, writer, { ...this.#deps, signal: stop }).catch(async (cause) => {
+      // Nothing was written.
+      await this.#finish(lanes);
+      throw cause;
+    });
     for (const [tag, write] of this.#pending.takeOn(begin.names, begin.fanOuts)) await lanes.add(tag, write);
     const checking = this.#check(lanes, repairs, stop);
     await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
     // One more round: with its position a compare that has just ended is over for the next leader as well.
     if (!lanes.signal.aborted) await rounds.run(folding.position);
     await this.#finish(lanes);
-  }
-
-  /** Where there is no room, nothing was written: the tags are free again. */
-  async #assertRoom(taken: TakenTags, lanes: TagLanes, signal: AbortSignal): Promise<void> {
-    const { writer } = this.#deps;
-    await assertRoom(taken, this.#facts, writer, { ...this.#deps, signal }).catch(async (cause) => {
-      await this.#finish(lanes);
-      throw cause;
-    });
   }
 
   #writeRounds(rounds: Rounds, lanes: TagLanes, repairs: Repairs, signal: AbortSignal): Promise<void> {
@@ -148,10 +137,9 @@ export class Leader {
       if (bounds) await folding.foldTo(positionOf(bounds, 'end'), signal);
       folding.moved.notify();
     };
-    const catchUp = new CatchUp({ foldToEnds, clock, signal });
     const { changes } = status;
     const { fanOuts } = this.#pending;
-    return writeRounds({ rounds, lanes, folding, changes, fanOuts, clock, signal, catchUp, onStand });
+    return writeRounds({ rounds, lanes, folding, foldToEnds, changes, fanOuts, clock, signal, onStand });
   }
 
   /** A store in this process needs no check: nobody else can write there. */

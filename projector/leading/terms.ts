@@ -1,22 +1,33 @@
+import type { Folding } from '../intake/folding.ts';
+import type { EventLog, LogBounds, Position } from '../ports/event-log.ts';
 import { beatMs } from '../ports/leading.ts';
-import type { Leadership } from '../ports/view-writer.ts';
-import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
+import type { Leadership, TagLook } from '../ports/view-writer.ts';
+import { type RetryDeps, retryLogged, untilAborted } from '../ports/waiting.ts';
+import { assertSamePartitions, isWithin, nearest, positionOf } from '../position/position.ts';
+import { parseStoredPosition } from '../position/settled-position.ts';
+import type { Status } from '../status/status.ts';
 import type { Leader } from './leader.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 import { standBy, type TakenTags, takeAll } from './standby.ts';
-import { StandbyFold, type StandbyFoldDeps } from './standby-fold.ts';
 
-interface TermsDeps extends RetryDeps, StandbyFoldDeps {
+interface TermsDeps extends RetryDeps {
+  eventLog: EventLog;
   leadership: Leadership;
   tags: readonly number[];
+  folding: Folding;
   leader: Leader;
   signs: SignsOfLife;
-  signal: AbortSignal;
+  status: Status;
+  bounds: LogBounds;
+  /** Which log it is; null where that is not known. */
+  identity: string | null;
 }
 
 /** Stands by, leads, and stands by again, until told to stop. */
 export class Terms {
   readonly #deps: TermsDeps;
+  /** Up to where the last look let it fold. */
+  #lastLimit: Position | null = null;
 
   constructor(deps: TermsDeps) {
     this.#deps = deps;
@@ -24,9 +35,8 @@ export class Terms {
 
   async run(): Promise<void> {
     const { folding, signal, status } = this.#deps;
-    let fold = new StandbyFold(this.#deps);
     while (!signal.aborted) {
-      const seen = await this.#standBy(fold);
+      const seen = await this.#standBy();
       if (seen === null) return;
       const taken = await this.#takeAll(seen);
       if (taken === null) continue;
@@ -35,20 +45,49 @@ export class Terms {
       // docs/rules.md#rejected
       folding.intake.endPublishing();
       status.stand('standby');
-      fold = new StandbyFold(this.#deps);
+      this.#lastLimit = null;
     }
   }
 
   /** Resolves to the fences that may be taken. */
-  #standBy(fold: StandbyFold): Promise<readonly string[] | null> {
+  #standBy(): Promise<readonly string[] | null> {
     const { signs, status } = this.#deps;
     return standBy({
       ...this.#deps,
-      onLook: (looks) => fold.follow(looks),
+      onLook: (looks) => this.#follow(looks),
       refusal: () => signs.takeRefusal(),
       onJudged: (could) => status.judged(could),
-      isFolded: () => fold.isFolded(),
+      isFolded: () => this.#isFolded(),
     });
+  }
+
+  /**
+   * The tags say how far they are. A standby folds up to the position that all of them have reached, so that it can take
+   * over there (docs/rules.md#take-over).
+   */
+  #follow(looks: readonly TagLook[]): void {
+    const { folding, identity, bounds, status } = this.#deps;
+    const stored = looks.map(({ position }) => parseStoredPosition(position)).filter((each) => each !== null);
+    for (const each of stored) assertSamePartitions(each, identity, bounds);
+    const limit = nearest(stored.filter(({ log }) => log === identity));
+    // A busy leader's position moves between any two looks: what the one before asked for counts as well.
+    const isFolded = [this.#lastLimit, limit].some((each) => each !== null && !folding.isBehind(each));
+    this.#lastLimit = limit;
+    if (limit === null) {
+      status.followed(stored.length > 0 ? 'of another log' : 'no views');
+    } else {
+      folding.limit = limit;
+      status.followed(isFolded ? 'folded' : 'behind');
+    }
+  }
+
+  /** Whether the log is folded as far as it may be. */
+  async #isFolded(): Promise<boolean> {
+    const { eventLog, folding, signal } = this.#deps;
+    const { limit } = folding;
+    if (limit === null || !folding.isBehind(limit)) return true;
+    // A position that is beyond the log, after its topics were made anew, will never be reached.
+    return !isWithin(limit, positionOf(await untilAborted(eventLog.bounds(), signal), 'end'));
   }
 
   /** Nothing is taken with an old look: a leader may not have been able to move its fences. */

@@ -1,10 +1,10 @@
 import type { Folding } from '../intake/folding.ts';
 import type { Clock } from '../ports/clock.ts';
+import { silentMsMax } from '../ports/leading.ts';
 import type { UnreadableChanges } from '../status/unreadable-changes.ts';
 import type { FanOuts } from '../writing/fan-outs.ts';
 import type { Rounds } from '../writing/rounds.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
-import type { CatchUp } from './catch-up.ts';
 
 const idleMs = 1_000;
 // A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
@@ -17,7 +17,8 @@ interface WriteRoundsDeps {
   rounds: Rounds;
   lanes: TagLanes;
   folding: Folding;
-  catchUp: CatchUp;
+  /** Folds the log to its ends as they are now. */
+  foldToEnds(): Promise<void>;
   changes: UnreadableChanges;
   fanOuts: Pick<FanOuts, 'told'>;
   clock: Clock;
@@ -28,7 +29,8 @@ interface WriteRoundsDeps {
 
 /** Writes rounds until told to stop: one after another while changes come, with a pause after a heavy one. */
 export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
-  const { rounds, lanes, folding, catchUp, changes, fanOuts, clock, signal } = deps;
+  const { rounds, lanes, folding, changes, fanOuts, clock, signal } = deps;
+  const catchUp = new CatchUp(deps);
   let stands = false;
   let stampedAfter: number | null = null;
   // At least one round: it holds what was left by the leader before.
@@ -49,5 +51,44 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
     else if (lanes.bytesWritten - bytesBefore > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, signal);
     const isStill = rounds.idle && catchUp.doubt === provenAfter;
     if (isStill && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);
+  }
+}
+
+/**
+ * Folds the log to its ends after each doubt, beside the rounds (docs/rules.md#complete). This process may have stood still
+ * while another one led, and the store be a copy from before that. Then the fences are as this leader left them, and the
+ * views are older than what readers have seen.
+ */
+class CatchUp {
+  readonly #deps: Pick<WriteRoundsDeps, 'foldToEnds' | 'clock' | 'signal'>;
+  /** The last doubt (TagLanes.doubts) after which the log was folded. A new leader has folded it since it took the tags. */
+  #doubt = 0;
+  #begun = 0;
+  #fault: unknown = null;
+
+  constructor(deps: Pick<WriteRoundsDeps, 'foldToEnds' | 'clock' | 'signal'>) {
+    this.#deps = deps;
+  }
+
+  /** The last doubt after which the log was folded. Throws what ended the fold. */
+  get doubt(): number {
+    if (this.#fault !== null) throw this.#fault;
+    return this.#doubt;
+  }
+
+  /** Begins to catch up, if that has not begun since this doubt. */
+  after(doubt: number): void {
+    if (doubt === this.#begun) return;
+    this.#begun = doubt;
+    const { foldToEnds, clock, signal } = this.#deps;
+    // A log that is away for longer delays no more than this: waiting brings nothing better.
+    Promise.race([foldToEnds(), clock.sleep(silentMsMax, signal)]).then(
+      () => {
+        this.#doubt = Math.max(this.#doubt, doubt);
+      },
+      (cause: unknown) => {
+        this.#fault = cause;
+      },
+    );
   }
 }

@@ -15,6 +15,10 @@ export const isWithin = (position: Position, limit: Position): boolean =>
       position[topic].every((offset, partition) => offset <= limit[topic][partition]!),
   );
 
+/** How many offsets are below a position, in all partitions together. */
+export const offsetsBelow = (position: Position): number =>
+  topicNames.flatMap((topic) => position[topic]).reduce((a, b) => a + b, 0);
+
 /** The position up to which every one of some has got. */
 export function nearest(positions: readonly StoredPosition[]): Position | null {
   const [first] = positions;
@@ -28,8 +32,8 @@ export function nearest(positions: readonly StoredPosition[]): Position | null {
  * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position, because a
  * key may then be in two partitions (docs/rules.md#partition-growth). A position of another log is ignored.
  */
-export function assertSamePartitions(stored: StoredPosition | null, log: string | null, bounds: LogBounds): void {
-  if (stored === null || log === null || stored.log !== log) return;
+export function assertSamePartitions(stored: StoredPosition, log: string | null, bounds: LogBounds): void {
+  if (log === null || stored.log !== log) return;
   const before = stored.position;
   for (const topic of topicNames) {
     if (before[topic].length === bounds[topic].length) continue;

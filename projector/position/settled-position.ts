@@ -14,27 +14,10 @@ export interface StoredPosition {
   fanOuts: readonly StoredFanOut[];
 }
 
-/** The start of a finished round, with the fan-outs still under way. Every tag stores it. */
+/** The start of a finished round. Every tag stores it, as the text of a StoredPosition. */
 export interface SettledPosition {
   start: RoundStart;
-  readonly text: string;
-}
-
-export function settledPosition(
-  start: RoundStart,
-  log: string | null,
-  fanOuts: readonly StoredFanOut[],
-): SettledPosition {
-  const { position, sum } = start;
-  let text: string | null = null;
-  return {
-    start,
-    /** Made when the first tag stores it: most rounds' positions are never stored. */
-    get text() {
-      text ??= JSON.stringify({ log, position, sum, fanOuts } satisfies StoredPosition);
-      return text;
-    },
-  };
+  text: string;
 }
 
 export const viewsOfAnotherLog =

@@ -128,11 +128,9 @@ export class Status {
     this.#judgeRepair();
   }
 
-  /** Nothing is left to compare: what was lost is readable again. */
+  /** Once nothing is left to compare, what was lost is readable again. */
   #judgeRepair(): void {
-    if (this.#tagsInRepair > 0) return;
-    this.#repairSinceMs = null;
-    this.changes.compared();
+    if (this.#tagsInRepair === 0) this.#repairSinceMs = null;
   }
 
   /**
@@ -142,8 +140,8 @@ export class Status {
   termEnded(isLoss: boolean): void {
     this.#tagsInRepair = 0;
     if (!isLoss) return;
-    this.#repairSinceMs ??= this.#clock.nowMs();
-    this.changes.lost();
+    this.#repairSinceMs = oldest(this.#repairSinceMs, this.changes.sinceMs, this.#clock.nowMs());
+    this.changes.forget();
   }
 
   /** The views have reached the log's ends sampled at the term's start. */

@@ -10,8 +10,6 @@ interface Taken {
    * The number of the last fan-out that they began, 0 for none. Its watchers are written later than everything else.
    */
   fanOut: number;
-  /** Its marks are lost: a compare writes it, whatever rounds are written. */
-  awaitsCompare: boolean;
 }
 
 /**
@@ -34,7 +32,7 @@ export class UnreadableChanges {
     const [first] = records;
     if (!first) return;
     const sinceMs = unreadSinceMs ?? this.#clock.nowMs();
-    this.#taken.push({ sinceMs, timestampMs: first.timestampMs, fanOut, awaitsCompare: false });
+    this.#taken.push({ sinceMs, timestampMs: first.timestampMs, fanOut });
   }
 
   /** A round begins, which writes everything taken so far. Pass the result to `written`. */
@@ -45,25 +43,15 @@ export class UnreadableChanges {
   /** The store has answered a round. Fan-outs up to this number have been written to all watchers. */
   written(round: number, fannedOut: number): void {
     const nowMs = this.#clock.nowMs();
-    this.#taken = this.#taken.filter(({ fanOut, timestampMs, awaitsCompare }, i) => {
-      const isDone = i < round && fanOut <= fannedOut && !awaitsCompare;
+    this.#taken = this.#taken.filter(({ fanOut, timestampMs }, i) => {
+      const isDone = i < round && fanOut <= fannedOut;
       // Clocks of other machines may be ahead.
       if (isDone) this.#measured(Math.max(0, nowMs - timestampMs) / 1000);
       return !isDone;
     });
   }
 
-  /** The store lost something, and what was marked is forgotten: rounds no longer write what was taken. */
-  lost(): void {
-    for (const one of this.#taken) one.awaitsCompare = true;
-  }
-
-  /** The store was compared with the facts: the next round that is written measures what had been lost. */
-  compared(): void {
-    for (const one of this.#taken) one.awaitsCompare = false;
-  }
-
-  /** Another projector leads: what is not readable is that one's to say. */
+  /** No round writes what was taken: another projector leads, or the store lost something, and a compare writes it. */
   forget(): void {
     this.#taken = [];
   }

@@ -14,10 +14,9 @@ export function renderDay(facts: Facts, metroDay: SubjectDay): Buffer | null {
   if (nights.length === 0) return null;
   const [metro, day] = [subjectOf(metroDay), dayOf(metroDay)];
   const head = Buffer.from(`{"metro":${JSON.stringify(facts.metroIds.text(metro))},"day":"${dayText(day)}","nights":[`);
-  const { body, starts, ends, past } = joinNights(facts, nights, head, tail);
-  const places = starts.flatMap((start, i) => [start, ends[i]!, past[i]!]);
+  const { body, places } = joinNights(facts, nights, head, tail);
   return encodeDay(
-    { zone: facts.metros[metro]!.time_zone, day, nights: places },
+    { zone: facts.metros[metro]!.time_zone, day, nights: places.flatMap(({ start, end, past }) => [start, end, past]) },
     nights.map((night) => nightFacets(facts, night)),
     body,
   );

@@ -139,17 +139,15 @@ export function renderNight(facts: Facts, night: number): Buffer | null {
 
 const comma = Buffer.from(',');
 
-/** Nights as JSON array items between a head and a tail, with the place of each. */
+/** Nights as JSON array items between a head and a tail, with the places where each begins and ends, and of its `past`. */
 export function joinNights(
   facts: Facts,
   nights: readonly PublishedNight[],
   head: Buffer,
   tail: Buffer,
-): { body: Buffer; starts: number[]; ends: number[]; past: number[] } {
+): { body: Buffer; places: { start: number; end: number; past: number }[] } {
   const pieces = [head];
-  const starts: number[] = [];
-  const ends: number[] = [];
-  const pastAt: number[] = [];
+  const places = [];
   let at = head.length;
   for (const night of nights) {
     if (pieces.length > 1) {
@@ -158,11 +156,9 @@ export function joinNights(
     }
     const { bytes, past } = nightBytes(facts, night);
     pieces.push(bytes);
-    starts.push(at);
-    pastAt.push(at + past);
+    places.push({ start: at, end: at + bytes.length, past: at + past });
     at += bytes.length;
-    ends.push(at);
   }
   pieces.push(tail);
-  return { body: Buffer.concat(pieces), starts, ends, past: pastAt };
+  return { body: Buffer.concat(pieces), places };
 }

@@ -16,6 +16,7 @@ export function renderRide(facts: Facts, number: number): Buffer | null {
     metro: ride.metro,
   });
   const head = Buffer.from(`${fields.slice(0, -1)},"nights":[`);
-  const { body, past } = joinNights(facts, nights, head, Buffer.from(`],"url":${JSON.stringify(ride.url)}}`));
-  return encodeRide({ zone: metro.time_zone, days: nights.map(({ night }) => night.day), past }, body);
+  const { body, places } = joinNights(facts, nights, head, Buffer.from(`],"url":${JSON.stringify(ride.url)}}`));
+  const days = nights.map(({ night }) => night.day);
+  return encodeRide({ zone: metro.time_zone, days, past: places.map(({ past }) => past) }, body);
 }

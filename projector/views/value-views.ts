@@ -88,38 +88,12 @@ export const valueViews: Record<FactKind, ValueViews> = {
   },
 };
 
-/** All kinds of views. A rider's own layer is numbered by the rider; reader.ts and reader-marks.ts have the rest of it. */
+/** All kinds of views. A rider's own layer is numbered by the rider; reader.ts renders it. */
 export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
   ...valueViews,
   reader: interned('riderIds', (facts) => facts.riders.keys()),
 };
 export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
-
-/** Takes the numbers of views that show a change, by kind. */
-export type ValueMarks = { readonly [kind in FactKind]: { add(view: number): void } };
-
-/** Marks the views that show a changed fact. A metro shows in all of its rides, a ride in all of its nights. */
-export const valueMarks = {
-  metro(facts: Facts, marks: ValueMarks, metro: number): void {
-    marks.metro.add(metro);
-    for (const ride of facts.ridesOfMetro.get(metro) ?? []) valueMarks.ride(facts, marks, ride);
-  },
-  ride(facts: Facts, marks: ValueMarks, ride: number): void {
-    marks.ride.add(ride);
-    for (const night of facts.rides[ride]!.nights.values()) {
-      if (facts.nightRecords[night]) valueMarks.night(facts, marks, night);
-    }
-  },
-  night({ rides, nightRide, nightDay }: Facts, marks: ValueMarks, night: number): void {
-    const ride = nightRide[night]!;
-    const { metro } = rides[ride]!;
-    marks.night.add(night);
-    marks.ride.add(ride);
-    if (metro >= 0) marks.day.add(subjectDay(metro, nightDay[night]!));
-  },
-  card: (marks: ValueMarks, rider: number): void => marks.rider.add(rider),
-  keyHash: (marks: ValueMarks, hash: number): void => marks.key.add(hash),
-};
 
 /** A metro that exists, with its zone. */
 function renderMetro(facts: Facts, metro: number): Buffer | null {

@@ -1,8 +1,6 @@
-import type { Facts } from '../facts/facts.ts';
+import { blocked, close, confirmed, type Facts, flagged, follows, going, subjectDay } from '../facts/facts.ts';
 import type { Touched } from '../facts/touched.ts';
-import { ownPart } from '../views/reader.ts';
-import { goingDays, type MarkReader, markOwnLayer, markRelation, partsShowing } from '../views/reader-marks.ts';
-import { valueMarks } from '../views/value-views.ts';
+import { flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/reader.ts';
 import type { FanOuts } from './fan-outs.ts';
 import type { MarkSink } from './marks.ts';
 
@@ -10,15 +8,15 @@ import type { MarkSink } from './marks.ts';
 const inlineMax = 64;
 
 /**
- * Marks the views that show a changed fact. projector/views says which ones they are: value-views.ts and reader-marks.ts. A
- * change of a rider with many watchers is told to them slice by slice.
+ * Marks the views that show a changed fact: the rules of projector/views, read from the fact's side. Marking too much costs
+ * writes of the same bytes; marking too little breaks the law. A change of a rider with many watchers is told to them slice
+ * by slice.
  */
 export class Marking implements Touched {
   readonly #facts: Facts;
   readonly #marks: MarkSink;
   readonly #fanOuts: FanOuts | null;
   readonly #inlineMax: number;
-  readonly #markReader: MarkReader = (reader, day, parts) => this.#marks.readerDay(reader, day, parts);
 
   /** `fanOuts`: where riders with many watchers are left to; null: all watchers are marked at once. */
   constructor(facts: Facts, marks: MarkSink, fanOuts: FanOuts | null, watchersInlineMax = inlineMax) {
@@ -28,24 +26,39 @@ export class Marking implements Touched {
     this.#inlineMax = watchersInlineMax;
   }
 
+  /** A metro shows in all of its rides. */
   metro(metro: number): void {
-    valueMarks.metro(this.#facts, this.#marks.values, metro);
+    this.#marks.values.metro.add(metro);
+    for (const ride of this.#facts.ridesOfMetro.get(metro) ?? []) this.ride(ride);
   }
 
+  /** A ride shows in all of its nights. */
   ride(ride: number): void {
-    valueMarks.ride(this.#facts, this.#marks.values, ride);
+    const { rides, nightRecords } = this.#facts;
+    this.#marks.values.ride.add(ride);
+    for (const night of rides[ride]!.nights.values()) if (nightRecords[night]) this.#night(night);
   }
 
   night(night: number): void {
-    valueMarks.night(this.#facts, this.#marks.values, night);
+    this.#night(night);
+  }
+
+  #night(night: number): void {
+    const { rides, nightRide, nightDay } = this.#facts;
+    const { values } = this.#marks;
+    const ride = nightRide[night]!;
+    const { metro } = rides[ride]!;
+    values.night.add(night);
+    values.ride.add(ride);
+    if (metro >= 0) values.day.add(subjectDay(metro, nightDay[night]!));
   }
 
   card(rider: number): void {
-    valueMarks.card(this.#marks.values, rider);
+    this.#marks.values.rider.add(rider);
   }
 
   keyHash(hash: number): void {
-    valueMarks.keyHash(this.#marks.values, hash);
+    this.#marks.values.key.add(hash);
   }
 
   own(rider: number, day: number): void {
@@ -54,8 +67,13 @@ export class Marking implements Touched {
 
   /** All watchers of the rider see it, and the rider's own layer appears or disappears. */
   existence(rider: number): void {
+    const { relations } = this.#facts;
     for (const day of goingDays(this.#facts, rider)) this.going(rider, day);
-    markOwnLayer(this.#facts, rider, this.#markReader);
+    for (const day of ownDays(this.#facts, rider)) this.own(rider, day);
+    for (let i = 0; i < relations.length(rider); i++) {
+      const bits = relations.bits(rider, i);
+      for (const day of goingDays(this.#facts, relations.id(rider, i))) this.related(rider, day, bits);
+    }
   }
 
   /** Marks all watchers of a rider, at once or slice by slice. */
@@ -66,8 +84,13 @@ export class Marking implements Touched {
     else for (let i = 0; i < length; i++) this.related(watchers.id(rider, i), day, watchers.bits(rider, i));
   }
 
+  /** A block hides both riders from each other. */
   relation(reader: number, other: number, before: number, after: number): void {
-    markRelation(this.#facts, [reader, other], [before, after], this.#markReader);
+    const facts = this.#facts;
+    for (const day of goingDays(facts, other)) this.related(reader, day, before | after);
+    if ((before ^ after) & blocked && facts.relations.get(other, reader) & (follows | close)) {
+      for (const day of goingDays(facts, reader)) this.#marks.readerDay(other, day, friendsPart);
+    }
     // A reader who unfollows is no longer a watcher, so a pending fan-out of the other rider skips them. Their old view
     // must go now.
     for (const day of this.#fanOuts?.days(other) ?? []) this.related(reader, day, before | after);
@@ -75,6 +98,23 @@ export class Marking implements Touched {
 
   /** Marks what a watcher sees of a rider on a day, by the bits of their relation. */
   related(watcher: number, day: number, bits: number): void {
-    this.#marks.readerDay(watcher, day, partsShowing(bits));
+    const parts: ReaderParts = (bits & (follows | close) ? friendsPart : 0) | (bits & flagged ? flaggedPart : 0);
+    this.#marks.readerDay(watcher, day, parts);
   }
+}
+
+function goingDays({ attendance, nightDay }: Facts, rider: number): Set<number> {
+  const days = new Set<number>();
+  for (let i = 0; i < attendance.length(rider); i++) {
+    if (attendance.bits(rider, i) & (going | confirmed)) days.add(nightDay[attendance.id(rider, i)]!);
+  }
+  return days;
+}
+
+/** Days on which a rider has nights of their own: RSVP, saved or led. */
+function ownDays({ attendance, led, nightDay, rides }: Facts, rider: number): Set<number> {
+  const days = new Set<number>();
+  for (let i = 0; i < attendance.length(rider); i++) days.add(nightDay[attendance.id(rider, i)]!);
+  for (const ride of led.get(rider) ?? []) for (const day of rides[ride]!.nights.keys()) days.add(day);
+  return days;
 }

@@ -5,14 +5,15 @@ import { type Facts, type SubjectDay, subjectDay } from '../facts/facts.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
 import { friendsPart, partOfField, type ReaderParts } from '../views/reader.ts';
-import { type ValueMarks, valueViews } from '../views/value-views.ts';
+import { valueViews } from '../views/value-views.ts';
 
 const emptyValues = () =>
   Object.fromEntries(factKinds.map((kind) => [kind, new LargeSet<number>()])) as Record<FactKind, LargeSet<number>>;
 
 /** Takes the views that show a changed fact. */
 export interface MarkSink {
-  readonly values: ValueMarks;
+  /** Numbers of views that are one key's value, by kind. */
+  readonly values: { readonly [kind in FactKind]: { add(view: number): void } };
   /** Parts of a reader's own layer on a day. */
   readerDay(reader: number, day: number, parts: ReaderParts): void;
 }

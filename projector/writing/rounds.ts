@@ -4,7 +4,7 @@ import { dayOf, type Facts, subjectOf } from '../facts/facts.ts';
 import type { Position } from '../ports/event-log.ts';
 import { Turns } from '../ports/waiting.ts';
 import { copyPosition } from '../position/position.ts';
-import { type PositionBarriers, settledPosition } from '../position/settled-position.ts';
+import type { PositionBarriers, StoredPosition } from '../position/settled-position.ts';
 import { type ReaderParts, renderReaderDays } from '../views/reader.ts';
 import { valueViews } from '../views/value-views.ts';
 import type { Marks } from './marks.ts';
@@ -59,7 +59,9 @@ export class Rounds {
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
     // A barrier is older than this term, so the stored position stays, and the open lists with it.
     if (settled.round < this.#firstRound) return true;
-    lanes.settled = settledPosition(settled, identity, fanOuts.storable ? fanOuts.stored() : []);
+    const { position: at, sum } = settled;
+    const stored = { log: identity, position: at, sum, fanOuts: fanOuts.storable ? fanOuts.stored() : [] };
+    lanes.settled = { start: settled, text: JSON.stringify(stored satisfies StoredPosition) };
     return true;
   }
 

@@ -7,21 +7,10 @@ import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 // Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.
 const queuedMax = 32;
 
-/** A leader can't go on: another one leads, or the store is not as it was left. */
-export class RefusedError extends Error {
+/** A leader can't go on (`TagLanes.refusal` says why), and need not try again. */
+class RefusedError extends Error {
   override name = 'RefusedError';
-  readonly reason: 'fenced' | 'lost';
-  /** Not worth trying again. */
   readonly retry = false;
-
-  constructor(reason: 'fenced' | 'lost') {
-    super(
-      reason === 'fenced'
-        ? 'Cannot write views: another projector has taken over'
-        : 'Cannot write views: the view store lost or changed something',
-    );
-    this.reason = reason;
-  }
 }
 
 interface TagLanesDeps {
@@ -46,8 +35,9 @@ export class TagLanes implements LaneOwner {
   readonly clock: Clock;
   readonly mustCompare: LaneOwner['mustCompare'];
   readonly #lanes: ReadonlyMap<number, TagLane>;
-  #refused: RefusedError | null = null;
-  readonly #refusal = new AbortController();
+  /** Why the store takes no more of this leader: another one leads, or it is not as it was left. Null while it does. */
+  refusal: 'fenced' | 'lost' | null = null;
+  readonly #refused = new AbortController();
   readonly signal: AbortSignal;
   settled: SettledPosition | null = null;
   round = 0;
@@ -75,7 +65,7 @@ export class TagLanes implements LaneOwner {
     this.clock = deps.clock;
     this.#ledMs = deps.clock.nowMs();
     this.mustCompare = deps.onCompare;
-    this.signal = AbortSignal.any([deps.signal, this.#refusal.signal]);
+    this.signal = AbortSignal.any([deps.signal, this.#refused.signal]);
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
   }
 
@@ -86,11 +76,6 @@ export class TagLanes implements LaneOwner {
 
   lane(tag: number): TagLane {
     return this.#lanes.get(tag)!;
-  }
-
-  /** Why the store takes no more of this leader; null while it does. */
-  get refusal(): RefusedError['reason'] | null {
-    return this.#refused?.reason ?? null;
   }
 
   /** Adds a write to its tag's batch. Waits while many batches are under way; for a tag that does not answer only with patience. */
@@ -204,8 +189,8 @@ export class TagLanes implements LaneOwner {
   }
 
   refused(reason: 'fenced' | 'lost'): void {
-    this.#refused ??= new RefusedError(reason);
-    this.#refusal.abort();
+    this.refusal ??= reason;
+    this.#refused.abort();
   }
 
   #queued(): number {
@@ -213,7 +198,7 @@ export class TagLanes implements LaneOwner {
   }
 
   #assertNotRefused(): void {
-    if (this.#refused) throw this.#refused;
+    if (this.refusal) throw new RefusedError(`Cannot write views: ${this.refusal}`);
   }
 }
 

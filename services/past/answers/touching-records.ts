@@ -1,7 +1,7 @@
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { Fold } from '../../../projector/facts/fold.ts';
 import { NumberSet } from '../../../projector/facts/large-map.ts';
-import { type ValueMarks, valueViews } from '../../../projector/views/value-views.ts';
+import { valueViews } from '../../../projector/views/value-views.ts';
 import type { MarkSink } from '../../../projector/writing/marks.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import type { RecordInTime } from '../log/records-in-time.ts';
@@ -26,7 +26,7 @@ export class TouchingRecords implements MarkSink {
   #isListening = false;
   /** The number of different records whose texts were given. */
   named = 0;
-  readonly values: ValueMarks = {
+  readonly values: MarkSink['values'] = {
     metro: { add: (view) => this.#touch('metro', view) },
     ride: { add: (view) => this.#touch('ride', view) },
     day: { add: (view) => this.#touch('day', view) },

@@ -52,8 +52,8 @@ function keptOf(records: readonly LoggedRecord[]): Map<string, unknown> {
 
 describe('the sum of facts', { timeout: 60_000 }, () => {
   it('is the same in every build: with another sum a take-over compares all views', () => {
-    expect(sumOf(smallWorld.records)).toBe('e0e93f9580fd1260d6579ef04701c3e6');
-    expect(sumOf([night('loop', '1969-12-31')])).toBe('8dfb5cb36aeb1b21cc0b9aa5fe036003');
+    expect(sumOf(smallWorld.records)).toBe('368bef1571e812acc857619be7954dc2');
+    expect(sumOf([night('loop', '1969-12-31')])).toBe('967742eb13604445928c34f96f41e620');
     expect(sumOf([says('ada', 'GOING', 'loop', '2015-06-13'), marks('ada', 'bo', 'follows')])).toBe(
       '41769c3fa5c29a8abeed15b3fc142373',
     );

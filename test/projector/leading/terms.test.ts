@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Leader } from '../../../projector/leading/leader.ts';
 import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
-import { StandbyFold, type StandbyFoldDeps } from '../../../projector/leading/standby-fold.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
 import type { LogBounds, Position } from '../../../projector/ports/event-log.ts';
 import { beatMs } from '../../../projector/ports/leading.ts';
+import { silentLog } from '../../../projector/ports/log.ts';
 import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
@@ -141,73 +141,79 @@ describe('a projector', () => {
 describe('a standby folds', () => {
   const at = (rides: number) =>
     ({ ...Object.fromEntries(topicNames.map((topic) => [topic, [0]])), rides: [rides] }) as Position;
-  const boundsAt = (end: number) =>
-    Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: topic === 'rides' ? end : 0 }]])) as LogBounds;
-  const stored = (rides: number, log = 'the log') => ({
-    fence: '',
-    position: JSON.stringify({ log, position: at(rides), sum: '', fanOuts: [] }),
-  });
-  const none = { fence: '', position: null };
+  const bounds = Object.fromEntries(
+    topicNames.map((topic) => [topic, [{ low: 0, end: topic === 'rides' ? 9 : 0 }]]),
+  ) as LogBounds;
+  const stored = (rides: number, log = 'the log', position = at(rides)) =>
+    JSON.stringify({ log, position, sum: '', fanOuts: [] });
 
-  /** The log is folded up to here, and ends there. */
-  function folding(end = 9) {
-    const followed: string[] = [];
-    const state = { rides: 0, limit: null as Position | null };
-    const deps = {
-      identity: 'the log',
-      bounds: boundsAt(end),
-      eventLog: { bounds: async () => boundsAt(end) },
-      folding: {
-        get limit() {
-          return state.limit;
-        },
-        set limit(limit) {
-          state.limit = limit;
-        },
-        isBehind: (position: Position) => state.rides < position.rides[0]!,
-      },
-      status: { followed: (fold: string) => followed.push(fold) },
-      signal: new AbortController().signal,
+  /** Looks, each with the positions of the tags, and how far the log is folded by then. Says what it made of each, and when it took the tags. */
+  async function stoodBy(fence: (look: number) => string, looks: { positions: (string | null)[]; rides?: number }[]) {
+    const stop = new AbortController();
+    const over = Object.assign(new Error('no more looks'), { retry: false });
+    let [look, rides, took] = [-1, 0, -1];
+    const followed: (string | number | undefined)[][] = [];
+    const folding = {
+      limit: null as Position | null,
+      isBehind: (position: Position) => rides < position.rides[0]!,
+      intake: { endPublishing() {} },
     };
-    return { state, followed, fold: new StandbyFold(deps as unknown as StandbyFoldDeps) };
+    const leadership = {
+      async look(some: readonly number[]) {
+        if (some.length === 1) return [{ fence: 'led', position: null }];
+        look += 1;
+        if (look === looks.length) throw over;
+        const { positions, rides: folded = rides } = looks[look]!;
+        rides = folded;
+        return positions.map((position) => ({ fence: fence(look), position }));
+      },
+      async take() {
+        took = look;
+        stop.abort();
+        return null;
+      },
+    };
+    const deps = {
+      ...{ leadership, tags, folding, bounds, signal: stop.signal, identity: 'the log', clock: new SteppingClock() },
+      eventLog: { bounds: async () => bounds },
+      status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {}, stand() {} },
+      ...{ signs: { takeRefusal: () => null }, log: silentLog },
+    };
+    const run = new Terms(deps as unknown as ConstructorParameters<typeof Terms>[0]).run();
+    await run.catch((cause) => {
+      if (cause !== over) throw cause;
+    });
+    return { followed, took };
   }
+  const moving = (look: number) => `led ${look}`;
 
   // docs/rules.md#take-over
-  it('as far as every tag has got, and is folded where the last look or the one before asked for no more', () => {
-    const { state, followed, fold } = folding();
-    fold.follow([stored(7), stored(5), none]);
-    expect([state.limit, followed]).toEqual([at(5), ['behind']]);
-    state.rides = 5;
-    fold.follow([stored(8), stored(8)]);
-    expect([state.limit, followed]).toEqual([at(8), ['behind', 'folded']]);
-    fold.follow([stored(9), stored(9)]);
-    expect(followed).toEqual(['behind', 'folded', 'behind']);
-    state.rides = 9;
-    fold.follow([stored(9), stored(9)]);
-    expect(followed.at(-1)).toBe('folded');
+  it('as far as every tag has got, is folded where the last look or the one before asked for no more, and says why not', async () => {
+    const looks = [
+      { positions: [null, null] },
+      { positions: [null, stored(3, 'another')] },
+      { positions: [stored(7), stored(5), stored(1, 'another')] },
+      { positions: [stored(8), stored(8), null], rides: 5 },
+      { positions: [stored(9), stored(9)] },
+      { positions: [stored(9), stored(9)], rides: 9 },
+    ];
+    const followed = [['no views'], ['of another log'], ['behind', 5], ['folded', 8], ['behind', 9], ['folded', 9]];
+    expect((await stoodBy(moving, looks)).followed.map((one) => one.filter((part) => part !== undefined))).toEqual(
+      followed,
+    );
+    const grown = [{ positions: [stored(1, 'the log', { ...at(1), rides: [1, 1] })] }, { positions: [] }];
+    await expect(stoodBy(moving, grown)).rejects.toThrow('partitions');
   });
 
-  it('no further, and says why, where there are no views, or those of another log', () => {
-    const { state, followed, fold } = folding();
-    fold.follow([none, none]);
-    fold.follow([none, stored(3, 'another')]);
-    fold.follow([stored(2), stored(1, 'another')]);
-    expect([state.limit, followed]).toEqual([at(2), ['no views', 'of another log', 'behind']]);
-    const other = {
-      fence: '',
-      position: JSON.stringify({ ...JSON.parse(stored(1).position), position: { ...at(1), rides: [1, 1] } }),
-    };
-    expect(() => fold.follow([other])).toThrow('partitions');
-  });
-
-  it('and may lead once it is there, or where the position will never be reached', async () => {
-    const { state, fold } = folding(4);
-    expect(await fold.isFolded()).toBe(true);
-    fold.follow([stored(3)]);
-    expect(await fold.isFolded()).toBe(false);
-    state.rides = 3;
-    expect(await fold.isFolded()).toBe(true);
-    fold.follow([stored(5)]);
-    expect(await fold.isFolded()).toBe(true);
+  it('and leads once it is there, or where the position will never be reached', async () => {
+    const still = (positions: (string | null)[]) => Array.from({ length: 9 }, () => ({ positions }));
+    const led = () => 'led';
+    expect((await stoodBy(led, still([null]))).took).toBe(4);
+    expect((await stoodBy(led, still([stored(3)]))).took).toBe(-1);
+    expect(
+      (await stoodBy(led, [...still([stored(3)]).slice(2), { positions: [stored(3)], rides: 3 }, ...still([null])]))
+        .took,
+    ).toBe(7);
+    expect((await stoodBy(led, still([stored(10)]))).took).toBe(4);
   });
 });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Folding } from '../../../projector/intake/folding.ts';
-import { CatchUp } from '../../../projector/leading/catch-up.ts';
 import { writeRounds } from '../../../projector/leading/write-rounds.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
+import { silentMsMax } from '../../../projector/ports/leading.ts';
 import { WakeUp } from '../../../projector/ports/waiting.ts';
 import { UnreadableChanges } from '../../../projector/status/unreadable-changes.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
@@ -44,11 +44,11 @@ it('no tag is said to be complete, and nothing stands, before a round is written
   const { signal } = ending;
   const shared = { clock: realClock, signal };
   const folding = { position, moved: new WakeUp() } as unknown as Folding;
-  const catchUp = new CatchUp({ ...shared, foldToEnds: async () => {} });
   const changes = new UnreadableChanges(() => {}, realClock);
   let stands = 0;
   const onStand = (): void => void stands++;
-  const done = writeRounds({ ...shared, rounds, lanes, folding, catchUp, changes, fanOuts: { told: 0 }, onStand });
+  const foldToEnds = async () => {};
+  const done = writeRounds({ ...shared, rounds, lanes, folding, foldToEnds, changes, fanOuts: { told: 0 }, onStand });
   await sleep(250);
   expect([early, stands]).toEqual([[], 0]);
 
@@ -68,8 +68,8 @@ describe('rounds', () => {
     /** What is so once it is written. */
     idle?: boolean;
     doubts?: number;
-    proven?: number;
-    stop?: boolean;
+    /** How the fold of the log ends that begins before the next round: at once, with the next one, or never. */
+    folded?: 'at once' | 'late' | 'never' | Error;
   }
 
   /** One round after another as told, and what happens between them. */
@@ -78,18 +78,27 @@ describe('rounds', () => {
     const stop = new AbortController();
     const { signal } = stop;
     let at = -1;
+    const late: (() => void)[] = [];
     const now = (): Round => planned[at] ?? {};
     const lanes = { bytesWritten: 0, doubts: 0, beginStamping: (doubts: number) => void done.push(['stamp', doubts]) };
-    const catchUp = { after: (doubt: number) => void done.push(['catch up', doubt]), doubt: 0 };
+    const foldToEnds = async (): Promise<void> => {
+      const { folded = 'at once' } = now();
+      done.push(['fold', folded]);
+      if (folded instanceof Error) throw folded;
+      for (const end of late.splice(0)) end();
+      if (folded === 'late') await new Promise<void>((resolve) => late.push(resolve));
+      if (folded === 'never') await new Promise(() => {});
+    };
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
     const rounds = {
       async run(position: unknown) {
+        await turn();
         at += 1;
         done.push(['round', position]);
-        const { bytes = 0, all = true, doubts, proven, stop: isLast = at === planned.length - 1 } = now();
+        const { bytes = 0, all = true, doubts } = now();
         lanes.bytesWritten += bytes;
         lanes.doubts = doubts ?? lanes.doubts;
-        catchUp.doubt = proven ?? catchUp.doubt;
-        if (isLast) stop.abort();
+        if (at === planned.length - 1) stop.abort();
         return all;
       },
       get idle() {
@@ -98,44 +107,61 @@ describe('rounds', () => {
     };
     const changes = { begin: () => 40 + at, written: (...of: unknown[]) => void done.push(['written', ...of]) };
     const folding = { position: 'here', moved: { waitAtMost: async (ms: number) => void done.push(['wait', ms]) } };
-    const clock = { nowMs: () => 0, sleep: async (ms: number) => void done.push(['sleep', ms]) };
+    const clock = {
+      nowMs: () => 0,
+      // A minute passes in three rounds.
+      async sleep(ms: number) {
+        if (ms === silentMsMax) for (const begun = at; at < begun + 3; ) await turn();
+        else done.push(['sleep', ms]);
+      },
+    };
     const onStand = (): void => void done.push(['stands']);
-    const deps = { rounds, lanes, folding, catchUp, changes, fanOuts: { told: 3 }, clock, signal, onStand };
+    const deps = { rounds, lanes, folding, foldToEnds, changes, fanOuts: { told: 3 }, clock, signal, onStand };
     await writeRounds(deps as unknown as Parameters<typeof writeRounds>[0]);
     return done;
   }
-  const catchUp = ['catch up', 0];
   const round = ['round', 'here'];
   const wait = ['wait', 1_000];
 
   it('follow one another while there is something to write, with a pause after a heavy one', async () => {
     const heavy = 100_001;
     expect(await paced([{ idle: false }, { idle: false, bytes: heavy }, { bytes: heavy - 1 }, {}])).toEqual([
-      ...[catchUp, round, ['written', 39, 3], ['stamp', 0], ['stands']],
-      ...[catchUp, round, ['written', 40, 3], ['sleep', 20]],
-      ...[catchUp, round, ['written', 41, 3], wait],
-      ...[catchUp, round, ['written', 42, 3]],
+      ...[round, ['written', 39, 3], ['stamp', 0], ['stands']],
+      ...[round, ['written', 40, 3], ['sleep', 20]],
+      ...[round, ['written', 41, 3], wait],
+      ...[round, ['written', 42, 3]],
     ]);
   });
 
   it('that a tag did not answer say nothing of what is written, and pause', async () => {
     const away = { all: false, idle: false };
     expect(await paced([away, away, {}])).toEqual([
-      ...[catchUp, round, ['sleep', 100]],
-      ...[catchUp, round, ['sleep', 100]],
-      ...[catchUp, round, ['written', 41, 3], ['stamp', 0], ['stands']],
+      ...[round, ['sleep', 100], round, ['sleep', 100]],
+      ...[round, ['written', 41, 3], ['stamp', 0], ['stands']],
     ]);
   });
 
-  it('go on at once, and stamp anew, once the log is folded after a doubt', async () => {
-    const done = await paced([{ doubts: 1 }, { proven: 1 }, { idle: true }, {}]);
-    expect(done).toEqual([
-      ...[catchUp, round, ['written', 39, 3], ['stamp', 0], ['stands'], wait],
-      // What was folded while the round ran is not in it.
-      ...[['catch up', 1], round, ['written', 40, 3]],
-      ...[['catch up', 1], round, ['written', 41, 3], ['stamp', 1], wait],
-      ...[['catch up', 1], round, ['written', 42, 3]],
+  // docs/rules.md#complete
+  it('stamp anew once the log is folded after the last doubt, or away for a minute, and a round is written after that', async () => {
+    const stamps = async (planned: Round[]) =>
+      (await paced(planned)).filter(([what]) => what !== 'written' && what !== 'stands');
+    expect(await stamps([{ doubts: 1 }, {}, {}, {}])).toEqual([
+      ...[round, ['stamp', 0], wait, ['fold', 'at once']],
+      // What was folded while the round ran is not in it: the next one follows at once.
+      ...[round, round, ['stamp', 1], wait, round],
     ]);
+    // What began before ends later: that says nothing of the later doubt.
+    expect(await stamps([{ doubts: 1, folded: 'late' }, { doubts: 2 }, {}, {}, {}])).toEqual([
+      ...[round, ['stamp', 0], wait, ['fold', 'late'], round, wait, ['fold', 'at once']],
+      ...[round, round, ['stamp', 2], wait, round],
+    ]);
+    expect(
+      (await stamps([{ doubts: 1, folded: 'never' }, {}, {}, {}, {}, {}])).filter(([what]) => what === 'stamp'),
+    ).toEqual([
+      ['stamp', 0],
+      ['stamp', 1],
+    ]);
+    await expect(paced([{ doubts: 1, folded: new Error('no such topic') }, {}, {}])).rejects.toThrow('no such topic');
   });
 
   it('are not written at all once it is told to stop', async () => {

@@ -28,10 +28,9 @@ it('a topic that grew while no projector ran is noticed from the stored position
   expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(/KAFKA_TOPIC_PREFIX/);
 });
 
-it('the same partitions, another log, or no position yet are nothing to stop for', () => {
+it('the same partitions, or another log, are nothing to stop for', () => {
   assertSamePartitions(stored(4, 'a'), 'a', bounds(4));
   assertSamePartitions(stored(4, 'a'), 'b', bounds(6));
-  assertSamePartitions(null, 'a', bounds(6));
   assertSamePartitions({ ...stored(4, 'a'), log: null }, null, bounds(6));
 });
 

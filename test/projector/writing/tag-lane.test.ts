@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Position } from '../../../projector/ports/event-log.ts';
 import type { CommitResult, TagNotes, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { type SettledPosition, settledPosition } from '../../../projector/position/settled-position.ts';
+import type { SettledPosition } from '../../../projector/position/settled-position.ts';
 import { type LaneOwner, TagLane } from '../../../projector/writing/tag-lane.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const tag = 5;
 const written = (compare = false): CommitResult => ({ committed: true, process: 'p1', compare });
-const settledAt = (round: number): SettledPosition =>
-  settledPosition({ round, position: {} as Position, sum: `${round}` }, null, []);
+const settledAt = (round: number): SettledPosition => ({
+  start: { round, position: {} as Position, sum: '' },
+  text: `settled in ${round}`,
+});
 const noteOf = (round: number) => ({ position: { text: settledAt(round).text, round } });
 
 /** A lane, all that its store is asked, and what it tells of the answers. The test says what the store answers. */
