@@ -4,7 +4,7 @@ import { type Answer, options, success } from '../messages/answer.ts';
 import { EncodedBody } from '../messages/encoded-body.ts';
 import { faultStatus } from '../messages/fault-status.ts';
 import { memoize } from '../messages/memoize.ts';
-import { allow, refuse, unauthorized } from '../messages/refusals.ts';
+import { allow, problems, refuse, unauthorized } from '../messages/refusals.ts';
 import { serviceUrl } from '../messages/service-url.ts';
 import { type Route, routePath, splitTarget, targetBytesMax } from '../messages/target.ts';
 import { meReads } from './me-reads.ts';
@@ -69,18 +69,18 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
   const openApi: Reading = (headers) => success(openApiTag, headers, openApiCaching, () => openApiBody);
 
   const fault = (cause: unknown): Answer => {
-    if (faultStatus(cause) === 503) return refuse.unavailable();
+    if (faultStatus(cause) === 503) return refuse.failure(problems.unavailable);
     deps.onFault(cause);
-    return refuse.internal();
+    return refuse.failure(problems.internal);
   };
 
   return ({ method, target, headers }) => {
-    if (target.length > targetBytesMax) return { operation: 'none', answer: refuse.targetTooLong() };
+    if (target.length > targetBytesMax) return { operation: 'none', answer: refuse.failure(problems.targetTooLong) };
     const found = asked(target);
     if (!found) return null;
     const { operation, reading } = found;
     if (method === 'OPTIONS') return { operation, answer: options(headers, allow) };
-    if (method !== 'GET' && method !== 'HEAD') return { operation, answer: refuse.methodNotAllowed() };
+    if (method !== 'GET' && method !== 'HEAD') return { operation, answer: refuse.failure(problems.methodNotAllowed) };
     try {
       const answer = reading(headers);
       return { operation, answer: answer instanceof Promise ? answer.catch(fault) : answer };

@@ -1,5 +1,5 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { dayMax, dayMin, parseDay } from '../../schemas/views/days.ts';
+import { parseDay } from '../../schemas/views/days.ts';
 import { type FieldKind, fieldDays, fieldFirstDay, fieldName, readerKey } from '../../schemas/views/reader-fields.ts';
 import { completeKeyOf } from '../../schemas/views/view-keys.ts';
 import { metroKey, riderKey } from '../../schemas/views/view-kinds.ts';
@@ -7,7 +7,7 @@ import { digestOf } from '../../schemas/views/view-values.ts';
 import { success } from '../messages/answer.ts';
 import { memoize } from '../messages/memoize.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
-import { isLive, tokenHolder } from './credentials.ts';
+import { bearerToken, isLive } from './credentials.ts';
 import {
   daysAhead,
   daysBack,
@@ -41,8 +41,9 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
   return (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>
     async (headers) => {
       // A developer key never opens these (docs/rules.md#me).
-      const { rider, tokenSent } = await tokenHolder(headers, checker);
-      if (rider === null) return noLiveToken(tokenSent);
+      const token = bearerToken(headers);
+      const rider = token === null ? null : await checker.check(token);
+      if (rider === null) return noLiveToken(token !== null);
       const nowMs = calendarNowMs();
       const { kinds, from, to, metro, body: bodyOf } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
       const asked = askedFields(kinds, from, to);
@@ -51,7 +52,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       if (metro !== null) keys.push(keyOfMetro(metro));
       // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
       const [values, [card, complete, ofMetro]] = await Promise.all([
-        asked.names.length > 0 ? cache.fields(keyOfFields(rider), asked.names) : [],
+        asked.length > 0 ? cache.fields(keyOfFields(rider), asked.map(nameOf)) : [],
         cache.load(keys),
       ]);
       if (!isLive([card!])) {
@@ -99,37 +100,28 @@ function wantedFor(operation: RiderOperation, inputs: Inputs<RiderOperation>, no
   }
 }
 
-/** The fields to read for some days, with their names. */
-interface AskedFields {
-  names: readonly string[];
-  at: readonly { kind: FieldKind; first: number }[];
+/** A field to read: its kind, and the first day that it shows. */
+interface AskedField {
+  kind: FieldKind;
+  first: number;
 }
+
+const nameOf = ({ kind, first }: AskedField): string => fieldName(kind, first);
 
 /** The fields of these kinds that show the days `from` to `to`, both included. `kinds`: such as `fx`. */
-const askedFields = (kinds: string, from: number, to: number): AskedFields => ofRange(`${kinds} ${from} ${to}`);
-
-// Clients ask for the same ranges again and again, and each has dozens of names.
-const ofRange = memoize((range): AskedFields => {
-  const [kinds, from, to] = range.split(' ') as [string, string, string];
-  const at = ([...kinds] as FieldKind[]).flatMap((kind) =>
-    firstDays(kind, Number(from), Number(to)).map((first) => ({ kind, first })),
-  );
-  return { at, names: at.map(({ kind, first }) => fieldName(kind, first)) };
-}, 256);
-
-/** The days, or the Mondays of their weeks. */
-function firstDays(kind: FieldKind, from: number, to: number): number[] {
-  const days: number[] = [];
-  const first = fieldFirstDay(kind, Math.max(from, dayMin));
-  for (let day = first; day <= Math.min(to, dayMax); day += fieldDays[kind]) days.push(day);
-  return days;
+function askedFields(kinds: string, from: number, to: number): AskedField[] {
+  const asked: AskedField[] = [];
+  for (const kind of kinds as Iterable<FieldKind>) {
+    for (let first = fieldFirstDay(kind, from); first <= to; first += fieldDays[kind]) asked.push({ kind, first });
+  }
+  return asked;
 }
 
-function readerFields({ at }: AskedFields, values: readonly (Buffer | null)[]): ReaderFields {
+function readerFields(asked: readonly AskedField[], values: readonly (Buffer | null)[]): ReaderFields {
   const fields: ReaderFields = { o: [], f: [], x: [] };
-  for (let i = 0; i < at.length; i++) {
+  asked.forEach(({ kind, first }, i) => {
     const value = values[i];
-    if (value) fields[at[i]!.kind].push({ first: at[i]!.first, value });
-  }
+    if (value) fields[kind].push({ first, value });
+  });
   return fields;
 }

@@ -2,12 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayKey, metroKey, rideKey } from '../../schemas/views/view-kinds.ts';
 import { type Answer, success } from '../messages/answer.ts';
+import type { EncodedBody } from '../messages/encoded-body.ts';
 import { noSuchMetroBody, noSuchRideBody, refuse, type Unauthorized } from '../messages/refusals.ts';
 import type { TokenChecker } from '../ports/token-check.ts';
-import { credentialViews, isLive, type TokenHolder, tokenHolder } from './credentials.ts';
+import { bearerToken, credentialViews, isLive } from './credentials.ts';
 import type { InputsResult } from './read-inputs.ts';
-import { dayAt, isPast, secondsUntil } from './views/local-days.ts';
-import { DayView, RideView } from './views/public-views.ts';
+import { dayAt, secondsUntil } from './views/local-days.ts';
+import { DayView, type PublicView, RideView } from './views/public-views.ts';
 import type { Entry, ViewCache } from './views/view-cache.ts';
 
 /** What reads of both layers need. */
@@ -40,31 +41,32 @@ export function publicReads(deps: ReadDeps, { noLiveKey }: Unauthorized) {
   const reading = (read: PublicRead): Reading => {
     const [first] = read.keys;
     return (headers) => {
-      const decide = (holder: TokenHolder): Answer | Promise<Answer> => {
-        const credentials = credentialViews(headers, holder);
-        if (credentials.length === 0) return noLiveKey(holder.tokenSent);
+      const token = bearerToken(headers);
+      const decide = (rider: string | null): Answer | Promise<Answer> => {
+        const credentials = credentialViews(headers, rider);
+        if (credentials.length === 0) return noLiveKey(token !== null);
         const view = first === undefined ? null : cache.peek(first);
         if (view === undefined || !credentials.some((key) => cache.peek(key)))
-          return readAndAnswer(read, credentials, holder, headers);
+          return readAndAnswer(read, credentials, rider, headers);
         // Everything is cached: no tick, no round trip.
         cache.hits += view === null ? 1 : 2;
         return view === null ? read.answer(headers) : read.answer(headers, view);
       };
-      const holder = tokenHolder(headers, checker);
-      return holder instanceof Promise ? holder.then(decide) : decide(holder);
+      const rider = token === null ? null : checker.check(token);
+      return rider instanceof Promise ? rider.then(decide) : decide(rider);
     };
   };
 
   async function readAndAnswer(
     { keys, answer }: PublicRead,
     credentials: readonly string[],
-    { rider, tokenSent }: TokenHolder,
+    rider: string | null,
     headers: IncomingHttpHeaders,
   ): Promise<Answer> {
     const views = await cache.load([...credentials, ...keys]);
     if (isLive(views.slice(0, credentials.length))) return answer(headers, ...views.slice(credentials.length));
     if (rider !== null) riderGone?.(rider);
-    return noLiveKey(tokenSent);
+    return noLiveKey(bearerToken(headers) !== null);
   }
 
   return {
@@ -79,8 +81,8 @@ const wrong = ({ input, detail }: { input: string; detail: string }): PublicRead
   answer: () => refuse.invalid(input, detail),
 });
 
-/** getDay (docs/rules.md#filters, #etag, #max-age). */
-function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
+/** getDay (docs/rules.md#filters). */
+function dayRead(inputs: Inputs<'getDay'>, deps: ReadDeps): PublicRead {
   const { metro, day } = inputs;
   const filtered = Boolean(inputs.q !== undefined || inputs.far || inputs.who || inputs.where);
   return {
@@ -91,34 +93,39 @@ function dayRead(inputs: Inputs<'getDay'>, { calendarNowMs, cacheSeconds }: Read
       const view = stored!.as(dayView);
       if (view === null) {
         const body = (): Buffer => Buffer.from(`{"metro":"${metro}","day":"${day}","nights":[]}`);
-        return success('empty', headers, publicCaching(cacheSeconds), body);
+        return success('empty', headers, publicCaching(deps.cacheSeconds), body);
       }
-      const now = calendarNowMs();
-      const past = isPast(view.day, dayAt(view.zone, now));
-      const selected = filtered ? view.select(inputs) : null;
-      const changes = (today: number): boolean => isPast(view.day, today) !== past;
-      const maxAge = selected?.length === 0 ? cacheSeconds : secondsUntil(view.zone, now, cacheSeconds, changes);
-      return success(`${view.digest}-${past ? view.count : 0}`, headers, publicCaching(maxAge, cacheSeconds), () =>
-        selected ? view.pick(selected, past) : view.body(past),
-      );
+      if (!filtered) return answerOf(view, headers, deps);
+      const selected = view.select(inputs);
+      return answerOf(view, headers, deps, selected.length === 0, (pastCount) => view.pick(selected, pastCount));
     },
   };
 }
 
-/** getRide (docs/rules.md#etag, #max-age). */
-function rideRead({ ride }: Inputs<'getRide'>, { calendarNowMs, cacheSeconds }: ReadDeps): PublicRead {
+function rideRead({ ride }: Inputs<'getRide'>, deps: ReadDeps): PublicRead {
   return {
     keys: [rideKey(ride)],
     answer(headers, stored) {
       const view = stored!.as(rideView);
-      if (view === null) return refuse.notFound(noSuchRideBody);
-      const now = calendarNowMs();
-      const past = view.pastCount(dayAt(view.zone, now));
-      const changes = (today: number): boolean => view.pastCount(today) !== past;
-      const maxAge = secondsUntil(view.zone, now, cacheSeconds, changes);
-      return success(`${view.digest}-${past}`, headers, publicCaching(maxAge, cacheSeconds), () => view.body(past));
+      return view === null ? refuse.notFound(noSuchRideBody) : answerOf(view, headers, deps);
     },
   };
+}
+
+/** A view's answer (docs/rules.md#etag, #max-age). `isEmpty`: it shows no night, so no midnight changes it. */
+function answerOf(
+  view: PublicView,
+  headers: IncomingHttpHeaders,
+  { calendarNowMs, cacheSeconds }: ReadDeps,
+  isEmpty = false,
+  body = (pastCount: number): EncodedBody => view.body(pastCount),
+): Answer {
+  const now = calendarNowMs();
+  const pastCount = view.pastCount(dayAt(view.zone, now));
+  const changes = (today: number): boolean => view.pastCount(today) !== pastCount;
+  const maxAge = isEmpty ? cacheSeconds : secondsUntil(view.zone, now, cacheSeconds, changes);
+  const caching = publicCaching(maxAge, cacheSeconds);
+  return success(`${view.digest}-${pastCount}`, headers, caching, () => body(pastCount));
 }
 
 const dayView = (value: Buffer): DayView => new DayView(value);

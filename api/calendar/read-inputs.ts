@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
 import { memoize } from '../messages/memoize.ts';
 import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../messages/target.ts';
@@ -8,17 +8,18 @@ export type InputsResult<O extends OperationName> =
   | { ok: true; inputs: Inputs<O> }
   | { ok: false; input: string; detail: string };
 
+/** A parameter's value, or what is wrong with it. */
+type Checked = { value: unknown } | { detail: string };
+
 interface Parameter {
   name: string;
   /**
    * Checks a raw value. Memoized: clients send the same few values again and again, and a check costs as much as an
    * answer.
    */
-  check: (raw: string) => { value: unknown } | { detail: string };
-  /** The detail where it is sent more than once. */
-  repeated: string;
-  /** The parameter's value when it is not sent. */
-  absent: { required: true } | { required: false; value: unknown };
+  check: (raw: string) => Checked;
+  /** The same where it is not sent. */
+  absent: Checked;
 }
 
 interface Table {
@@ -49,7 +50,6 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
   const isDate = fault?.code === 'invalid_format' && fault.format === 'date';
   // Text that cannot be decoded. For a date the detail is that of any text that is not a date.
   const undecodable = isDate ? fault.message : 'is not percent-encoded UTF-8';
-  const isList = z.toJSONSchema(schema, { io: 'output' }).type === 'array';
   return {
     name,
     check: memoize((raw) => {
@@ -59,9 +59,7 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
       if (result.success) return { value: result.data };
       return { detail: result.error.issues[0]!.message };
     }),
-    // Some clients repeat a list's name for each of its items.
-    repeated: `is given more than once${isList ? ': a list is one value, its items separated by commas' : ''}`,
-    absent: absent.success ? { required: false, value: absent.data } : { required: true },
+    absent: absent.success ? { value: absent.data } : { detail: 'is missing' },
   };
 }
 
@@ -95,13 +93,8 @@ export function readInputs<O extends OperationName>(
 
 /** Puts a parameter's value into `inputs`. Returns what is wrong with it, or null. */
 function read(parameter: Parameter, raw: RawParameter, inputs: Record<string, unknown>): string | null {
-  if (raw === null) return parameter.repeated;
-  if (raw === undefined) {
-    if (parameter.absent.required) return 'is missing';
-    inputs[parameter.name] = parameter.absent.value;
-    return null;
-  }
-  const checked = parameter.check(raw);
+  if (raw === null) return 'is given more than once';
+  const checked = raw === undefined ? parameter.absent : parameter.check(raw);
   if ('detail' in checked) return checked.detail;
   inputs[parameter.name] = checked.value;
   return null;

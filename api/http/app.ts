@@ -2,7 +2,7 @@ import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type CalendarDeps, calendar } from '../calendar/calendar.ts';
 import { type Answer, send } from '../messages/answer.ts';
-import { noSuchRouteBody, refuse } from '../messages/refusals.ts';
+import { noSuchRouteBody, problems, refuse } from '../messages/refusals.ts';
 import { decodeText, splitTarget } from '../messages/target.ts';
 import { type Arrival, edgeServer } from './http-edge.ts';
 
@@ -16,11 +16,8 @@ interface HttpAppOptions {
   arrival?: Arrival;
   /** Called with an unexpected fault, for the log. Never holds the request's content. */
   onFault(cause: unknown): void;
-  /**
-   * May answer a request before Fastify sees it. Returns true if it has answered or will. `last`: the connection is to
-   * be closed.
-   */
-  first?(request: IncomingMessage, response: ServerResponse, last: boolean): boolean;
+  /** May answer a request before Fastify sees it. Returns true if it has answered or will. */
+  first?(request: IncomingMessage, response: ServerResponse): boolean;
   /** May answer for a path that does not exist, in place of the 404 for programs. */
   noSuchPath?(request: IncomingMessage): Answer | null;
   /** Once it aborts, each answer is the last of its connection, so that none is idle when the server ends. */
@@ -31,14 +28,13 @@ interface HttpAppOptions {
 export function httpApp(options: HttpAppOptions): FastifyInstance {
   const { trustProxy, arrival, onFault, first, noSuchPath, draining } = options;
   let closing = false;
-  const paths = new RegisteredPaths();
+  const paths: RegisteredPaths = [];
   const app = Fastify({
     logger: false,
     serverFactory: (handler) =>
       edgeServer((request, response) => {
-        const last = closing || draining?.aborted === true;
-        if (last) response.shouldKeepAlive = false;
-        if (!first?.(request, response, last)) handler(request, response);
+        if (closing || draining?.aborted) response.setHeader('Connection', 'close');
+        if (!first?.(request, response)) handler(request, response);
       }, arrival ?? { timeoutMs: 30_000, checkEveryMs: 5_000 }),
     clientErrorHandler: () => {},
     trustProxy: trustProxy ? [...trustProxy] : false,
@@ -53,7 +49,7 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
   });
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   app.addHook('onRoute', ({ url, method }) => {
-    if (url !== everyPath) paths.add(url, method);
+    if (url !== everyPath) paths.push({ segments: url.split('/'), methods: method });
   });
   app.addHook('preClose', async () => {
     closing = true;
@@ -64,18 +60,17 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
     url: everyPath,
     onRequest(request, reply) {
       reply.hijack();
-      const methods = paths.methodsAt(request.raw.url!);
+      const methods = methodsAt(request.raw.url!, paths);
       if (methods.length > 0) send(reply.raw, refuse.otherMethod(methods));
       else send(reply.raw, noSuchPath?.(request.raw) ?? refuse.notFound(noSuchRouteBody));
     },
     handler: () => {},
   });
-  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+  app.setErrorHandler((error, _request, reply) => {
     reply.hijack();
     if (reply.raw.headersSent) return;
-    if ((error.statusCode ?? 500) < 500) return send(reply.raw, { ...refuse.malformed(), status: error.statusCode! });
     onFault(error);
-    send(reply.raw, refuse.internal());
+    send(reply.raw, refuse.failure(problems.internal));
   });
   return app;
 }
@@ -84,36 +79,22 @@ const everyPath = '*';
 
 // Fastify's router has the same limit.
 const parameterLengthMax = 100;
-const anyParameter = `[^/]{1,${parameterLengthMax}}`;
 const order = ['GET', 'HEAD', 'POST'];
 const rank = (method: string): number => (order.includes(method) ? order.indexOf(method) : order.length);
 
+/** The paths beside the interface, each with a method that it takes. `:uid` in a path is a parameter, a whole segment. */
+type RegisteredPaths = { segments: string[]; methods: string | string[] }[];
+
 /**
- * The paths beside the interface, with the methods they take. For any other method the answer is 405 if the path
- * exists, else 404 (docs/rules.md#other-paths). A path is static, or has parameters as whole segments
- * (`/oauth/sign-in/:uid`).
+ * The methods that a target's path takes. For any other the answer is 405, or 404 if there is none because there is no such
+ * path (docs/rules.md#other-paths).
  */
-class RegisteredPaths {
-  readonly #paths: { pattern: RegExp; methods: readonly string[] }[] = [];
-
-  add(path: string, methods: string | readonly string[]): void {
-    this.#paths.push({ pattern: patternOf(path), methods: [methods].flat() });
-  }
-
-  /** The methods that a target's path takes. Empty if there is no such path. */
-  methodsAt(target: string): string[] {
-    const path = decodeText(splitTarget(target).path);
-    if (path === null) return [];
-    const found = this.#paths.filter(({ pattern }) => pattern.test(path));
-    return [...new Set(found.flatMap(({ methods }) => methods))].sort((a, b) => rank(a) - rank(b));
-  }
-}
-
-function patternOf(path: string): RegExp {
-  const segments = path
-    .split('/')
-    .map((segment) => (segment.startsWith(':') ? anyParameter : segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')));
-  return new RegExp(`^${segments.join('/')}$`);
+function methodsAt(target: string, paths: RegisteredPaths): string[] {
+  const path = decodeText(splitTarget(target).path)?.split('/') ?? [];
+  const fits = (segment: string, i: number): boolean =>
+    segment === path[i] || (segment.startsWith(':') && path[i] !== '' && path[i]!.length <= parameterLengthMax);
+  const found = paths.filter(({ segments }) => segments.length === path.length && segments.every(fits));
+  return [...new Set(found.flatMap(({ methods }) => methods))].sort((a, b) => rank(a) - rank(b));
 }
 
 export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {
@@ -139,20 +120,19 @@ export function createApp(deps: AppDeps): FastifyInstance {
     } catch (cause) {
       deps.onFault(cause);
       if (response.headersSent) response.destroy();
-      else send(response, refuse.internal());
+      else send(response, refuse.failure(problems.internal));
       return 500;
     }
   };
 
   const app = httpApp({
     ...deps,
-    first(request, response, last) {
+    first(request, response) {
       const started = performance.now();
       const handled = answers({ method: request.method!, target: request.url!, headers: request.headers });
       if (!handled) return false;
       const { operation, answer } = handled;
       const finish = (done: Answer): void => {
-        if (last) done.headers.Connection = 'close';
         const status = sendOr500(response, done);
         deps.onAnswer?.(operation, status, (performance.now() - started) / 1000);
       };

@@ -7,8 +7,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Answer, corsHeaders, send } from '../messages/answer.ts';
-import { refuse } from '../messages/refusals.ts';
+import { type Answer, send } from '../messages/answer.ts';
+import { type Problem, problems, refuse } from '../messages/refusals.ts';
 
 /** How long a request may take to arrive, its body included, and how often that is checked. */
 export interface Arrival {
@@ -39,8 +39,7 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     latest.set(request.socket, response);
-    const answer = answerToHead(request);
-    if (answer) send(response, answer);
+    if (isMalformed(request)) send(response, refuse.failure(problems.malformed));
     else listener(request, response);
   }
 
@@ -49,27 +48,27 @@ export function edgeServer(listener: RequestListener, { timeoutMs, checkEveryMs 
     if (!socket.writable) return;
     const response = latest.get(socket);
     // The request is answered already, and its body was malformed. A second answer would be taken for the next request's.
-    if (response?.headersSent && !response.req.complete) endSoon(socket as Socket);
-    else endSoon(socket as Socket, answerTo(code));
+    const isAnswered = response?.headersSent && !response.req.complete;
+    endSoon(socket as Socket, isAnswered ? null : problemOf(code));
   });
   // This server is no proxy. node:http has no response object for CONNECT, and no longer listens for errors of its socket.
   server.on('connect', (_request, socket) => {
     socket.on('error', () => {}).resume();
-    endSoon(socket as Socket, refuse.methodNotAllowed());
+    endSoon(socket as Socket, problems.methodNotAllowed);
   });
   // A server may ignore expectations that it does not know (RFC 9110 §10.1.1).
   server.on('checkExpectation', onRequest);
   return server;
 }
 
-function answerTo(code: string | undefined): Answer {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuse.requestTimeout();
-  return code === 'HPE_HEADER_OVERFLOW' ? refuse.headersTooLarge() : refuse.malformed();
+function problemOf(code: string | undefined): Problem {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return problems.requestTimeout;
+  return code === 'HPE_HEADER_OVERFLOW' ? problems.headersTooLarge : problems.malformed;
 }
 
-/** Ends a connection, with an answer that node:http has no response object for. */
-function endSoon(socket: Socket, answer?: Answer): void {
-  socket.end(answer ? bytesOf(answer) : '');
+/** Ends a connection, with a failure that node:http has no response object for. */
+function endSoon(socket: Socket, problem: Problem | null): void {
+  socket.end(problem ? bytesOf(refuse.failure(problem)) : '');
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
@@ -85,34 +84,25 @@ const host = /^(?:\[[\dA-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})+)(?::\
 const absoluteForm = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
 
 /**
- * Checks a request that node:http could parse, before anything reads its target (docs/rules.md#malformed-requests). Returns
- * an answer if the request is malformed or about the server as a whole, else null. A target in absolute form, which every
- * server must accept (RFC 9112 §3.2.2), is rewritten to origin form.
+ * Checks a request that node:http could parse, before anything reads its target (docs/rules.md#malformed-requests). A
+ * target in absolute form, which every server must accept (RFC 9112 §3.2.2), is rewritten to origin form.
  */
-function answerToHead(request: IncomingMessage): Answer | null {
+function isMalformed(request: IncomingMessage): boolean {
+  const { httpVersion, rawHeaders, url = '' } = request;
   // node:http also accepts HTTP/0.9 and HTTP/2.0 in a request line.
-  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return refuse.malformed();
-  const { rawHeaders } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return true;
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]!.length !== 4 || rawHeaders[i]!.toLowerCase() !== 'host') continue;
     hosts += 1;
-    if (hosts > 1 || !host.test(rawHeaders[i + 1]!)) return refuse.malformed();
+    if (hosts > 1 || !host.test(rawHeaders[i + 1]!)) return true;
   }
   // RFC 9112 §3.2. Only HTTP/1.1 requires Host.
-  if (hosts === 0 && request.httpVersion === '1.1') return refuse.malformed();
-  return answerToTarget(request);
-}
-
-function answerToTarget(request: IncomingMessage): Answer | null {
-  const target = request.url ?? '';
-  if (target.startsWith('/')) return null;
-  if (target === '*' && request.method === 'OPTIONS') {
-    return { status: 204, headers: { ...corsHeaders, Allow: 'GET, HEAD, POST, OPTIONS' }, body: null };
-  }
-  const authority = absoluteForm.exec(target)?.[0];
-  if (authority === undefined) return refuse.malformed();
-  const local = target.slice(authority.length);
+  if (hosts === 0 && httpVersion === '1.1') return true;
+  if (url.startsWith('/')) return false;
+  const authority = absoluteForm.exec(url)?.[0];
+  if (authority === undefined) return true;
+  const local = url.slice(authority.length);
   request.url = local.startsWith('/') ? local : `/${local}`;
-  return null;
+  return false;
 }

@@ -42,18 +42,16 @@ export type Caching = Readonly<Record<'Cache-Control', string> & Record<string, 
  */
 export function success(
   tag: string,
-  asked: Pick<IncomingHttpHeaders, 'if-none-match' | 'accept-encoding'>,
+  { 'if-none-match': known, 'accept-encoding': accepted }: IncomingHttpHeaders,
   caching: Caching,
   body: () => Buffer | EncodedBody,
   contentType = 'application/json',
 ): Answer {
-  const sent = matchedEtag(asked, tag);
+  const sent = known === undefined ? null : matchedEtag(known, accepted, tag);
   const headers: Record<string, string> = { ...corsHeaders, ETag: sent ?? `"${tag}"`, ...caching };
   if (sent !== null && sent !== any) return { status: 304, headers, body: null };
   const made = body();
-  const { bytes, coding } = Buffer.isBuffer(made)
-    ? { bytes: made, coding: null }
-    : made.formFor(asked['accept-encoding']);
+  const { bytes, coding } = Buffer.isBuffer(made) ? { bytes: made, coding: null } : made.formFor(accepted);
   headers.ETag = etagOf(tag, coding);
   if (sent === any) return { status: 304, headers, body: null };
   headers['Content-Type'] = contentType;
@@ -72,14 +70,7 @@ const any = '*';
  * What an If-None-Match header has that matches, by weak comparison (RFC 9110 §13.1.2): the content's ETag in one of its
  * forms, or `*`. Null: nothing. A malformed header is ignored (docs/rules.md#if-none-match).
  */
-function matchedEtag(
-  {
-    'if-none-match': header,
-    'accept-encoding': accepted,
-  }: Pick<IncomingHttpHeaders, 'if-none-match' | 'accept-encoding'>,
-  tag: string,
-): string | null {
-  if (header === undefined) return null;
+function matchedEtag(header: string, accepted: string | undefined, tag: string): string | null {
   if (header === `"${tag}"`) return header;
   if (header.trim() === any) return any;
   if (!header.includes(`"${tag}`) || !list.test(header)) return null;

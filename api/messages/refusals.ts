@@ -9,7 +9,7 @@ export const errorContentType = 'application/json';
 export const problemContentType = 'application/problem+json';
 
 /** Body of a 400, 401 or 404 of the interface. */
-export function errorBody(error: ErrorAnswer['error'], input: string | null, detail: string | null): Buffer {
+function errorBody(error: ErrorAnswer['error'], input: string | null, detail: string | null): Buffer {
   const answer: ErrorAnswer = { error, input, detail };
   return Buffer.from(JSON.stringify(answer));
 }
@@ -26,58 +26,54 @@ export const noSuchRouteBody = errorBody('not_found', null, 'no such path');
 export const noSuchMetroBody = errorBody('not_found', 'metro', 'no such metro');
 export const noSuchRideBody = errorBody('not_found', 'ride', 'no such posted ride');
 
+type Headers = Record<string, string>;
+
 export interface Problem {
   status: number;
   body: Buffer;
+  headers: Headers;
 }
 
 /** Any other failure (RFC 9457). Without `type`, so the title is the status code's own phrase. */
-export function problem(status: number, detail: string): Problem {
+function problem(status: number, detail: string, headers: Headers = {}): Problem {
   const details: ProblemDetails = { title: STATUS_CODES[status] ?? 'Error', status, detail };
-  return { status, body: Buffer.from(JSON.stringify(details)) };
+  return { status, body: Buffer.from(JSON.stringify(details)), headers };
 }
+
+export const allow = 'GET, HEAD, OPTIONS';
+/** What follows cannot be parsed either. */
+const closing = { Connection: 'close' };
 
 export const problems = {
   /** Malformed HTTP, which the parser refuses before there is a route. */
-  malformed: problem(400, 'The request is not well-formed HTTP.'),
-  methodNotAllowed: problem(405, 'This is read with GET or HEAD.'),
-  requestTimeout: problem(408, 'The request did not arrive in time.'),
+  malformed: problem(400, 'The request is not well-formed HTTP.', closing),
+  methodNotAllowed: problem(405, 'This is read with GET or HEAD.', { Allow: allow }),
+  requestTimeout: problem(408, 'The request did not arrive in time.', closing),
   targetTooLong: problem(414, 'URLs of up to 8,000 bytes are read.'),
-  headersTooLarge: problem(431, 'The header fields are too large.'),
+  headersTooLarge: problem(431, 'The header fields are too large.', closing),
   internal: problem(500, 'Something went wrong here; the request may be sent again.'),
-  unavailable: problem(503, 'The calendar can not be read just now; try again shortly.'),
+  unavailable: problem(503, 'The calendar can not be read just now; try again shortly.', { 'Retry-After': '1' }),
 } as const;
 
 const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
 
-type Headers = Record<string, string>;
-
 // Each call makes a new answer, because `send` adds headers.
-const answer = ({ status, body }: Problem, type: string, headers: Headers): Answer => ({
+const answer = ({ status, body, headers }: Problem, type: string): Answer => ({
   status,
   headers: { ...corsHeaders, 'Content-Type': type, 'Cache-Control': 'no-store', ...headers },
   body,
 });
 const error = (status: number, body: Buffer, headers: Headers = {}): Answer =>
-  answer({ status, body }, errorContentType, headers);
-const failure = (what: Problem, headers: Headers = {}): Answer => answer(what, problemContentType, headers);
-
-export const allow = 'GET, HEAD, OPTIONS';
+  answer({ status, body, headers }, errorContentType);
+const failure = (what: Problem): Answer => answer(what, problemContentType);
 
 export const refuse = {
   invalid: (input: string, detail: string): Answer => error(400, invalidRequest(input, detail)),
   notFound: (body: Buffer): Answer => error(404, body),
-  /** Malformed HTTP. The connection closes, because what follows cannot be parsed either. */
-  malformed: (): Answer => failure(problems.malformed, { Connection: 'close' }),
-  methodNotAllowed: (): Answer => failure(problems.methodNotAllowed, { Allow: allow }),
+  failure,
   /** 405 for a path beside the interface that takes only these methods (docs/rules.md#other-paths). */
   otherMethod: (methods: readonly string[]): Answer =>
-    failure(problem(405, `This takes ${alternatives.format(methods)}.`), { Allow: methods.join(', ') }),
-  requestTimeout: (): Answer => failure(problems.requestTimeout, { Connection: 'close' }),
-  targetTooLong: (): Answer => failure(problems.targetTooLong),
-  headersTooLarge: (): Answer => failure(problems.headersTooLarge, { Connection: 'close' }),
-  internal: (): Answer => failure(problems.internal),
-  unavailable: (): Answer => failure(problems.unavailable, { 'Retry-After': '1' }),
+    failure(problem(405, `This takes ${alternatives.format(methods)}.`, { Allow: methods.join(', ') })),
 };
 
 /**

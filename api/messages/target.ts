@@ -1,4 +1,4 @@
-import type { OperationName } from '../../schemas/interface/inputs.ts';
+import { type OperationName, operationPaths } from '../../schemas/interface/inputs.ts';
 
 /**
  * From the raw text of a request target to its route and its decoded parameters
@@ -74,16 +74,7 @@ export interface Route {
   segments: string[];
 }
 
-/** The interface's paths (docs/rules.md#paths), as segments below the base path; null is a parameter. */
-const routes: readonly { operation: OperationName; shape: readonly (string | null)[] }[] = [
-  { operation: 'getDay', shape: ['metros', null, 'days', null] },
-  { operation: 'getRide', shape: ['rides', null] },
-  { operation: 'getMyNights', shape: ['me', 'nights'] },
-  { operation: 'getKnown', shape: ['me', 'known'] },
-  { operation: 'getFriends', shape: ['me', 'friends'] },
-  { operation: 'getFlagged', shape: ['me', 'flagged'] },
-  { operation: 'getOpenApi', shape: ['openapi.json'] },
-];
+const paths = Object.entries(operationPaths) as [OperationName, string][];
 
 /**
  * Finds the route of a raw path (no query) below a base path (`''`, or like `/calendar/api`, without a trailing slash).
@@ -91,15 +82,13 @@ const routes: readonly { operation: OperationName; shape: readonly (string | nul
  * `/rides/x`, `/rides/a%2Fb` has one parameter, `/rides/` has an empty one, and `/rides/x/` is no route.
  */
 export function routePath(basePath: string, rawPath: string): Route | null {
-  const base = basePath.split('/').map(decodeText);
   const segments = rawPath.split('/');
-  const decoded = segments.map(decodeText);
-  if (base.some((part, i) => part !== decoded[i])) return null;
-  for (const { operation, shape } of routes) {
-    if (base.length + shape.length !== segments.length) continue;
-    const own = segments.slice(base.length);
-    if (shape.every((part, i) => part === null || part === decoded[base.length + i]))
-      return { operation, segments: own.filter((_, i) => shape[i] === null) };
+  for (const [operation, path] of paths) {
+    const shape = (basePath + path).split('/');
+    const isParameter = (i: number): boolean => shape[i]!.startsWith('{');
+    const fits = (segment: string, i: number) => isParameter(i) || decodeText(segment) === decodeText(shape[i]!);
+    if (shape.length === segments.length && segments.every(fits))
+      return { operation, segments: segments.filter((_, i) => isParameter(i)) };
   }
   return null;
 }

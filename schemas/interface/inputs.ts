@@ -126,6 +126,18 @@ export const operationInputs = {
 } as const;
 
 export type OperationName = keyof typeof operationInputs;
+
+/** Every operation's path below the base path (docs/rules.md#paths). A parameter is a whole segment, in braces. */
+export const operationPaths: Readonly<Record<OperationName, string>> = {
+  getOpenApi: '/openapi.json',
+  getDay: '/metros/{metro}/days/{day}',
+  getRide: '/rides/{ride}',
+  getMyNights: '/me/nights',
+  getKnown: '/me/known',
+  getFriends: '/me/friends',
+  getFlagged: '/me/flagged',
+};
+
 type Path<O extends OperationName> = z.output<(typeof operationInputs)[O]['path']>;
 type Query<O extends OperationName> = z.output<(typeof operationInputs)[O]['query']>;
 /** An operation's checked inputs. An input that was not sent is absent, or has its default. */

@@ -1,7 +1,6 @@
 import { memoize } from '../../messages/memoize.ts';
 
 const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 
 /** A period in which a zone's local date does not change. Milliseconds since the epoch; `until` is excluded. */
 interface Stretch {
@@ -59,23 +58,15 @@ class Zone {
     const offset = this.#offsetAt(ms);
     const day = Math.floor((ms + offset) / dayMs);
     const midnight = (day + 1) * dayMs - offset;
-    for (let from = ms; from < midnight; from += hourMs) {
-      const to = Math.min(from + hourMs, midnight);
-      if (this.#offsetAt(to) !== offset) return { from: ms, until: this.#firstChange(from, to, offset), day };
-    }
-    return { from: ms, until: midnight, day };
-  }
-
-  /** The first instant between `from` and `to` at which the offset differs. */
-  #firstChange(from: number, to: number, offset: number): number {
-    let before = from;
-    let after = to;
+    if (this.#offsetAt(midnight) === offset) return { from: ms, until: midnight, day };
+    // No zone changes its clock twice before a midnight.
+    let [before, after] = [ms, midnight];
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2);
       if (this.#offsetAt(middle) === offset) before = middle;
       else after = middle;
     }
-    return after;
+    return { from: ms, until: after, day };
   }
 
   /** Local time minus UTC, in milliseconds. */

@@ -1,47 +1,76 @@
 import type { Inputs } from '../../../schemas/interface/inputs.ts';
 import { matchesWords, searchWords } from '../../../schemas/views/text.ts';
 import { decodeDay, decodeRide, type Facets } from '../../../schemas/views/view-kinds.ts';
+import type { StoredParts } from '../../../schemas/views/view-values.ts';
 import { EncodedBody } from '../../messages/encoded-body.ts';
 import { memoize } from '../../messages/memoize.ts';
 import { isPast } from './local-days.ts';
-import { pastShorterBy, withPast } from './past-bytes.ts';
+import { withPast } from './past-bytes.ts';
 
 type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 
 const comma = Buffer.from(',');
 const wordsOf = memoize(searchWords);
 
-/** A stored day, ready to answer: whole or filtered, before its local midnight or after it. */
-export class DayView {
+/** A stored day or ride, ready to answer at any time. Its nights are in the order of days, so past ones come first. */
+export class PublicView {
   readonly digest: string;
   readonly zone: string;
-  readonly day: number;
-  readonly count: number;
-  readonly #nights: number[];
-  readonly #stored: Buffer;
-  readonly #readFacets: () => Facets[];
-  #facets: Facets[] | null = null;
-  /** The last body, and whether its nights are past. That changes once. */
-  #last: { past: boolean; body: EncodedBody } | null = null;
+  protected readonly stored: Buffer;
+  readonly #days: readonly number[];
+  readonly #pastAt: readonly number[];
+  /** The last body, and its number of past nights. That number changes once a day at most. */
+  #last: { pastCount: number; body: EncodedBody } | null = null;
 
-  constructor(value: Buffer) {
-    const { digest, header, body, facets } = decodeDay(value);
+  /** `days`: the day of each night. `pastAt`: where its `false` begins in the body. */
+  constructor(
+    { digest, header, body }: StoredParts<{ zone: string }, unknown>,
+    days: readonly number[],
+    pastAt: readonly number[],
+  ) {
     this.digest = digest;
     this.zone = header.zone;
-    this.day = header.day;
-    this.#nights = header.nights;
-    this.count = header.nights.length / 3;
-    this.#stored = body;
-    this.#readFacets = facets;
+    this.stored = body;
+    this.#days = days;
+    this.#pastAt = pastAt;
   }
 
-  /** The answer's body. All nights of a day become past at the same midnight. */
-  body(past: boolean): EncodedBody {
-    if (this.#last?.past !== past) {
-      const offsets = past ? this.#nights.filter((_, i) => i % 3 === 2) : [];
-      this.#last = { past, body: new EncodedBody(withPast(this.#stored, offsets)) };
+  /** How many nights are past on a local date. */
+  pastCount(today: number): number {
+    const first = this.#days.findIndex((day) => !isPast(day, today));
+    return first === -1 ? this.#days.length : first;
+  }
+
+  body(pastCount: number): EncodedBody {
+    if (this.#last?.pastCount !== pastCount) {
+      const body = new EncodedBody(withPast(this.stored, this.#pastAt.slice(0, pastCount)));
+      this.#last = { pastCount, body };
     }
     return this.#last.body;
+  }
+}
+
+export class RideView extends PublicView {
+  constructor(value: Buffer) {
+    const parts = decodeRide(value);
+    super(parts, parts.header.days, parts.header.past);
+  }
+}
+
+/** A day can also be answered with some of its nights. */
+export class DayView extends PublicView {
+  /** Three offsets per night, as in the header. */
+  readonly #nights: readonly number[];
+  readonly #readFacets: () => Facets[];
+  #facets: Facets[] | null = null;
+
+  constructor(value: Buffer) {
+    const parts = decodeDay(value);
+    const { day, nights } = parts.header;
+    const pastAt = nights.filter((_, i) => i % 3 === 2);
+    super(parts, new Array(pastAt.length).fill(day), pastAt);
+    this.#nights = nights;
+    this.#readFacets = parts.facets;
   }
 
   /** Indexes of the nights that match a filter (docs/rules.md#filters, #far, #who, #where). */
@@ -63,51 +92,16 @@ export class DayView {
   }
 
   /** The answer's body with only the nights at these indexes. It is not kept, so each is read once. */
-  pick(selected: readonly number[], past: boolean): EncodedBody {
-    if (selected.length === this.count) return this.body(past);
-    const body = this.body(past).bytes;
-    // Each `true` written before this offset has moved it to the left by one byte.
-    const shift = past ? pastShorterBy : 0;
-    const pieces: Buffer[] = [body.subarray(0, this.#nights[0])];
+  pick(selected: readonly number[], pastCount: number): EncodedBody {
+    if (3 * selected.length === this.#nights.length) return this.body(pastCount);
+    const pieces: Buffer[] = [this.stored.subarray(0, this.#nights[0])];
     selected.forEach((i, place) => {
+      const [start, end, pastAt] = this.#nights.slice(3 * i, 3 * i + 3) as [number, number, number];
       if (place > 0) pieces.push(comma);
-      pieces.push(body.subarray(this.#nights[3 * i]! - shift * i, this.#nights[3 * i + 1]! - shift * (i + 1)));
+      const night = this.stored.subarray(start, end);
+      pieces.push(i < pastCount ? withPast(night, [pastAt - start]) : night);
     });
-    pieces.push(body.subarray(this.#nights.at(-2)! - shift * this.count));
+    pieces.push(this.stored.subarray(this.#nights.at(-2)));
     return new EncodedBody(Buffer.concat(pieces));
-  }
-}
-
-/** A stored ride, ready to answer at any time. */
-export class RideView {
-  readonly digest: string;
-  readonly zone: string;
-  readonly #days: number[];
-  readonly #past: number[];
-  readonly #stored: Buffer;
-  /** The last body, and its number of past nights. That number changes once a day at most. */
-  #last: { count: number; body: EncodedBody } | null = null;
-
-  constructor(value: Buffer) {
-    const { digest, header, body } = decodeRide(value);
-    this.digest = digest;
-    this.zone = header.zone;
-    this.#days = header.days;
-    this.#past = header.past;
-    this.#stored = body;
-  }
-
-  /** How many nights are past on a local date. They come first, because nights are in the order of days. */
-  pastCount(today: number): number {
-    const first = this.#days.findIndex((day) => !isPast(day, today));
-    return first === -1 ? this.#days.length : first;
-  }
-
-  body(pastCount: number): EncodedBody {
-    if (this.#last?.count !== pastCount) {
-      const body = new EncodedBody(withPast(this.#stored, this.#past.slice(0, pastCount)));
-      this.#last = { count: pastCount, body };
-    }
-    return this.#last.body;
   }
 }

@@ -163,14 +163,6 @@ describe('a query', () => {
     expect(named(known('metro=pdx&from=2026-01-01&to=2026-01-02&to=2026-01-02'))).toBe('to');
   });
 
-  it.each(['far=under_5&far=5_to_10', 'who=General&who=21++Only', 'where=a&where=b'])(
-    'says how a list is written where one is given as %s',
-    (query) => {
-      const detail = 'is given more than once: a list is one value, its items separated by commas';
-      expect(day(query)).toMatchObject({ ok: false, input: query.split('=')[0], detail });
-    },
-  );
-
   // docs/rules.md#order-of-inputs
   it('names the first wrong one in the order of the interface, not of the query', () => {
     expect(named(day('where=A&who=x&far=x&q=a'))).toBe('q');

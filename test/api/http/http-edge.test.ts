@@ -169,6 +169,7 @@ describe('a request line', () => {
     'GET /healthz HTTP/2.0',
     'GET /healthz HTTP/0.9',
     'GET * HTTP/1.1',
+    'OPTIONS * HTTP/1.1',
     'GET /d\xf6cs HTTP/1.1',
     'FOO /docs HTTP/1.1',
     'nonsense',
@@ -179,12 +180,6 @@ describe('a request line', () => {
     const { answers, closed } = await service.converse(`${line}\r\nHost: x\r\n\r\n`);
     expect([answers.length, closed]).toEqual([1, true]);
     expectFailure(answers[0]!, 400);
-  });
-
-  it('may ask for the options of the whole server', async () => {
-    const answer = await at('OPTIONS', '*');
-    expect([answer.status, answer.headers.allow]).toEqual([204, 'GET, HEAD, POST, OPTIONS']);
-    expect(answer.headers['access-control-allow-origin']).toBe('*');
   });
 });
 
