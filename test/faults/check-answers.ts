@@ -1,8 +1,6 @@
 import type { FaultSpans } from './fault-spans.ts';
-import type { Finding, Rule } from './finding.ts';
-import type { Line } from './history.ts';
-import type { ProbeVersions, Shown } from './probe-versions.ts';
-import { type Rise, Rises } from './rises.ts';
+import type { Finding, Line, Rule } from './history.ts';
+import { type ProbeVersions, type Rise, Rises, type Shown } from './probe-versions.ts';
 import { Stalls } from './stalls.ts';
 
 export interface AgeLimits {

@@ -1,8 +1,7 @@
 import { alertWaits, checkAlerts, expectedAlerts, inputSeries, instanceOf } from './check-alerts.ts';
 import { checkAnswers, usualLimits } from './check-answers.ts';
 import { FaultSpans } from './fault-spans.ts';
-import type { Finding, Rule } from './finding.ts';
-import type { HistoryEvent, Line } from './history.ts';
+import type { Finding, HistoryEvent, Line, Rule } from './history.ts';
 import { type ProbeVersions, probeVersions } from './probe-versions.ts';
 import { checkTellings } from './stalls.ts';
 
@@ -40,8 +39,7 @@ export async function checkHistory(lines: readonly Line[], limits = usualLimits)
   const probes = probeVersions(events.publish, events.lost, spans);
   const { findings, stalls } = checkAnswers(events.answer, probes, spans, limits);
   const tellers = { readies: events.ready, notes: events.note, scrapes: events.metrics };
-  const told = { faults: events.fault, processes: events.process, endMs: end.at };
-  const alerts = expectedAlerts(await alertWaits(), told, stalls.all);
+  const alerts = expectedAlerts(await alertWaits(), events.fault, end.at);
   return [
     ...checkOrder(lines, begin, end),
     ...checkLooks(events, begin, end, probes),
@@ -81,37 +79,25 @@ function checkLooks(
 ): Finding[] {
   const silences = (
     who: string,
-    looks: readonly { start: number; at: number; line: number }[],
-    from: number,
-    to: number,
+    looks: readonly { start?: number; at: number; line: number }[],
+    from = begin.at,
+    to = end.at,
   ) =>
     [{ at: from, line: begin.line }, ...looks].flatMap(({ at, line }, i) => {
-      const next = looks[i]?.start ?? to;
+      const next = looks[i] ? (looks[i].start ?? looks[i].at) : to;
       return next - at > silenceMsMax
         ? [finding('history', `${who} is silent for ${Math.round(next - at)} ms`, line)]
         : [];
     });
   const answers = Map.groupBy(events.answer, ({ reader }) => reader);
-  const byReader = begin.readers.flatMap(({ reader }) =>
-    silences(`reader ${reader}`, answers.get(reader) ?? [], begin.at, end.at),
-  );
-  const strangers = events.answer.find(
-    ({ reader, process, path }) =>
-      !begin.readers.some(
-        (each) => each.reader === reader && each.path === path && each.process === instanceOf(process),
-      ),
-  );
+  const byReader = begin.readers.flatMap(({ reader }) => silences(`reader ${reader}`, answers.get(reader) ?? []));
   const starts = events.process.filter(({ state }) => state === 'started');
   const byProcess = starts.flatMap(({ process, at: from }) => {
-    const to = events.process.find((each) => each.process === process && each.state === 'ended')?.at ?? end.at;
-    return ([events.ready, events.metrics] as const).flatMap((all) => {
-      const looks = (all as readonly Line<'ready' | 'metrics'>[]).filter((each) => each.process === process);
-      return silences(
-        `what looks at ${process} (${all[0]?.type ?? 'ready or metrics'})`,
-        looks.map((each) => ({ ...each, start: each.at })),
-        from,
-        to,
-      );
+    const to = events.process.find((each) => each.process === process && each.state === 'ended')?.at;
+    return (['ready', 'metrics'] as const).flatMap((type) => {
+      const looks: readonly Line<'ready' | 'metrics'>[] = events[type];
+      const ofProcess = looks.filter((each) => each.process === process);
+      return silences(`what looks at ${process} (${type})`, ofProcess, from, to);
     });
   });
   const shown = new Set(events.answer.flatMap(({ shows }) => Object.keys(shows)));
@@ -120,12 +106,10 @@ function checkLooks(
   const states = Map.groupBy(events.fault, ({ id }) => id);
   const open = [...states.values()].filter((all) => all.map(({ state }) => state).join() !== 'begin,end');
   const last = begin.readers.filter(({ reader }) => answers.get(reader)?.at(-1)?.status === 503);
+  const isEmpty = begin.readers.length === 0 || probes.size === 0 || starts.length === 0;
   return [
-    ...(begin.readers.length === 0 ? [finding('history', 'has no readers', begin.line)] : []),
-    ...(probes.size === 0 ? [finding('history', 'has no probes', begin.line)] : []),
-    ...(starts.length === 0 ? [finding('history', 'has no processes', begin.line)] : []),
+    ...(isEmpty ? [finding('history', 'has no readers, no probes or no processes', begin.line)] : []),
     ...byReader,
-    ...(strangers ? [finding('history', `${strangers.reader} is no reader of this`, strangers.line)] : []),
     ...byProcess,
     ...unread.map(([probe, { versions }]) => finding('history', `nobody read ${probe}`, versions[0]!.line)),
     ...early.map(([probe, { due }]) => finding('history', `ends before ${probe} has to be readable`, due.last!.line)),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type RunResult, runFaults } from './harness/run-faults.ts';
 import { type StoreKind, storeKinds } from './harness/stores.ts';
-import { allFaults } from './nemesis/all-faults.ts';
+import { allFaults } from './nemesis/nemesis.ts';
 
 const usage = `npm run faults -- --minutes 30 --seed 7
   --minutes 30        how long faults come (10)

@@ -1,5 +1,4 @@
-import type { Finding } from './finding.ts';
-import type { Line } from './history.ts';
+import type { Finding, Line } from './history.ts';
 import { stallMs, type Version } from './probe-versions.ts';
 
 /** A time in which a change could not be read, or a reader got only 503. */
@@ -47,7 +46,7 @@ export class Stalls {
 }
 
 /** The values of a metric's series, with these labels. */
-export const valuesOf = (values: Record<string, number>, metric: string, label = ''): number[] =>
+const valuesOf = (values: Record<string, number>, metric: string, label = ''): number[] =>
   Object.entries(values)
     .filter(([series]) => series.split('{')[0] === `ride_calendar_${metric}` && series.includes(label))
     .map(([, value]) => value);

@@ -1,7 +1,6 @@
-import type { Processes } from '../../support/processes/process.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
 import type { Arena } from '../nemesis/fault.ts';
-import { type Asker, askedPaths, keys, reader } from './probes.ts';
+import { type Asker, askedPaths, reader } from './probes.ts';
 
 const days = ['2015-06-12', '2015-06-13', '2015-06-14', '2015-06-15'];
 
@@ -17,42 +16,24 @@ export async function writeFinalAnswers(
   now: string,
   headersOf: (asked: { as: Asker }) => Record<string, string>,
 ): Promise<void> {
-  const replay = await startReplay(processes, kafkaEnv, now);
+  const command = ['replay', '--as-of', '2100-01-01T00:00:00Z', '--now', now, '--serve', '--json', '--rider', reader];
+  const replay = await processes.start(command, kafkaEnv);
+  await replay.printed('\n');
+  const { token } = JSON.parse(replay.out()) as { token: string };
   for (const { path, as } of finalPaths) {
-    const ask = async (url: string, headers: Record<string, string>) => {
-      const response = await fetch(url, { headers, signal: AbortSignal.timeout(30_000) });
-      return { status: response.status, body: await response.text() };
-    };
-    const replayed = await ask(
-      replay.api + path,
-      as === 'rider' ? { Authorization: `Bearer ${replay.token}` } : headersOf({ as }),
-    );
+    const headers = as === 'rider' ? { Authorization: `Bearer ${token}` } : headersOf({ as });
+    const response = await fetch(replay.api + path, { headers });
+    const replayed = { status: response.status, body: await response.text() };
     for (const api of apis) {
-      const answered = await ask(`${api.origin}/api${path}`, headersOf({ as }));
-      history.add({ type: 'final', process: api.process, path, answered, replay: replayed });
+      const { status, body } = await api.get(`/api${path}`, headersOf({ as }), 30_000);
+      history.add({ type: 'final', process: api.process, path, answered: { status, body }, replay: replayed });
     }
   }
   await replay.stop();
 }
 
-async function startReplay(processes: Processes, env: Record<string, string>, now: string) {
-  const asOf = ['--as-of', '2100-01-01T00:00:00Z', '--now', now];
-  const command = ['replay', ...asOf, '--serve', '--json', '--rider', reader];
-  const service = await processes.start(command, env);
-  await service.printed('\n');
-  const { token } = JSON.parse(service.out()) as { token: string };
-  return { api: service.api, token, stop: () => service.stop() };
-}
-
-interface Place {
-  topic: string;
-  partition: number;
-  offset: number;
-  key: string;
-}
-
 /** The places of the bad records in the topic `rejected`, in its order: each should stand there once. */
-export async function rejectedPlaces({ broker, kafkaEnv }: Arena): Promise<Place[]> {
+export async function rejectedPlaces({ broker, kafkaEnv }: Arena) {
   const records = await readTopic(broker.brokers, `${kafkaEnv.KAFKA_TOPIC_PREFIX}rejected`);
   return records.map(({ key, headers }) => ({
     topic: headers['ride-calendar.topic']!,
@@ -61,5 +42,3 @@ export async function rejectedPlaces({ broker, kafkaEnv }: Arena): Promise<Place
     key: String(key ?? ''),
   }));
 }
-
-export const keyHeaders = (as: Exclude<Asker, 'rider'>): Record<string, string> => ({ 'X-Api-Key': keys[as] });

@@ -1,5 +1,5 @@
 import type { AnyRecord } from '../../../schemas/events/records.ts';
-import { gone, liveKey, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
+import { gone, liveKey, marks, night, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import type { EventOf } from '../history.ts';
 
@@ -25,7 +25,8 @@ export interface AskedPath {
   shows(status: number, body: string): Shows;
 }
 
-export const keys = { 'main key': `rck_${'m'.repeat(43)}`, 'other key': `rck_${'o'.repeat(43)}` };
+const keys = { 'main key': `rck_${'m'.repeat(43)}`, 'other key': `rck_${'o'.repeat(43)}` };
+export const keyHeaders = (as: keyof typeof keys): Record<string, string> => ({ 'X-Api-Key': keys[as] });
 export const reader = 'faults-reader';
 const friend = 'faults-friend';
 const date = '2015-06-20';
@@ -34,10 +35,8 @@ const titled = ['title1', 'title2', 'title3', 'comes', 'mine'] as const;
 
 type Titled = (typeof titled)[number];
 
-const titledRide = (id: Titled, n: number, revision = n): LoggedRecord => {
-  const leaders = id === 'mine' ? [reader] : [];
-  return ride(id, { title: `${id} ${String(n).padStart(6, '0')}`, metro: town, leaders, revision });
-};
+const titledRide = (id: Titled, n: number): LoggedRecord =>
+  ride(id, { title: `${id} ${n}`, metro: town, leaders: id === 'mine' ? [reader] : [] });
 
 /** What the probes need to be seen, and their first versions. */
 export function* firstRecords(): Generator<Change> {
@@ -46,7 +45,7 @@ export function* firstRecords(): Generator<Change> {
   for (const id of [reader, friend]) yield plain(rider(id));
   yield plain(marks(reader, friend, 'follows'));
   yield plain(says(friend, 'GOING', 'mine', date));
-  for (const id of ['moved', 'rsvps']) yield plain(ride(id, { metro: town, title: `${id} at its place` }));
+  yield plain(ride('rsvps', { metro: town, title: 'rsvps' }));
   for (const id of [...titled, 'rsvps']) yield plain(night(id, date));
   for (const name of probeNames) yield* probes[name](1);
 }
@@ -56,12 +55,6 @@ const probes = {
   ...Object.fromEntries(titled.map((id) => [id, (n: number) => [versionOf(id, n, titledRide(id, n))]])),
   // Every other record is a tombstone.
   comes: (n) => [versionOf('comes', n, n % 2 === 0 ? gone('rides', 'comes') : titledRide('comes', n))],
-  moved: (n) => {
-    const status = n % 2 === 0 ? 'CANCELLED' : 'ON';
-    const cancellation_reason = n % 4 === 0 ? 'Rain' : null;
-    const where = place({ place_name: `Place ${n}`, show_neighbourhood: true });
-    return [versionOf('moved', n, night('moved', date, { status, cancellation_reason, ...where, revision: n }))];
-  },
   // Its number is that of the riders who go.
   rsvps: (n) => [
     { ...rider(`faults-${n}`), version: null },
@@ -71,16 +64,13 @@ const probes = {
     const record = n % 2 === 0 ? gone('developer-keys', 'other-key') : liveKey(keys['other key'], 'other-key');
     return [versionOf('other-key', n, record)];
   },
-  'faults-town': (n) => [
-    versionOf('faults-town', n, n % 2 === 0 ? gone('metros', 'faults-town') : metro('faults-town')),
-  ],
 } as Record<ProbeName, (n: number) => Change[]>;
 
-type ProbeName = Titled | 'moved' | 'rsvps' | 'other-key' | 'faults-town';
+type ProbeName = Titled | 'rsvps' | 'other-key';
 
 /** In this order over and over: those that cost more, or that are the more telling the longer they last, less often. */
-const probeNames = [...titled, 'moved', 'rsvps', 'other-key', 'faults-town'] as const satisfies ProbeName[];
-const everyNth: Partial<Record<ProbeName, number>> = { rsvps: 6, 'other-key': 30, 'faults-town': 30 };
+const probeNames = [...titled, 'rsvps', 'other-key'] as const satisfies ProbeName[];
+const everyNth: Partial<Record<ProbeName, number>> = { rsvps: 6, 'other-key': 30 };
 
 const versionOf = (probe: string, n: number, record: LoggedRecord): Change => ({
   ...record,
@@ -105,7 +95,6 @@ interface ShownNight {
   ride: string;
   title: string;
   going_count: number;
-  meeting: { place_name: string | null };
 }
 
 /** The version of a probe that its night shows, if it is one. */
@@ -113,8 +102,7 @@ function shownIn(nights: readonly ShownNight[], id: string): number | false {
   const found = nights.find((each) => each.ride === id);
   if (!found) return false;
   if (id === 'rsvps') return found.going_count || false;
-  const text = id === 'moved' ? found.meeting.place_name : found.title;
-  return Number(/ (\d+)$/.exec(text ?? '')?.[1] ?? 0) || false;
+  return Number(/ (\d+)$/.exec(found.title)?.[1] ?? 0) || false;
 }
 
 /** `nightsIn` finds nights in a body. Without a 200 all of them are absent, and after a 503 nothing is known. */
@@ -136,7 +124,7 @@ const withKey = (path: string, probes: readonly string[], shows: AskedPath['show
 });
 
 /** Those of one day in one town. */
-const ofTown = [...titled, 'moved', 'rsvps'];
+const ofTown = [...titled, 'rsvps'];
 
 /** A page of a ride shows its title also where its night is not there. */
 const ofRide = (id: string): AskedPath =>
@@ -144,7 +132,7 @@ const ofRide = (id: string): AskedPath =>
     `/rides/${id}`,
     [id],
     showing([id], (body: { title: string; nights: ShownNight[] }) =>
-      id === 'moved' || id === 'rsvps' ? body.nights : [{ ...body.nights[0]!, ride: id, title: body.title }],
+      id === 'rsvps' ? body.nights : [{ ...body.nights[0]!, ride: id, title: body.title }],
     ),
   );
 
@@ -156,9 +144,6 @@ const mine = (body: { nights: { night: ShownNight }[] }) => body.nights.map((eac
 export const askedPaths: readonly AskedPath[] = [
   ...ofTown.map(ofRide),
   withKey(`/metros/${town}/days/${date}`, ofTown, showing(ofTown, dayOf)),
-  withKey(`/metros/faults-town/days/${date}`, [], (status) => ({
-    ...(status < 500 && { 'faults-town': status === 200 }),
-  })),
   {
     path: `/metros/${town}/days/2015-06-14`,
     as: 'other key',

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventOf } from '../history.ts';
 import { type HistoryWriter, nowMs } from './history-writer.ts';
@@ -8,36 +7,13 @@ import type { Service } from './service.ts';
 
 const timeoutMs = 10_000;
 
-interface Got {
-  status: number;
-  etag: string | null;
-  body: string;
-}
-
-/** Status 0 where no whole answer came. */
-function ask(url: string, headers: Record<string, string>, agent: Agent): Promise<Got> {
-  return new Promise((resolve) => {
-    const none = (): void => resolve({ status: 0, etag: null, body: '' });
-    const request = get(url, { agent, headers, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', none).on('aborted', none);
-      response.on('end', () => {
-        const { statusCode = 0, headers } = response;
-        resolve({ status: statusCode, etag: headers.etag ?? null, body: Buffer.concat(chunks).toString() });
-      });
-    });
-    request.on('error', none);
-  });
-}
-
 interface Reader {
   reader: string;
   service: Service;
   asked: AskedPath;
 }
 
-/** Each asks one API for one path, over and over, on a connection that is kept. */
+/** Each asks one API for one path, over and over. */
 export class Readers {
   readonly #readers: Reader[];
   readonly #headersOf: (asked: AskedPath) => Record<string, string>;
@@ -79,19 +55,17 @@ export class Readers {
   }
 
   async #run({ reader, service, asked }: Reader, pauseMs: number, i: number): Promise<void> {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const { path } = asked;
     await sleep((pauseMs * i) / this.#readers.length);
     while (!this.#stopped.signal.aborted) {
       const start = nowMs();
       const { process } = service;
-      const { status, etag, body } = await ask(`${service.origin}/api${path}`, this.#headersOf(asked), agent);
+      const { status, etag, body } = await service.get(`/api${path}`, this.#headersOf(asked), timeoutMs);
       const hash = status === 0 ? null : createHash('sha1').update(body).digest('base64url').slice(0, 12);
       const shows = asked.shows(status, body);
       this.#history.add({ type: 'answer', reader, process, path, start, status, etag, hash, shows });
       if (Object.keys(shows).length > 0) this.#shown.set(reader, shows);
       await sleep(pauseMs);
     }
-    agent.destroy();
   }
 }

@@ -2,19 +2,19 @@ import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../../infra/local/free-port.ts';
 import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { nextVersion } from '../../support/processes/next-version.ts';
-import { Processes } from '../../support/processes/process.ts';
+import { type Env, Processes } from '../../support/processes/process.ts';
 import { riderTokens } from '../../support/sign-in/rider-tokens.ts';
 import { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
 import { alertFaults, patientAlertFaults } from '../nemesis/alert-faults.ts';
-import { allFaults } from '../nemesis/all-faults.ts';
 import type { Arena } from '../nemesis/fault.ts';
-import { Nemesis } from '../nemesis/nemesis.ts';
-import { keyHeaders, rejectedPlaces, writeFinalAnswers } from './final-answers.ts';
+import { allFaults, Nemesis } from '../nemesis/nemesis.ts';
+import { rejectedPlaces, writeFinalAnswers } from './final-answers.ts';
 import { HistoryWriter, nowMs } from './history-writer.ts';
-import { type Asker, reader } from './probes.ts';
+import { type Asker, keyHeaders, reader } from './probes.ts';
 import { Publisher } from './publisher.ts';
 import { Readers } from './readers.ts';
 import { Service } from './service.ts';
@@ -80,15 +80,16 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   ];
   const apiEnv = { ...stores.env, AUTH_REDIS_URL: authRedis.url, NOW: now, ...tokens.env };
   const projectorEnv = { ...stores.env, ...kafkaEnv, NODE_OPTIONS: projectorMemory };
-  const make = (kind: 'projector' | 'api', i: number, env: Record<string, string>) =>
-    Service.make(`${kind}-${i}`, kind, env, processes, history);
+  const ports = (await freePorts(6)).map(String);
+  const make = (kind: 'projector' | 'api', i: number, env: Env) =>
+    new Service(`${kind}-${i}`, kind, { ...env, PORT: ports.pop()! }, processes, history);
   const projectors = [
-    await make('projector', 1, projectorEnv),
-    await make('projector', 2, { ...projectorEnv, ...projectorClock?.env }),
+    make('projector', 1, projectorEnv),
+    make('projector', 2, { ...projectorEnv, ...projectorClock?.env }),
   ];
-  const apis = [await make('api', 1, apiEnv), await make('api', 2, { ...apiEnv, ...apiClock?.env })];
+  const apis = [make('api', 1, apiEnv), make('api', 2, { ...apiEnv, ...apiClock?.env })];
   const services = [...projectors, ...apis];
-  const nextProjectors = [await make('projector', 3, projectorEnv), await make('projector', 4, projectorEnv)];
+  const nextProjectors = [make('projector', 3, projectorEnv), make('projector', 4, projectorEnv)];
   const everyService = [...services, ...nextProjectors];
   servers.defer(() => {
     for (const service of everyService) service.close();
@@ -122,19 +123,8 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const leader = () => projectors.find(({ name }) => watcher.leaders.has(name)) ?? projectors[0]!;
   const standby = () => projectors.find((each) => each !== leader())!;
   const arena: Arena = {
-    ...{
-      history,
-      processes,
-      kafkaEnv,
-      broker,
-      stores,
-      authRedis,
-      portland,
-      projectors,
-      apis,
-      nextProjectors,
-      publisher,
-    },
+    ...{ history, processes, kafkaEnv, broker, stores, authRedis, portland },
+    ...{ projectors, apis, nextProjectors, publisher },
     clocks:
       projectorClock &&
       apiClock &&

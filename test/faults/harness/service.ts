@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '../../../infra/local/free-port.ts';
 import type { Env, Processes, RunningService } from '../../support/processes/process.ts';
 import type { HistoryWriter } from './history-writer.ts';
 
-export type ServiceKind = 'projector' | 'api';
+type ServiceKind = 'projector' | 'api';
 type Asked = 'kill' | 'stop';
 
 const restartDelayMs = 1_000;
+
+interface Got {
+  status: number;
+  etag: string | null;
+  body: string;
+}
 
 /** One of the service's processes, at a port of its own. One that ends unasked is started again, as every supervisor does. */
 export class Service {
@@ -25,24 +30,13 @@ export class Service {
   #isWanted = false;
   #heard = 0;
 
-  private constructor(
-    name: string,
-    kind: ServiceKind,
-    port: number,
-    env: Env,
-    processes: Processes,
-    to: HistoryWriter,
-  ) {
+  constructor(name: string, kind: ServiceKind, env: Env & { PORT: string }, processes: Processes, to: HistoryWriter) {
     this.name = name;
     this.kind = kind;
-    this.origin = `http://127.0.0.1:${port}`;
-    this.#env = { ...env, PORT: String(port) };
+    this.origin = `http://127.0.0.1:${env.PORT}`;
+    this.#env = env;
     this.#processes = processes;
     this.#history = to;
-  }
-
-  static async make(name: string, kind: ServiceKind, env: Env, processes: Processes, to: HistoryWriter) {
-    return new Service(name, kind, (await freePorts(1))[0]!, env, processes, to);
   }
 
   /** The process there is, or was last: `api-1`, then `api-1+1`. */
@@ -101,13 +95,14 @@ export class Service {
     return { status, text: reason ?? note ?? '' };
   }
 
-  /** Status 0 where no answer came. */
-  async get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
+  /** Status 0 where no whole answer came. */
+  async get(path: string, headers: Record<string, string> = {}, timeoutMs = 2_000): Promise<Got> {
     try {
-      const response = await fetch(this.origin + path, { headers, signal: AbortSignal.timeout(2_000) });
-      return { status: response.status, body: await response.text() };
+      const asked = { ...headers, 'Accept-Encoding': 'identity' };
+      const response = await fetch(this.origin + path, { headers: asked, signal: AbortSignal.timeout(timeoutMs) });
+      return { status: response.status, etag: response.headers.get('etag'), body: await response.text() };
     } catch {
-      return { status: 0, body: '' };
+      return { status: 0, etag: null, body: '' };
     }
   }
 

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../../services/simulate/world/random.ts';
 import { nowMs } from '../harness/history-writer.ts';
 import type { Arena, Fault } from './fault.ts';
+import { kafkaFaults } from './kafka-faults.ts';
+import { operationFaults } from './operation-faults.ts';
+import { processFaults } from './process-faults.ts';
 import { pairWithinMs, type Step, schedule } from './schedule.ts';
+import { storeFaults } from './store-faults.ts';
+
+export const allFaults: readonly Fault[] = [...processFaults, ...storeFaults, ...kafkaFaults, ...operationFaults];
 
 /** The checker takes what comes within 15 s of a fault for its doing. */
 const quietMs = 25_000;
