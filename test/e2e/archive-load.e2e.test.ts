@@ -6,7 +6,7 @@ import type { EventLog } from '../../projector/ports/event-log.ts';
 import { murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
-import { freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
+import { kafkaBrokers } from '../support/servers/backends.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 import { readTopic } from '../support/servers/kafka-topic.ts';
 import { readArchive } from '../support/worlds/archive.ts';
@@ -15,11 +15,9 @@ import { readArchive } from '../support/worlds/archive.ts';
 
 const processes = new Processes();
 const run = (args: string[], env: Env = {}) => processes.run(args, env);
-let dir: string;
 let archive: string;
 beforeAll(async () => {
-  dir = await processes.folder();
-  archive = join(dir, 'archive');
+  archive = join(await processes.folder(), 'archive');
   const made = await run(['simulate', '--archive', archive, '--riders', '2000', '--rides', '150']);
   expect(made.code).toBe(0);
 });
@@ -37,7 +35,7 @@ it('a load that is killed is refused again without --append, and comes to the sa
   const log = kafka.eventLog();
   const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
   const { records } = await readArchive(archive);
-  for (const more of [[], ['--append'], ['--append']]) {
+  for (const more of [[], ['--append']]) {
     const load = await processes.start(['archive', 'load', archive, ...more], env);
     const before = await countIn(log);
     // In mid-load: some thousand records after it has gone on.
@@ -67,16 +65,3 @@ it('a load that is killed is refused again without --append, and comes to the sa
     expect(last(there)).toEqual(last(wanted.toSorted((a, b) => a.timestampMs - b.timestampMs || a.offset - b.offset)));
   }
 }, 300_000);
-
-it('an archive of another prefix is loaded into topics of the prefix in force', async () => {
-  const prefix = freshTopicPrefix();
-  const made = await run(['simulate', '--archive', join(dir, 'other'), '--riders', '20', '--rides', '5'], {
-    KAFKA_TOPIC_PREFIX: 'other.',
-  });
-  expect(made.code).toBe(0);
-  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: prefix };
-  expect((await run(['topics'], env)).code).toBe(0);
-  const { code, out } = await run(['archive', 'load', join(dir, 'other')], env);
-  expect(code).toBe(0);
-  expect(out).toMatch(/^Loaded \d+ records and 0 set aside: \S+other\n$/);
-});

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { type Env, Processes } from '../support/processes/process.ts';
 import { portlandDirectory, portlandKeys } from '../support/worlds/portland.ts';
 
 // What a load balancer sees: who is ready, who is about to end, and a store that is away for everybody.
@@ -12,13 +12,20 @@ import { portlandDirectory, portlandKeys } from '../support/worlds/portland.ts';
 const processes = new Processes();
 let redis: RedisServer;
 let env: Env;
-let projector: RunningService;
+let projectorPorts: number[];
 
 beforeAll(async () => {
   redis = await startRedisServer();
   env = { REDIS_URL: redis.url, NOW: '2015-06-13T19:00:00Z' };
-  projector = await processes.start('projector', { ARCHIVE_DIR: portlandDirectory, REDIS_URL: redis.url });
-  await projector.ready();
+  projectorPorts = await freePorts(2);
+  const [PORT, METRICS_PORT] = projectorPorts.map(String) as [string, string];
+  const projector = await processes.start('projector', {
+    ARCHIVE_DIR: portlandDirectory,
+    REDIS_URL: redis.url,
+    PORT,
+    METRICS_PORT,
+  });
+  await projector.printed('Ready: ');
 });
 afterAll(async () => {
   await processes.close();
@@ -106,17 +113,14 @@ describe('a rolling restart of APIs', () => {
   }, 90_000);
 
   it('an API that is started answers from its first connection on, for a proxy that did not notice that it was gone', async () => {
-    for (let i = 0; i < 2; i++) {
-      const [port] = await freePorts(1);
-      const api = await processes.start('api', { ...env, PORT: String(port) });
-      const first = async (): Promise<number> => {
-        const answer = await ask(`${api.origin}${path}`).catch(() => null);
-        return answer?.statusCode ?? first();
-      };
-      expect(await first()).toBe(200);
-      await api.kill();
-    }
-  }, 60_000);
+    const api = await processes.start('api', env);
+    const first = async (): Promise<number> => {
+      const answer = await ask(`${api.origin}${path}`).catch(() => null);
+      return answer?.statusCode ?? first();
+    };
+    expect(await first()).toBe(200);
+    await api.kill();
+  });
 
   it('an API that is told to stop is unready at once, and its answers are the last of their connections', async () => {
     const api = await (await processes.start('api', { ...env, DRAIN_SECONDS: '2' })).ready();
@@ -133,35 +137,31 @@ describe('a rolling restart of APIs', () => {
 });
 
 describe('a port for operators', () => {
-  it.each(['api', 'projector'] as const)('takes health and metrics of %s off the service’s own', async (command) => {
-    const [port, metricsPort] = await freePorts(2);
-    const settings: Env = command === 'api' ? env : { ARCHIVE_DIR: portlandDirectory, REDIS_URL: redis.url };
-    const prefix = command === 'api' ? {} : { REDIS_KEY_PREFIX: 'another:' };
-    await processes.start(command, { ...settings, ...prefix, PORT: String(port), METRICS_PORT: String(metricsPort) });
-    const statusOf = (at: number, route: string) =>
-      ask(`http://127.0.0.1:${at}${route}`).then(
+  it('takes health and metrics of an API and of a projector off the service’s own, and shows of each what is its alone', async () => {
+    const ports = await freePorts(2);
+    const [PORT, METRICS_PORT] = ports.map(String) as [string, string];
+    const api = await processes.start('api', { ...env, PORT, METRICS_PORT });
+    const statusOf = (route: string) => (port: number) =>
+      ask(`http://127.0.0.1:${port}${route}`).then(
         ({ statusCode }) => statusCode,
         ({ code }) => code as string,
       );
-    await expect.poll(() => statusOf(metricsPort!, '/readyz'), { timeout: 30_000 }).toBe(200);
-    for (const route of ['/healthz', '/metrics']) expect(await statusOf(metricsPort!, route)).toBe(200);
-    const own = command === 'api' ? 404 : 'ECONNREFUSED';
-    for (const route of ['/healthz', '/readyz', '/metrics']) expect(await statusOf(port!, route)).toBe(own);
-  });
-
-  it('shows of an API and of a projector what is theirs alone', async () => {
-    const api = await (await processes.start('api', env)).ready();
-    const textOf = async ({ origin }: RunningService) => (await fetch(`${origin}/metrics`)).text();
-    const names = (text: string) =>
-      new Set([...text.matchAll(/^# HELP (ride_calendar_\S+)/gm)].map(([, name]) => name));
-    const [ofApi, ofProjector] = [names(await textOf(api)), names(await textOf(projector))];
-    const both = [...ofApi].filter((name) => ofProjector.has(name));
+    await expect.poll(() => statusOf('/readyz')(ports[1]!), { timeout: 30_000 }).toBe(200);
+    for (const route of ['/healthz', '/readyz', '/metrics'])
+      expect(await Promise.all([...ports, ...projectorPorts].map(statusOf(route)))).toEqual([
+        ...[404, 200],
+        ...['ECONNREFUSED', 200],
+      ]);
+    await fetch(`${api.origin}/.well-known/oauth-authorization-server`);
+    await fetch(`${api.origin}/oauth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'nonsense' }) });
+    const textOf = async (port: string) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const names = (text: string) => [...text.matchAll(/^# HELP (ride_calendar_\S+)/gm)].map(([, name]) => name);
+    const text = await textOf(METRICS_PORT);
+    const [ofApi, ofProjector] = [names(text), names(await textOf(String(projectorPorts[1])))];
+    const both = ofApi.filter((name) => ofProjector.includes(name));
     expect(both.sort()).toEqual(['ride_calendar_build_info', 'ride_calendar_certificate_expiry_timestamp_seconds']);
     expect(ofApi).toContain('ride_calendar_http_answer_seconds');
     expect(ofProjector).toContain('ride_calendar_unreadable_age_seconds');
-    await fetch(`${api.origin}/.well-known/oauth-authorization-server`);
-    await fetch(`${api.origin}/oauth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'nonsense' }) });
-    const text = await textOf(api);
     expect(text).toMatch(/http_answer_seconds_count\{operation="\/oauth\/token",status="400"\} 1/);
     expect(text).toMatch(
       /http_answer_seconds_count\{operation="\/.well-known\/oauth-authorization-server",status="200"\} 1/,

@@ -63,11 +63,11 @@ const leads = async ({ origin }: RunningService): Promise<boolean> =>
 
 describe('two projectors', () => {
   // docs/rules.md#take-over, #beginning
-  it('go on without a comparison when the leader is killed, over and over, at last over a slow line to Redis, and no reader sees an older answer', async () => {
+  it('go on without a comparison when the leader is killed, at last over a slow line to Redis, and no reader sees an older answer', async () => {
     const proxy = await stallingProxy(redis.url);
     let [leader, standby] = await pair(proxy.url);
     const reader = watchCount(api);
-    for (const slowMs of [0, 0, 400]) {
+    for (const slowMs of [0, 400]) {
       await isReadable(await publish());
       proxy.slow(slowMs);
       await leader.kill();

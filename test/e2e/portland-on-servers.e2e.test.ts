@@ -1,15 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { latestRecords } from '../reference/facts.ts';
 import {
   askAll,
   differences,
-  differencesAfter,
   type GotAnswer,
-  Hammer,
   type Question,
   questionsOf,
 } from '../support/processes/calendar-answers.ts';
@@ -110,12 +107,11 @@ describe('Portland in Kafka and Redis', () => {
     }
   });
 
-  it('is read on with the projector down, and right away by an API that starts meanwhile', async () => {
-    await stop(projector);
-    await expectSameAnswers(api);
+  it('is read with the projector down by an API that starts meanwhile', async () => {
+    await stop(projector, api);
     const second = await startOn('api', redis);
     await expectSameAnswers(second);
-    await stop(api, second);
+    await stop(second);
   });
 });
 
@@ -131,16 +127,6 @@ describe('Portland in a Redis Cluster', () => {
       expect(await client.dbsize()).toBeGreaterThan(100);
       client.disconnect();
     }
-    // A master that crashes takes its part of the views with it; the others' go on.
-    const hammer = new Hammer(api.api, questions);
-    await cluster.nodes[1]!.kill();
-    await sleep(3_000);
-    await cluster.nodes[1]!.start();
-    expect((await differencesAfter(api.api, questions, 30_000)).slice(0, 5)).toEqual([]);
-    await hammer.stop();
-    expect(hammer.wrong.slice(0, 5)).toEqual([]);
-    expect([hammer.right > 0, hammer.refused > 0]).toEqual([true, true]);
-    await expectSameAnswers(api);
     await stop(projector);
     await expectSameAnswers(api);
     await stop(api);

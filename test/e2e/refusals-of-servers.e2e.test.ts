@@ -3,7 +3,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { Processes, type RunningService } from '../support/processes/process.ts';
+import { runCli } from '../../services/command-line.ts';
+import { heard } from '../support/processes/heard.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { refused, words } from '../support/processes/process-ends.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { copyPortland, portlandKeys } from '../support/worlds/portland.ts';
@@ -19,26 +21,19 @@ beforeAll(async () => {
 });
 afterAll(() => processes.close());
 
-describe('topics that do not exist', () => {
-  it.each(['start', 'projector', 'lag', 'verify'])('end %s, which says how to make them', async (command) => {
-    const prefix = freshTopicPrefix();
-    const ended = await refused(processes, command, {
-      KAFKA_BROKERS: kafkaBrokers(),
-      KAFKA_TOPIC_PREFIX: prefix,
-      REDIS_URL: redisUrl(),
-      REDIS_KEY_PREFIX: freshKeyPrefix(),
-    });
-    expect(ended.code).toBe(2);
-    expect(words(ended)).toHaveLength(1);
-    expect(words(ended)[0]).toContain(`${prefix}nights`);
-    expect(words(ended)[0]).toContain('npx ride-calendar topics');
-  });
+/** What a tool says, and its exit code. */
+const tool = (args: string[], env: Env) => heard((io) => runCli(args, io, env));
 
-  it('end simulate, which says how to make them', async () => {
-    const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
-    const { code, err } = await processes.run(['simulate', '--riders', '20', '--rides', '5'], env);
-    expect([code, err]).toEqual([2, expect.stringContaining('run "ride-calendar topics"')]);
-  });
+it('topics that do not exist end a projector and tools, which say how to make them', async () => {
+  const KAFKA_TOPIC_PREFIX = freshTopicPrefix();
+  const kafka = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX };
+  const env = { ...kafka, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+  const ended = await refused(processes, 'projector', env);
+  const said = [{ code: ended.code, err: words(ended) }, await tool(['lag'], env), await tool(['verify'], env)];
+  const line = expect.stringMatching(`${KAFKA_TOPIC_PREFIX}nights.*npx ride-calendar topics`);
+  expect(said).toMatchObject(Array(3).fill({ code: 2, err: [line] }));
+  const { code, err } = await tool(['simulate', '--riders', '20', '--rides', '5'], kafka);
+  expect([code, err.join()]).toEqual([2, expect.stringContaining('run "ride-calendar topics"')]);
 });
 
 describe('start beside complete views', () => {
@@ -76,11 +71,9 @@ describe('Redis', () => {
       Promise.all(running.map((one) => expect.poll(() => stated(one), { timeout: 20_000 }).toContain(words)));
     const waiting = /ride_calendar_waiting_seconds\{[^}]*for="redis"[^}]*\} (?!0$)/m;
     try {
-      const tool = await processes.run(['generations', 'list'], env);
-      expect([tool.code, words(tool)]).toEqual([
-        1,
-        [expect.stringContaining('refuses the user and password of REDIS_URL')],
-      ]);
+      const listed = await tool(['generations', 'list'], env);
+      const err = [expect.stringContaining('refuses the user and password of REDIS_URL')];
+      expect(listed).toMatchObject({ code: 1, err });
       const [leader, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
       const refused = 'Redis refuses the user and password of REDIS_URL (WRONGPASS';
       await leader.printed(`Cannot look who leads, trying again: ${refused}`);
@@ -89,9 +82,7 @@ describe('Redis', () => {
       await expect.poll(metrics, { timeout: 20_000 }).toMatch(waiting);
       await givePassword('hunter2');
       await Promise.all([leader.ready(), api.ready()]);
-      const standby = await processes.start('projector', env);
-      await standby.ready();
-      const all = [leader, standby, api];
+      const all = [leader, api];
 
       await givePassword('hunter2-other');
       for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
@@ -117,11 +108,10 @@ describe('Redis', () => {
     }
   }, 120_000);
 
-  it('that is no cluster, or is one, is said to be', async () => {
-    const env = { ARCHIVE_DIR: portland, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
-    const ended = await refused(processes, 'projector', { ...env, REDIS_CLUSTER: 'true' });
-    expect(ended.code).toBe(1);
-    expect(words(ended)[0]).toContain('it is not a Redis Cluster; leave REDIS_CLUSTER out');
+  it('that is no cluster is said to be none', async () => {
+    const env = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix(), REDIS_CLUSTER: 'true' };
+    const err = [expect.stringContaining('it is not a Redis Cluster; leave REDIS_CLUSTER out')];
+    expect(await tool(['generations', 'list'], env)).toMatchObject({ code: 1, err });
   });
 });
 
