@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
+import { archiveSink } from '../../services/simulate/sinks.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { startServer } from './commands.ts';
+import { forAnyVersion, startServer } from './commands.ts';
 import type { Used } from './cpu-report.ts';
 import { type LoadTarget, type PreparedLoad, prepareLoad } from './load.ts';
 import { otherCore, pin } from './pinned-process.ts';
 import type { Version } from './versions.ts';
-import { writeWorld } from './world-archive.ts';
 
 const warmUpMs = 1_500;
 const roundMs = 700;
@@ -97,26 +97,30 @@ export class Services {
   async cpuMicros(service: Answering, route: Route): Promise<number> {
     const load = await this.load(service, route);
     const before = await service.ask<Used>('used');
-    const { answers } = await load.run(roundMs);
+    const answers = await load.run(roundMs);
     const after = await service.ask<Used>('used');
     return ((after.cpuSeconds - before.cpuSeconds) / answers) * 1e6;
   }
 
   /** The route's client, warmed up. */
-  load(service: Answering, route: Route): Promise<PreparedLoad> {
-    const key = `${service.port} ${route.name}`;
-    const load = this.#loads.get(key) ?? this.#prepare(service, route);
+  load({ port }: Answering, route: Route): Promise<PreparedLoad> {
+    const key = `${port} ${route.name}`;
+    const prepare = async () => {
+      const load = await prepareLoad({ port, ...route });
+      await load.run(warmUpMs);
+      return load;
+    };
+    const load = this.#loads.get(key) ?? prepare();
     this.#loads.set(key, load);
     return load;
   }
+}
 
-  async #prepare({ port }: Answering, route: Route): Promise<PreparedLoad> {
-    const load = await prepareLoad({ port, ...route });
-    await load.run(warmUpMs);
-    return load;
-  }
-
-  async close(): Promise<void> {
-    for (const load of this.#loads.values()) (await load).close();
-  }
+/** Writes a world to an archive, which any version reads. */
+async function writeWorld(dir: string, world: Iterable<LoggedRecord>): Promise<void> {
+  const sink = archiveSink({ dir, prefix: 'ride-calendar.' });
+  for (const record of world) await sink.add({ ...record, timestampMs: 1 } as Parameters<typeof sink.add>[0]);
+  await sink.complete();
+  await sink.close();
+  await forAnyVersion(dir);
 }

@@ -6,10 +6,9 @@ import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 import { readArchive } from '../support/worlds/archive.ts';
-import { runCommand } from './commands.ts';
+import { forAnyVersion, runCommand } from './commands.ts';
 import { otherCore, pin } from './pinned-process.ts';
 import type { Bench, Row } from './versions.ts';
-import { forAnyVersion } from './world-archive.ts';
 
 const partitions = 4;
 /** Old timestamps would begin a segment with every batch, and have records compacted away meanwhile. */

@@ -8,12 +8,6 @@ export interface Used {
   rssMiBMax: number;
 }
 
-/** Turns of the event loop since they were asked for: CPU milliseconds of the longest, and of all over 1 ms. */
-export interface LoopTurns {
-  longest: number;
-  all: number;
-}
-
 function used(): Used {
   const { user, system } = process.cpuUsage();
   return { cpuSeconds: (user + system) / 1e6, rssMiBMax: process.resourceUsage().maxRSS / 1_024 };
@@ -27,35 +21,7 @@ function mibHeld(): number {
   return (heapUsed + arrayBuffers) / 2 ** 20;
 }
 
-let turns: LoopTurns | null = null;
-
-async function watchTurns(): Promise<void> {
-  const mine: LoopTurns = { longest: 0, all: 0 };
-  turns = mine;
-  const cpuMs = (): number => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  for (let last = cpuMs(); turns === mine; ) {
-    await new Promise((resolve) => setImmediate(resolve));
-    const now = cpuMs();
-    mine.longest = Math.max(mine.longest, now - last);
-    if (now - last > 1) mine.all += now - last;
-    last = now;
-  }
-}
-
-const answers: Record<string, () => unknown> = {
-  used,
-  mibHeld,
-  watchTurns: () => void watchTurns(),
-  turns() {
-    const seen = turns;
-    turns = null;
-    return seen;
-  },
-};
-
+const answers: Record<string, () => unknown> = { used, mibHeld };
 process.on('message', (asked: string) => void process.send!({ answer: answers[asked]!() }));
 // Or a command would never end.
 process.channel?.unref();

@@ -1,19 +1,11 @@
+import { Agent, get } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { kafkaClient } from '../support/servers/kafka.ts';
-import { probes, sharedNowMs } from './live-chain.ts';
-import { ProbeReader } from './probe-reader.ts';
+import { developerKey, nothingObserved, probes, sharedNowMs } from './live-chain.ts';
 
-/**
- * Watches the probes from a process of its own: when a bare consumer has which change, and when it can be read over
- * HTTP.
- */
-export interface Observed {
-  /** By probe: numbers, and when each was first there. */
-  consumed: [seq: number, atMs: number][][];
-  read: [seq: number, atMs: number][][];
-}
-
-const none = (): [number, number][][] => probes.map(() => []);
-let observed: Observed = { consumed: none(), read: none() };
+/** Watches the probes from a process of its own. */
+let observed = nothingObserved();
 
 async function consume(brokers: string): Promise<void> {
   const consumer = kafkaClient(brokers).consumer({ groupId: 'bare', maxWaitTimeInMs: 500, minBytes: 1 });
@@ -36,16 +28,28 @@ async function consume(brokers: string): Promise<void> {
   await joined;
 }
 
+/** Reads a probe's ride over HTTP, again and again, and notes when it first had which number. */
+async function read(port: number, probe: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  const options = { port, path: `/api/rides/${probes[probe]}`, headers: { 'X-Api-Key': developerKey }, agent };
+  for (let last = -1; ; await sleep(1)) {
+    const body = await new Promise<string>((resolve, reject) => {
+      get(options, (response) => resolve(text(response))).on('error', reject);
+    });
+    const seq = Number(/"title":"Probe (\d+)"/.exec(body)?.[1] ?? -1);
+    if (seq > last) observed.read[probe]!.push([seq, sharedNowMs()]);
+    last = Math.max(last, seq);
+  }
+}
+
 process.on('message', async (message: { brokers: string; port: number } | 'collect') => {
   if (message === 'collect') {
     process.send!(observed);
-    observed = { consumed: none(), read: none() };
+    observed = nothingObserved();
     return;
   }
   await consume(message.brokers);
-  for (const i of probes.keys()) {
-    new ProbeReader(message.port, i, (seq, atMs) => observed.read[i]!.push([seq, atMs]));
-  }
+  for (const i of probes.keys()) void read(message.port, i);
   process.send!('watching');
 });
 process.on('SIGTERM', () => process.exit());

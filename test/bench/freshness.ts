@@ -3,11 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import type { Observed } from './freshness-observer.ts';
-import { anyChange, anyRsvp, LiveChain, probeChange, probes, sharedNowMs } from './live-chain.ts';
+import {
+  anyChange,
+  anyRsvp,
+  type Change,
+  LiveChain,
+  nothingObserved,
+  type Observed,
+  probeChange,
+  probes,
+  sharedNowMs,
+} from './live-chain.ts';
 import { startPinned } from './pinned-process.ts';
-import { quantile } from './statistics.ts';
-import type { Bench, Figures, Row } from './versions.ts';
+import { type Bench, type Figures, quantile, type Row } from './versions.ts';
 
 const tickMs = 5;
 // Each probe changes so often.
@@ -52,10 +60,10 @@ export const freshness: Bench = {
           await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
           const pids = [projector.pid, api.pid, chain.broker.pid, chain.redis.pid];
           const bench = new Freshness(chain, () => observer.ask<Observed>('collect'), live, pids);
-          await bench.phase(1_000, 5_000, false);
+          await bench.phase({ rate: 1_000, repair: false, change: anyChange }, 5_000);
           const figures: Figures = {};
-          for (const { name, rate, repair, change } of phases) {
-            const { kafka, read, cpu } = await bench.phase(rate, ms, repair, change);
+          for (const { name, ...phase } of phases) {
+            const { kafka, read, cpu } = await bench.phase(phase, ms);
             for (const [share, of] of quantiles) {
               figures[`${name}: Kafka alone, ${share}`] = quantile(kafka, of);
               figures[`${name}: readable, ${share}`] = quantile(read, of);
@@ -72,6 +80,14 @@ export const freshness: Bench = {
     };
   },
 };
+
+interface Phase {
+  /** Changes a second. */
+  rate: number;
+  /** Whether all tags are compared meanwhile. */
+  repair: boolean;
+  change(): Change;
+}
 
 const quantiles = [
   ['p50', 0.5],
@@ -101,7 +117,7 @@ class Freshness {
   }
 
   /** Produces at a rate for some time, and waits until the last probes can be read. */
-  async phase(rate: number, ms: number, repair: boolean, change = anyChange): Promise<Latencies> {
+  async phase({ rate, repair, change }: Phase, ms: number): Promise<Latencies> {
     await this.#collect();
     const sent = probes.map(() => new Map<number, number>());
     const stop = new AbortController();
@@ -119,38 +135,28 @@ class Freshness {
     return { cpu, kafka: latencies(observed.consumed), read: latencies(observed.read) };
   }
 
-  async #produce(
-    rate: number,
-    ms: number,
-    sent: readonly Map<number, number>[],
-    change: typeof anyChange,
-  ): Promise<void> {
+  async #produce(rate: number, ms: number, sent: readonly Map<number, number>[], change: () => Change): Promise<void> {
     const startMs = sharedNowMs();
-    const under: Set<Promise<void>> = new Set();
+    const under: Promise<void>[] = [];
     let [produced, probed] = [0, 0];
     for (let elapsedMs = 0; elapsedMs < ms; elapsedMs = sharedNowMs() - startMs) {
       const changes = [];
-      const isDue = (): boolean => probed * (probeEveryMs / probes.length) <= elapsedMs;
-      for (; isDue(); probed++) {
-        const seq = ++this.#seq;
+      for (; probed * (probeEveryMs / probes.length) <= elapsedMs; probed++) {
         const probe = probed % probes.length;
-        sent[probe]!.set(seq, sharedNowMs());
-        changes.push(probeChange(probe, seq));
+        sent[probe]!.set(++this.#seq, sharedNowMs());
+        changes.push(probeChange(probe, this.#seq));
       }
       const due = Math.floor((elapsedMs * rate) / 1_000) - produced;
       while (changes.length < due) changes.push(change());
       produced += changes.length;
-      if (changes.length > 0) {
-        const sending = this.#chain.publish(changes).finally(() => under.delete(sending));
-        under.add(sending);
-      }
+      if (changes.length > 0) under.push(this.#chain.publish(changes));
       await sleep(tickMs);
     }
     await Promise.all(under);
   }
 
   async #drained(sent: readonly Map<number, number>[]): Promise<Observed> {
-    const all: Observed = { consumed: probes.map(() => []), read: probes.map(() => []) };
+    const all = nothingObserved();
     for (const untilMs = sharedNowMs() + drainMsMax; ; await sleep(200)) {
       const more = await this.#collect();
       for (const i of probes.keys()) {

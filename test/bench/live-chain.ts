@@ -5,7 +5,7 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { liveKey, marks, metro, night, place, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { Processes, type RunningService } from '../support/processes/process.ts';
 import { kafkaClient } from '../support/servers/kafka.ts';
 import { runCommand } from './commands.ts';
 import type { Version } from './versions.ts';
@@ -21,7 +21,7 @@ const followed = 5;
 const days = 30;
 const firstDay = Math.floor(Date.now() / 86_400_000);
 
-interface Change extends LoggedRecord {
+export interface Change extends LoggedRecord {
   /** Of a probe's change: its number. */
   seq?: number;
 }
@@ -62,31 +62,39 @@ export function anyChange(): Change {
 }
 
 /** An RSVP, which shows in its night, its ride, its day, and to five followers. */
-export function anyRsvp(response: 'GOING' | 'NONE' = Math.random() < 0.7 ? 'GOING' : 'NONE'): Change {
+export function anyRsvp(): Change {
   const i = anyRide();
+  const response = Math.random() < 0.7 ? 'GOING' : 'NONE';
   return says(`rider${Math.floor(Math.random() * riders)}`, response, rideOf(i), dayOf(i));
 }
 
 /** Milliseconds on a clock that the processes of one machine share. */
 export const sharedNowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
+/** When a bare consumer had which change, and when it could be read over HTTP. */
+export interface Observed {
+  /** By probe: numbers, and when each was first there. */
+  consumed: [seq: number, atMs: number][][];
+  read: [seq: number, atMs: number][][];
+}
+
+export const nothingObserved = (): Observed => ({ consumed: probes.map(() => []), read: probes.map(() => []) });
+
 export class LiveChain {
   readonly broker: KafkaBroker;
   readonly redis: RedisServer;
-  readonly processes: Processes;
-  readonly env: Env;
+  readonly #processes: Processes;
   readonly #producer: Producer;
 
   private constructor(broker: KafkaBroker, redis: RedisServer, producer: Producer, version: Version) {
     this.broker = broker;
     this.redis = redis;
-    this.processes = new Processes(version.folder);
-    this.env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: redis.url, LOG_LEVEL: 'info' };
+    this.#processes = new Processes(version.folder);
     this.#producer = producer;
   }
 
   /** Kafka with a world, and Redis. The services are those of a version. */
-  static async start(version: Version, records: Iterable<Change> = world()): Promise<LiveChain> {
+  static async start(version: Version): Promise<LiveChain> {
     const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
     await runCommand(version, ['topics'], { KAFKA_BROKERS: broker.brokers });
     const producer = kafkaClient(broker.brokers).producer({
@@ -94,22 +102,17 @@ export class LiveChain {
     });
     await producer.connect();
     const chain = new LiveChain(broker, redis, producer, version);
-    let batch: Change[] = [];
-    for (const change of records) {
-      if (batch.push(change) < 2_000) continue;
-      await chain.publish(batch);
-      batch = [];
-    }
-    await chain.publish(batch);
+    const records = [...world()];
+    for (let i = 0; i < records.length; i += 2_000) await chain.publish(records.slice(i, i + 2_000));
     return chain;
   }
 
   projector(): Promise<RunningService> {
-    return this.processes.start('projector', this.env);
+    return this.#processes.start('projector', { KAFKA_BROKERS: this.broker.brokers, REDIS_URL: this.redis.url });
   }
 
   api(): Promise<RunningService> {
-    return this.processes.start('api', { REDIS_URL: this.redis.url });
+    return this.#processes.start('api', { REDIS_URL: this.redis.url });
   }
 
   async publish(changes: readonly Change[]): Promise<void> {
@@ -127,7 +130,7 @@ export class LiveChain {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#producer.disconnect();
-    await this.processes.close();
+    await this.#processes.close();
     await Promise.all([this.broker.stop(), this.redis.stop()]);
   }
 }

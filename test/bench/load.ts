@@ -14,23 +14,20 @@ export interface LoadTarget {
   status: number;
 }
 
-export const connections = 64;
+const connections = 64;
 
 interface Prepared {
   /** With `unheardOf`, a number belongs between the two. */
-  bytes: Buffer;
+  target: Buffer;
   rest: Buffer;
   answerBytes: number;
   bodyBytes: number;
 }
 
 export interface PreparedLoad {
-  /** Mean bytes of the bodies. */
-  bodyBytes: number;
   bodySizes: number[];
-  /** Asks for some milliseconds, and says how many answers came and in how many seconds. */
-  run(ms: number): Promise<{ answers: number; seconds: number }>;
-  close(): void;
+  /** Asks for some milliseconds, and says how many answers came. */
+  run(ms: number): Promise<number>;
 }
 
 export async function prepareLoad({ port, requests, unheardOf, status }: LoadTarget): Promise<PreparedLoad> {
@@ -39,67 +36,41 @@ export async function prepareLoad({ port, requests, unheardOf, status }: LoadTar
     const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}`);
     const rest = Buffer.from(` HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     const target = Buffer.from(`GET ${path}${unheardOf ? '&n=' : ''}`);
-    const learnt = await learn(port, Buffer.concat([target, rest]), status, path);
-    prepared.push({ bytes: unheardOf ? target : Buffer.concat([target, rest]), rest, ...learnt });
+    prepared.push({ target, rest, ...(await learn(port, Buffer.concat([target, rest]), status, path)) });
   }
-  let sockets: Socket[] = [];
-  let running = false;
-  let answers = 0;
   let number = 0;
-  let busy = 0;
-  let fault: Error | null = null;
-  let idle = (): void => {};
-  const use = (socket: Socket, i: number): void => {
-    let next = i % prepared.length;
-    let left = 0;
-    const ask = (): void => {
-      const request = prepared[next]!;
-      next = (next + 1) % prepared.length;
-      left = request.answerBytes;
-      if (unheardOf) socket.write(Buffer.concat([request.bytes, Buffer.from(String(number++)), request.rest]));
-      else socket.write(request.bytes);
-    };
-    socket.on('data', (chunk) => {
-      left -= chunk.length;
-      if (left > 0) return;
-      if (left < 0) fault = new Error(`Cannot measure port ${port}: an answer's length has changed`);
-      answers += 1;
-      if (running && !fault) ask();
-      else if (--busy === 0) idle();
-    });
-    socket.on('close', () => {
-      fault ??= new Error(`Cannot measure port ${port}: it closed a connection`);
-      idle();
-    });
-    socket.on('ask', ask);
-  };
-  const sizes = prepared.map(({ bodyBytes }) => bodyBytes);
   return {
-    bodySizes: sizes,
-    bodyBytes: sizes.reduce((sum, size) => sum + size, 0) / sizes.length,
+    bodySizes: prepared.map(({ bodyBytes }) => bodyBytes),
     async run(ms) {
+      const untilMs = performance.now() + ms;
+      let answers = 0;
       // Opened for each run: a server closes connections that nothing comes on for long, as between turns.
-      sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
-      sockets.forEach(use);
-      answers = 0;
-      running = true;
-      busy = sockets.length;
-      const ended = new Promise<void>((resolve) => {
-        idle = resolve;
+      const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+      const ended = sockets.map((socket, i) => {
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        let next = i % prepared.length;
+        let left = 0;
+        const ask = (): void => {
+          const { target, rest, answerBytes } = prepared[next]!;
+          next = (next + 1) % prepared.length;
+          left = answerBytes;
+          socket.write(Buffer.concat([target, Buffer.from(unheardOf ? String(number++) : ''), rest]));
+        };
+        socket.on('data', (chunk) => {
+          left -= chunk.length;
+          if (left > 0) return;
+          if (left < 0) return reject(new Error(`Cannot measure port ${port}: an answer's length has changed`));
+          answers += 1;
+          if (performance.now() < untilMs) ask();
+          else resolve();
+        });
+        socket.on('close', () => reject(new Error(`Cannot measure port ${port}: it closed a connection`)));
+        ask();
+        return promise;
       });
-      const start = performance.now();
-      for (const socket of sockets) socket.emit('ask');
-      setTimeout(() => {
-        running = false;
-      }, ms);
-      await ended;
-      const seconds = (performance.now() - start) / 1000;
-      for (const socket of sockets) socket.removeAllListeners('close').destroy();
-      if (fault) throw fault;
-      return { answers, seconds };
-    },
-    close: () => {
-      for (const socket of sockets) socket.removeAllListeners('close').destroy();
+      await Promise.all(ended);
+      for (const socket of sockets) socket.destroy();
+      return answers;
     },
   };
 }
@@ -118,39 +89,17 @@ async function learn(
   path: string,
 ): Promise<{ answerBytes: number; bodyBytes: number }> {
   const socket = await open(port);
-  try {
-    return await new Promise((resolve, reject) => {
-      let text = '';
-      socket.on('error', reject);
-      socket.on('data', (chunk) => {
-        text += chunk.toString('latin1');
-        const headEnd = text.indexOf('\r\n\r\n');
-        if (headEnd < 0) return;
-        if (!text.startsWith(`HTTP/1.1 ${status} `)) {
-          reject(new Error(`Cannot measure ${path}: it answers ${text.slice(0, text.indexOf('\r'))}, want ${status}`));
-          return;
-        }
-        const head = text.slice(0, headEnd);
-        if (/^transfer-encoding: chunked/im.test(head)) {
-          if (text.endsWith('\r\n0\r\n\r\n'))
-            resolve({ answerBytes: text.length, bodyBytes: text.length - headEnd - 4 });
-          return;
-        }
-        const bodyBytes = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
-        if (text.length >= headEnd + 4 + bodyBytes) resolve({ answerBytes: headEnd + 4 + bodyBytes, bodyBytes });
-      });
-      socket.write(request);
-    });
-  } finally {
-    socket.destroy();
+  socket.write(request);
+  let text = '';
+  for await (const chunk of socket) {
+    text += (chunk as Buffer).toString('latin1');
+    const headEnd = text.indexOf('\r\n\r\n');
+    if (headEnd < 0) continue;
+    if (!text.startsWith(`HTTP/1.1 ${status} `))
+      throw new Error(`Cannot measure ${path}: it answers ${text.slice(0, text.indexOf('\r'))}, want ${status}`);
+    const bodyBytes = Number(/^content-length: (\d+)/im.exec(text.slice(0, headEnd))?.[1] ?? 0);
+    const answerBytes = headEnd + 4 + bodyBytes;
+    if (text.length >= answerBytes) return { answerBytes, bodyBytes };
   }
-}
-
-/** The ETag of an answer that is not compressed: `fetch` would ask for gzip. */
-export async function etagOf(port: number, path: string, headers: Record<string, string>): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    headers: { ...headers, 'Accept-Encoding': 'identity' },
-  });
-  await response.arrayBuffer();
-  return response.headers.get('etag')!;
+  throw new Error(`Cannot measure ${path}: it answers nothing`);
 }

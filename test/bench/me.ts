@@ -27,7 +27,6 @@ export const me: Bench = {
       { name: '/me/friends', requests: asReaders(`/me/friends?metro=${metro}&from=${from}&to=${to}`), status: 200 },
     ];
     for (const route of routes) await services.assertSame(route);
-    ended.defer(() => services.close());
     return {
       title: `Riders' own answers from Redis: CPU time of an answer, ${readers.length} riders`,
       rows: routes.map(({ name }) => ({ name, unit: 'µs', ...(name !== publicDay && { to: publicDay }) })),

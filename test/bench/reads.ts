@@ -1,7 +1,5 @@
 import { type Answering, type Route, Services, type Store } from './answers.ts';
 import { benchCalendar, developerKey, filterQueries, largeDayPath, ridePath, smallDayPath } from './bench-calendar.ts';
-import { etagOf } from './load.ts';
-import { nginxBefore } from './nginx.ts';
 import { measuredCore, startPinned } from './pinned-process.ts';
 import type { Bench, Figures, Row } from './versions.ts';
 
@@ -13,10 +11,6 @@ const whole = (path: string): Omit<Route, 'name'> => ({ requests: [{ path, heade
 
 const encoded = { ...headers, 'Accept-Encoding': 'gzip, deflate, br, zstd' };
 const encodedDay = 'day of 42 kB, compressed';
-const gzipped = { requests: [{ path: large, headers: { ...headers, 'Accept-Encoding': 'gzip' } }], status: 200 };
-// nginx's own level, and the one whose answers are as small as ours.
-const nginxLevels = [1, 6];
-const nginxRow = (level: number) => `the same, by nginx, gzip ${level}`;
 
 /** `aim`: at most so many times the CPU time of the constant. */
 const routes: readonly (Route & { aim: string })[] = [
@@ -39,7 +33,10 @@ export const reads: Bench = {
     const some = services.of(versions[0]!, 'memory');
     // A version may compress or not: what it compresses is compared as it is.
     for (const route of routes) if (route.name !== encodedDay) await services.assertSame(route);
-    const ifNoneMatch = { ...headers, 'If-None-Match': await etagOf(some.port, small, headers) };
+    const day = await fetch(`http://127.0.0.1:${some.port}${small}`, {
+      headers: { ...headers, 'Accept-Encoding': 'identity' },
+    });
+    const ifNoneMatch = { ...headers, 'If-None-Match': day.headers.get('etag')! };
     const asked = routes.map((route) =>
       route.status === 304 ? { ...route, requests: [{ path: small, headers: ifNoneMatch }] } : route,
     );
@@ -54,17 +51,12 @@ export const reads: Bench = {
       port,
       ask: async <Answer>(what: string) => (await process.ask<{ answer: Answer }>(what)).answer,
     };
-    const nginx = await Promise.all(nginxLevels.map((level) => nginxBefore(some, level, ended)));
-    ended.defer(() => services.close());
-    const rows = asked.flatMap(({ name, aim }): Row[] => [
-      { name: constantOf(name), unit: 'µs' },
-      ...stores.map((store) => ({ name: rowOf(name, store), unit: 'µs' as const, to: constantOf(name), aim })),
-    ]);
-    for (const level of nginxLevels)
-      rows.push({ name: nginxRow(level), unit: 'µs', to: rowOf(encodedDay, 'memory'), aim: 'at least 10' });
     return {
       title: 'Reads: CPU time of an answer',
-      rows,
+      rows: asked.flatMap(({ name, aim }): Row[] => [
+        { name: constantOf(name), unit: 'µs' },
+        ...stores.map((store) => ({ name: rowOf(name, store), unit: 'µs' as const, to: constantOf(name), aim })),
+      ]),
       async measure(version) {
         const figures: Figures = {};
         for (const route of asked) {
@@ -73,10 +65,6 @@ export const reads: Bench = {
           figures[bare.name] = await services.cpuMicros(constant, bare);
           for (const store of stores)
             figures[rowOf(route.name, store)] = await services.cpuMicros(services.of(version, store), route);
-        }
-        for (const [i, level] of nginxLevels.entries()) {
-          const route = { name: nginxRow(level), ...gzipped };
-          figures[route.name] = await services.cpuMicros(nginx[i]!, route);
         }
         return figures;
       },

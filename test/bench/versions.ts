@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { median, table } from './statistics.ts';
 
 /** A checkout whose commands are measured: this one, or the one that --old names. */
 export interface Version {
@@ -24,7 +23,7 @@ export interface Ready {
   title: string;
   rows: readonly Row[];
   /** One round of a version. */
-  measure(version: Version, round: number): Promise<Figures>;
+  measure(version: Version): Promise<Figures>;
 }
 
 export interface Bench {
@@ -50,7 +49,7 @@ export async function measureInTurns(
   for (let round = 0; round < Number(rounds); round++) {
     // Turn and turn about, so that neither always follows the other.
     for (const version of round % 2 === 0 ? versions : versions.toReversed()) {
-      measured[version.name].push(await measure(version, round));
+      measured[version.name].push(await measure(version));
     }
   }
   console.log(`${title}; ${rounds} rounds${old ? ' in turns' : ''}, medians`);
@@ -74,3 +73,20 @@ function report(rows: readonly Row[], { this: now, old }: Record<'this' | 'old',
 
 /** Three digits that count. */
 const shortest = (value: number): string => (value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))));
+
+/** The value below which a share (0 to 1) of the values lie. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+/** Lines of a table, its columns as wide as they need to be; the first to the left, the others to the right. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
+  return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
+}
