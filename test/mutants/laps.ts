@@ -29,8 +29,7 @@ const needsRedis = ({ folder }: Mutant): boolean => folder.startsWith('infra/red
 
 /** What the tests say of each of these mutants. */
 export async function judge(
-  { sources }: BrokenCode,
-  mutants: readonly Mutant[],
+  { mutants, sources }: BrokenCode,
   { withinMs, by }: Judges,
 ): Promise<(mutant: Mutant) => Fate> {
   const withRedis = mutants.some(needsRedis);

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { Random } from '../../services/simulate/world/random.ts';
 import { brokenCode } from './broken-code.ts';
 import { judgeScripts, scriptsGoal } from './judge-scripts.ts';
 import { type Fate, judge } from './laps.ts';
@@ -8,7 +7,6 @@ import { kept } from './record.ts';
 
 const usage = `npm run mutants -- --files projector/writing   breaks this folder's code in every small way, and says which the tests miss
   --files a.ts,b.ts   files or folders, by commas (all measured folders where nothing is said)
-  --sample 100        so many mutants of each folder, by --seed 1
   --within 1000       only tests that take at most so many milliseconds judge: a quick look, which tells fewer
   --by test/projector only tests with this in their path judge, or one of several, by commas
 npm run mutants -- --scripts                   breaks the scripts that Redis runs, line by line`;
@@ -32,8 +30,6 @@ function given() {
     return parseArgs({
       options: {
         files: { type: 'string' },
-        sample: { type: 'string', default: 'Infinity' },
-        seed: { type: 'string', default: '1' },
         within: { type: 'string', default: 'Infinity' },
         by: { type: 'string' },
         scripts: { type: 'boolean', default: false },
@@ -46,7 +42,7 @@ function given() {
   }
 }
 
-const { files, sample, seed, within, by, scripts, help } = given();
+const { files, within, by, scripts, help } = given();
 if (help) {
   console.log(usage);
   process.exit(0);
@@ -59,17 +55,10 @@ if (scripts) {
 }
 
 const code = await brokenCode(files?.split(',') ?? Object.keys(goals));
-const byFolder = Map.groupBy(code.mutants, ({ folder }) => folder);
-const random = new Random(Number(seed), 1);
-const judged = [...byFolder.values()].flatMap((all) => {
-  const left = [...all];
-  const count = Math.min(left.length, Number(sample));
-  return Array.from({ length: count }, () => left.splice(random.int(0, left.length - 1), 1)[0]!);
-});
-const fateOf = await judge(code, judged, { withinMs: Number(within), by: by?.split(',') });
+const fateOf = await judge(code, { withinMs: Number(within), by: by?.split(',') });
 
 let short = 0;
-for (const [folder, all] of [...Map.groupBy(judged, ({ folder }) => folder)].sort()) {
+for (const [folder, all] of [...Map.groupBy(code.mutants, ({ folder }) => folder)].sort()) {
   const fates = Map.groupBy(all, fateOf);
   const count = (fate: Fate): number => fates.get(fate)?.length ?? 0;
   for (const fate of ['survived', 'not reached', 'at load'] as const)
@@ -79,8 +68,6 @@ for (const [folder, all] of [...Map.groupBy(judged, ({ folder }) => folder)].sor
   const wanted = goalOf(folder);
   if (score < wanted) short += 1;
   const said = counts.map((fate) => `${count(fate)} ${fate}`).join(', ');
-  console.log(
-    `${folder}: ${all.length} of ${byFolder.get(folder)!.length}: ${said}: ${score.toFixed(1)} % (${wanted} % wanted)`,
-  );
+  console.log(`${folder}: ${all.length}: ${said}: ${score.toFixed(1)} % (${wanted} % wanted)`);
 }
 process.exitCode = short > 0 ? 1 : 0;
