@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Tiers by suffix: `x.test.ts` needs nothing; `x.int.test.ts` and `x.e2e.test.ts` need Kafka or Redis, which
 // test/setup/backends.ts starts once for a run that has any of them.
@@ -20,8 +21,19 @@ function roomyFolder(): string {
   }
 }
 
+// Two minutes of faults mostly wait, and nothing else lasts as long: begun last, they would run alone.
+const longest = /faults\.e2e|privacy-memory/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => Number(longest.test(b.moduleId)) - Number(longest.test(a.moduleId)));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Tests of processes mostly wait: two workers left a third of two cores idle.
     maxWorkers: 4,
     projects: [
