@@ -6,38 +6,21 @@ import { runWorlds } from './worlds.ts';
 
 const usage = `npm run chaos -- --seeds 300000   so many worlds, on all cores (1,000 where nothing is said)
   --from 5000       begins at this seed
-  --workers 2       on so many threads
   --pairs           says of each pair of faults how often it met; else only of those that did so least
-  --failures 1      stops soon after so many have failed (10)
 npm run chaos -- --seed 17        one world, with all that its processes say`;
 
-/** Exits with 0 for --help, and with 2 for what is no option or no number. */
-function optionsGiven(): Partial<Record<(typeof names)[number], number>> & { pairs: boolean } {
+function optionsGiven() {
+  const number = { type: 'string' } as const;
   try {
-    const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
-    const parsed = parseArgs({ options: { ...options, pairs: { type: 'boolean' }, help: { type: 'boolean' } } });
-    const values: Record<string, string | boolean | undefined> = parsed.values;
-    if (values.help) {
-      console.log(usage);
-      process.exit(0);
-    }
-    const numbers = Object.fromEntries(
-      names.flatMap((name) => {
-        const text = values[name];
-        if (text === undefined) return [];
-        if (!/^[1-9]\d*$/.test(String(text))) throw new Error(`--${name} wants a whole number above 0`);
-        return [[name, Number(text)]];
-      }),
-    );
-    return { ...numbers, pairs: values.pairs === true };
+    return parseArgs({ options: { seed: number, seeds: number, from: number, pairs: { type: 'boolean' } } }).values;
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`);
     process.exit(2);
   }
 }
 
-const names = ['seed', 'seeds', 'from', 'workers', 'failures'] as const;
-const given = optionsGiven();
+const { seed, from = '1', seeds = '1000', pairs: allPairs = false } = optionsGiven();
+const failuresMax = 10;
 const progressMs = 10_000;
 
 async function replay(seed: number): Promise<boolean> {
@@ -49,7 +32,7 @@ async function replay(seed: number): Promise<boolean> {
 
 async function many(from: number, count: number): Promise<boolean> {
   const begunMs = performance.now();
-  const workers = given.workers ?? availableParallelism();
+  const workers = availableParallelism();
   const seconds = (): string => `${((performance.now() - begunMs) / 1_000).toFixed(0)} s`;
   let told = 0;
   let toldMs = begunMs;
@@ -57,7 +40,7 @@ async function many(from: number, count: number): Promise<boolean> {
     from,
     count,
     workers,
-    failuresMax: given.failures ?? 10,
+    failuresMax,
     onProgress(progress) {
       for (const { seed, message } of progress.failures.slice(told)) {
         console.log(`seed ${seed}: ${message}\n  npm run chaos -- --seed ${seed}`);
@@ -84,11 +67,10 @@ function tellPairs(struck: Readonly<Record<string, number>>, met: Readonly<Recor
   console.log(
     `${faults} faults; ${rarePairs(met).length} of ${pairs.length} pairs overlapped, or came within a second, less than ${metMin} times:`,
   );
-  for (const [name, count] of given.pairs ? pairs : pairs.slice(0, toldPairs))
+  for (const [name, count] of allPairs ? pairs : pairs.slice(0, toldPairs))
     console.log(`${String(count).padStart(8)}  ${name}`);
-  if (given.pairs) console.log(struck);
+  if (allPairs) console.log(struck);
 }
 
-const { seed, from = 1, seeds = 1_000 } = given;
-const good = seed === undefined ? await many(from, seeds) : await replay(seed);
+const good = seed === undefined ? await many(Number(from), Number(seeds)) : await replay(Number(seed));
 process.exitCode = good ? 0 : 1;

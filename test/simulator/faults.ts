@@ -1,4 +1,3 @@
-import { pickOne } from './later.ts';
 import { logFaults } from './log-faults.ts';
 import { allPairs, pairOf } from './pairs.ts';
 import { processFaults } from './process-faults.ts';
@@ -29,13 +28,13 @@ export function heal(scene: Scene): void {
   scene.goesOn(Math.max(0, ...scene.weather.late.values()));
   clear(scene);
   scene.weather.unacknowledged = 0;
-  for (const { process } of [...scene.projectors, ...scene.apis]) process.resume(pickOne(scene));
+  for (const { process } of [...scene.projectors, ...scene.apis]) process.resume(scene.pickOne);
   for (const master of scene.masters) {
     master.redis.refuses = null;
     master.resume();
   }
   for (const stray of scene.strays) {
-    stray.process.resume(pickOne(scene));
+    stray.process.resume(scene.pickOne);
     stray.stop();
   }
   scene.log.hangs = false;

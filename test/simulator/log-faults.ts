@@ -1,4 +1,3 @@
-import { later } from './later.ts';
 import type { Published } from './log-partition.ts';
 import { startAgain } from './process-faults.ts';
 import { questionWithRevokedKey } from './readers.ts';
@@ -17,7 +16,7 @@ export const logFaults = {
     if (log.losable.length === 0) scene.publish();
     const lost = loseTail(scene, random.pick(log.losable), random.int(1, 4));
     scene.struck('truncateLog');
-    for (let i = random.int(0, 8); i > 0; i--) later(scene, random.int(0, 300), () => scene.publish());
+    for (let i = random.int(0, 8); i > 0; i--) scene.later(random.int(0, 300), () => scene.publish());
     if (random.chance(0.5)) return;
     // It grows again by other records of the same keys: soon, or before anybody has looked.
     const afterMs = random.pick([0, 50]);
@@ -29,7 +28,7 @@ export const logFaults = {
   killLeaderAndTail(scene: Scene) {
     const { random, log, changes } = scene;
     const published = Array.from({ length: random.int(1, 3) }, () => scene.publish(changes.any()));
-    later(scene, random.int(5, 300), () => {
+    scene.later(random.int(5, 300), () => {
       for (const { leads, process } of scene.projectors) {
         if (!leads) continue;
         process.kill();
@@ -45,7 +44,7 @@ export const logFaults = {
     const pauseMs = random.int(300, random.pick([1_500, 4_000]));
     log.freeze();
     for (let i = random.int(0, 3); i > 0; i--)
-      later(scene, random.int(0, pauseMs), () => random.pick(masters).redis.empty());
+      scene.later(random.int(0, pauseMs), () => random.pick(masters).redis.empty());
     timeline.after(pauseMs, () => log.resume());
     scene.struck('freezeLog', pauseMs);
   },
@@ -54,7 +53,7 @@ export const logFaults = {
     const { random, log, timeline, masters } = scene;
     const pauseMs = random.int(300, random.pick([1_500, 4_000]));
     log.hangs = true;
-    if (random.chance(0.7)) later(scene, random.int(0, pauseMs), () => random.pick(masters).redis.empty());
+    if (random.chance(0.7)) scene.later(random.int(0, pauseMs), () => random.pick(masters).redis.empty());
     timeline.after(pauseMs, () => {
       log.hangs = false;
     });
@@ -70,7 +69,7 @@ export const logFaults = {
     const pauseMs = random.int(50, random.pick([500, 2_000, 4_000]));
     for (let i = random.int(0, 3); i > 0; i--) {
       const isIn = random.chance(0.5);
-      later(scene, random.int(0, pauseMs), () => log.publish(changes.anew(change), isIn));
+      scene.later(random.int(0, pauseMs), () => log.publish(changes.anew(change), isIn));
     }
     timeline.after(pauseMs, () => log.endTransaction(index, random.chance(0.6)));
     scene.struck('openTransaction', pauseMs);
@@ -92,8 +91,8 @@ export const logFaults = {
   /** Developer keys are revoked, and published again. */
   revokeKeys(scene: Scene) {
     const { random, changes } = scene;
-    for (let i = random.int(2, 5); i > 0; i--) later(scene, random.int(0, 1_000), () => scene.publish(changes.key()));
-    for (let i = 0; i < 12; i++) later(scene, random.int(0, 1_200), () => scene.read(questionWithRevokedKey));
+    for (let i = random.int(2, 5); i > 0; i--) scene.later(random.int(0, 1_000), () => scene.publish(changes.key()));
+    for (let i = 0; i < 12; i++) scene.later(random.int(0, 1_200), () => scene.read(questionWithRevokedKey));
     scene.struck('revokeKeys', 1_000);
   },
   compactLog(scene: Scene) {
@@ -112,7 +111,7 @@ export const logFaults = {
       weather.unacknowledged = 0;
     });
     for (let i = random.int(1, 4); i > 0; i--) {
-      later(scene, random.int(0, 1_000), () => scene.publish(changes.bad()));
+      scene.later(random.int(0, 1_000), () => scene.publish(changes.bad()));
     }
     scene.struck('publishBad', lastsMs);
   },

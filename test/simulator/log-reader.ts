@@ -130,7 +130,7 @@ export class LogReader {
       for (const each of shuffled(behind, random)) {
         if (signal.aborted) return;
         const { topic, partition } = each;
-        if (isFrozen() || log.isHeld(this.#process, topic)) continue;
+        if (isFrozen()) continue;
         const at = from[topic][partition]!;
         const hold = follower.hold?.(topic, partition) ?? null;
         if (hold) stops.push(hold.moved);

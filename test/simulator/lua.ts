@@ -19,38 +19,20 @@ export class LuaError extends Error {
   }
 }
 
-/** What is used of Lua's C functions, and of the memory that they share with us. */
-interface LuaModule {
+/** What is used of Lua's C functions, which take and return numbers, and of the memory that they share with us. */
+type LuaModule = Record<
+  | `_luaL_${'newstate' | 'openlibs' | 'loadbuffer' | 'where'}`
+  | `_lua_${'pcall' | 'gettop' | 'settop' | 'type' | 'toboolean' | 'tonumber' | 'tolstring' | 'next' | 'createtable'}`
+  | `_lua_${'rawset' | 'rawseti' | 'pushvalue' | 'concat' | 'error'}`
+  | `_lua_push${'nil' | 'boolean' | 'number' | 'lstring' | 'cclosure'}`
+  | '_malloc'
+  | '_free',
+  (...args: number[]) => number
+> & {
   HEAPU8: Uint8Array;
   HEAPU32: Uint32Array;
   addFunction(called: (state: number) => number, signature: string): number;
-  _malloc(bytes: number): number;
-  _free(at: number): void;
-  _luaL_newstate(): number;
-  _luaL_openlibs(state: number): void;
-  _luaL_loadbuffer(state: number, at: number, bytes: number, name: number): number;
-  _lua_pcall(state: number, args: number, results: number, handler: number): number;
-  _lua_gettop(state: number): number;
-  _lua_settop(state: number, top: number): void;
-  _lua_type(state: number, index: number): number;
-  _lua_toboolean(state: number, index: number): number;
-  _lua_tonumber(state: number, index: number): number;
-  _lua_tolstring(state: number, index: number, length: number): number;
-  _lua_next(state: number, table: number): number;
-  _lua_createtable(state: number, items: number, names: number): void;
-  _lua_rawset(state: number, table: number): void;
-  _lua_rawseti(state: number, table: number, n: number): void;
-  _lua_pushnil(state: number): void;
-  _lua_pushboolean(state: number, value: number): void;
-  _lua_pushnumber(state: number, value: number): void;
-  _lua_pushlstring(state: number, at: number, bytes: number): void;
-  _lua_pushcclosure(state: number, called: number, upvalues: number): void;
-  _lua_pushvalue(state: number, index: number): void;
-  _luaL_where(state: number, level: number): void;
-  _lua_concat(state: number, count: number): void;
-  /** Does not return: it throws what C's longjmp is here. */
-  _lua_error(state: number): void;
-}
+};
 
 // The package's own types name files that it lacks. Its own conversions take strings for UTF-8; these do not.
 const { LuaApi } = createRequire(import.meta.url)('wasmoon-lua5.1') as {
@@ -113,6 +95,7 @@ export class Lua {
       this.#push(message);
       c._lua_concat(this.#state, 2);
     }
+    // Does not return: it throws what C's longjmp is here.
     c._lua_error(this.#state);
   }
 

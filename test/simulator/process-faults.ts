@@ -1,5 +1,4 @@
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
-import { later, pickOne } from './later.ts';
 import { olderFormat, type ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';
 import type { Scene } from './scene.ts';
 
@@ -13,7 +12,7 @@ const anyDelay = ({ random }: Scene): number => random.int(0, random.pick([1_000
 
 export function startAgain(scene: Scene): void {
   // Some never come back.
-  if (scene.random.chance(0.7)) later(scene, anyDelay(scene), () => void scene.startProjector());
+  if (scene.random.chance(0.7)) scene.later(anyDelay(scene), () => void scene.startProjector());
 }
 
 function startStray(scene: Scene, name: string, mistaken: Partial<Surroundings>): void {
@@ -61,7 +60,7 @@ export const processFaults = {
     const pauseMs = isLong ? random.int(takeOverMs - 700, takeOverMs + 2_000) : random.int(100, 2_000);
     // A leader that goes on after another one has taken over is to be read after, too.
     if (isLong) scene.goesOn(pauseMs + 500);
-    timeline.after(pauseMs, () => process.resume(pickOne(scene)));
+    timeline.after(pauseMs, () => process.resume(scene.pickOne));
     scene.struck('freezeProjector', pauseMs);
   },
   freezeApi(scene: Scene) {
@@ -70,7 +69,7 @@ export const processFaults = {
     process.freeze();
     const pauseMs = random.int(100, random.pick([1_000, 3_000, 6_000]));
     if (pauseMs < 3_000) scene.goesOn(pauseMs + 300);
-    timeline.after(pauseMs, () => process.resume(pickOne(scene)));
+    timeline.after(pauseMs, () => process.resume(scene.pickOne));
     scene.struck('freezeApi', pauseMs);
   },
   restartApi(scene: Scene) {

@@ -9,7 +9,6 @@ import { guardedReads } from '../../infra/redis/views/guarded-reads.ts';
 import { Invalidations } from '../../infra/redis/views/invalidations.ts';
 import { viewWriterOver } from '../../infra/redis/views/redis-view-writer.ts';
 import type { Log } from '../../projector/ports/log.ts';
-import type { ViewWriter } from '../../projector/ports/view-writer.ts';
 import { Projector } from '../../projector/projector.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { parseKey } from '../../schemas/views/view-kinds.ts';
@@ -78,12 +77,6 @@ function redisConnectionOf(all: readonly Connection[]): RedisConnection {
   };
 }
 
-/** The real writer of views, in a process. */
-export function simulatedWriter(around: Surroundings, process: SimulatedProcess): ViewWriter {
-  const connection = redisConnectionOf(connections(around, process, 'redis'));
-  return viewWriterOver(connection, around.keys, process.name.replace(/\W/g, ''), process.clock);
-}
-
 /** As often as a real one checks, or while all else happens. What nothing else finds is found by this in peace. */
 const checksEveryMs = [50, 10_000];
 
@@ -96,14 +89,15 @@ export class ProjectorProcess {
   readonly #stop = new AbortController();
 
   constructor(around: Surroundings, name: string) {
-    const { timeline, random, tags } = around;
+    const { timeline, random, tags, keys } = around;
     this.process = new SimulatedProcess(timeline, name);
+    const connection = redisConnectionOf(connections(around, this.process, 'redis'));
     this.startedMs = timeline.nowMs;
     const say = (message: string): void => around.say(`${name}: ${message}`);
     const log: Log = { info: say, warn: say, error: say };
     this.projector = new Projector({
       eventLog: around.log.adapter(this.process, random),
-      writer: simulatedWriter(around, this.process),
+      writer: viewWriterOver(connection, keys, name.replace(/\W/g, ''), this.process.clock),
       rejects: around.rejects.adapter(this.process, random, around.weather),
       log,
       clock: this.process.clock,

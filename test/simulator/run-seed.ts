@@ -1,7 +1,6 @@
 import { Random } from '../../services/simulate/world/random.ts';
 import { leadership, rendered, unsettled } from './end-state.ts';
 import { faultNames, faults, heal, startMissing } from './faults.ts';
-import { later } from './later.ts';
 import { addCounts, allPairs, metPairs } from './pairs.ts';
 import { Scene, type SceneOptions } from './scene.ts';
 import { StatusWatch } from './status-watch.ts';
@@ -112,10 +111,10 @@ interface Faults {
 
 function planFaults(scene: Scene, pair: Pair, { count, fromMs, toMs }: Faults): void {
   const { random } = scene;
-  const at = (happen: () => void) => later(scene, random.int(fromMs, toMs), happen);
+  const at = (happen: () => void) => scene.later(random.int(fromMs, toMs), happen);
   for (const [first, second] of random.chance(0.6) ? [pair, random.pick(random.chance(0.5) ? rare : pairs)] : [pair]) {
     at(() => {
-      scene.follows[first] = () => later(scene, random.int(0, 900), () => faults[second](scene));
+      scene.follows[first] = () => scene.later(random.int(0, 900), () => faults[second](scene));
       faults[first](scene);
     });
   }
@@ -123,7 +122,7 @@ function planFaults(scene: Scene, pair: Pair, { count, fromMs, toMs }: Faults): 
 }
 
 function planChanges(scene: Scene, count: number, untilMs: number): void {
-  for (let i = 0; i < count; i++) later(scene, scene.random.int(0, untilMs), () => scene.publish());
+  for (let i = 0; i < count; i++) scene.later(scene.random.int(0, untilMs), () => scene.publish());
 }
 
 function readOn(scene: Scene, fromMs: number, pauseMsMax: number): void {

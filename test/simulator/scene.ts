@@ -120,6 +120,19 @@ export class Scene {
     follows?.();
   }
 
+  /** Happens later, unless peace has come. */
+  later(ms: number, happen: () => void): void {
+    this.timeline.after(ms, () => {
+      if (!this.quiet) happen();
+    });
+  }
+
+  readOften(fromMs: number, toMs: number): void {
+    for (let i = 0; i < 12; i++) this.later(this.random.int(fromMs, toMs), () => this.read());
+  }
+
+  readonly pickOne = (channels: readonly string[]): string => this.random.pick(channels);
+
   publish(change = this.changes.any()): Published {
     return this.log.publish(change);
   }

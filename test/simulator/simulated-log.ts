@@ -32,8 +32,6 @@ export class SimulatedLog {
   /** It does not say where it begins and ends. */
   hangs = false;
   readonly #readers = new Set<LogReader>();
-  /** Topics that a process does not get for now. */
-  readonly #held = new Map<SimulatedProcess, TopicName>();
   readonly #onReadable: (record: Published) => void;
 
   /** `onReadable`: hears of each record as soon as it can be read. */
@@ -87,20 +85,6 @@ export class SimulatedLog {
 
   open(): void {
     for (const partition of this.partitions) partition.kept = partition.end;
-  }
-
-  /** A process gets nothing of a topic, until it is released. */
-  hold(process: SimulatedProcess, topic: TopicName): void {
-    this.#held.set(process, topic);
-  }
-
-  isHeld(process: SimulatedProcess, topic: TopicName): boolean {
-    return this.#held.get(process) === topic;
-  }
-
-  release(): void {
-    this.#held.clear();
-    this.#notify();
   }
 
   /** The log answers nobody, until it is resumed. */

@@ -1,4 +1,3 @@
-import { later, readOften } from './later.ts';
 import type { Master } from './network.ts';
 import type { RedisInMemory, Refusal, Snapshot } from './redis-in-memory.ts';
 import type { Scene } from './scene.ts';
@@ -17,7 +16,7 @@ function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot)
   const outageMs = random.int(1, random.pick([100, 1_000, 3_000]));
   // What it holds now is to be read.
   if (outageMs < 1_000) scene.goesOn(outageMs + 800);
-  readOften(scene, outageMs, outageMs + 600);
+  scene.readOften(outageMs, outageMs + 600);
   timeline.after(outageMs, () => {
     scene.say(`master ${index} is ${process.runId}:${process.replicationId} now`);
     master.start(snapshot, process);
@@ -30,11 +29,11 @@ function aged(scene: Scene, restore: (index: number, snapshot: Snapshot) => void
   const { random } = scene;
   const index = anyMaster(scene);
   const { snapshot } = scene.masters[index]!.redis;
-  for (let i = random.int(0, 3); i > 0; i--) later(scene, random.int(0, 200), () => scene.publish());
+  for (let i = random.int(0, 3); i > 0; i--) scene.later(random.int(0, 200), () => scene.publish());
   const ageMs = 300 + random.int(0, random.pick([1_000, 1_000, 2_500]));
   scene.goesOn(ageMs);
-  readOften(scene, 200, ageMs);
-  later(scene, ageMs, () => restore(index, snapshot));
+  scene.readOften(200, ageMs);
+  scene.later(ageMs, () => restore(index, snapshot));
 }
 
 /** Another program's command, which nothing refuses. */
@@ -74,7 +73,7 @@ export const storeFaults = {
   failOver(scene: Scene) {
     const index = anyMaster(scene);
     const { snapshot } = scene.masters[index]!.redis;
-    later(scene, scene.random.int(0, 300), () => comeBack(scene, 'failOver', index, snapshot));
+    scene.later(scene.random.int(0, 300), () => comeBack(scene, 'failOver', index, snapshot));
   },
   emptyStore(scene: Scene) {
     scene.masters[anyMaster(scene)]!.redis.empty();

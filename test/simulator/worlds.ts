@@ -42,7 +42,7 @@ export async function runWorlds({ from, count, workers, failuresMax, onProgress 
   const total = nothingYet();
   let next = from;
   const take = (): Slice | null => {
-    if (next >= from + count || total.failures.length >= failuresMax) return null;
+    if (!(next < from + count) || total.failures.length >= failuresMax) return null;
     const slice = { from: next, count: Math.min(sliceSeeds, from + count - next) };
     next += slice.count;
     return slice;
