@@ -11,7 +11,7 @@ const isCommand = (name: string): Promise<boolean> =>
 
 let installing: Promise<void> = Promise.resolve();
 
-const serverAdvice = 'set KAFKA_BROKERS and REDIS_URL';
+const serverAdvice = 'start a container engine, or set KAFKA_BROKERS and REDIS_URL';
 
 /**
  * Makes sure that a program is there, by default as a command on PATH. If it is missing, installs Debian's

@@ -7,7 +7,10 @@ export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   const onSignal = (): void => {
     stop.abort();
-    for (const name of signals) process.off(name, onSignal);
+    // Not at once: signal-exit, which testcontainers loads, ends the process if nobody else listens while it is called.
+    setImmediate(() => {
+      for (const name of signals) process.off(name, onSignal);
+    });
   };
   for (const name of signals) process.on(name, onSignal);
   return stop.signal;

@@ -1,0 +1,116 @@
+import { request } from 'node:http';
+import { freePort } from './free-port.ts';
+import { kafkaVersion } from './kafka-jars.ts';
+
+/** A server in a container. */
+interface ContainerServer {
+  address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Whether a container engine answers `/_ping` within two seconds, at DOCKER_HOST or the usual sockets. Checked before
+ * testcontainers is loaded, because that waits forever for a socket that never answers.
+ */
+export async function containerEngineAnswers(): Promise<boolean> {
+  const host = process.env.DOCKER_HOST;
+  const runtimeFolder = process.env.XDG_RUNTIME_DIR ?? `/run/user/${process.getuid?.() ?? 0}`;
+  const sockets = [
+    '/var/run/docker.sock',
+    `${runtimeFolder}/docker.sock`,
+    `${process.env.HOME}/.docker/run/docker.sock`,
+  ];
+  const candidates = host ? [host] : sockets.map((path) => `unix://${path}`);
+  return (await Promise.all(candidates.map(answersPing))).includes(true);
+}
+
+function answersPing(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const url = host.startsWith('unix://') ? null : new URL(host.replace(/^tcp:/, 'http:'));
+    const target = url ? { host: url.hostname, port: url.port || 2375 } : { socketPath: host.slice('unix://'.length) };
+    const ping = request({ ...target, path: '/_ping', signal: AbortSignal.timeout(2_000) }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    ping.once('error', () => resolve(false));
+    ping.end();
+  });
+}
+
+/**
+ * A container with one port. Its server lets everybody in, so the port is bound to 127.0.0.1. An engine on another machine
+ * has to open it to us.
+ */
+export async function containerWithPort(image: string, port: { container: number; host: number }, engineHost: string) {
+  const { GenericContainer } = await import('testcontainers');
+  class Container extends GenericContainer {
+    bind(HostIp: string): void {
+      const binding = { HostIp, HostPort: String(port.host) };
+      this.hostConfig.PortBindings = { [`${port.container}/tcp`]: [binding] };
+    }
+  }
+  const container = new Container(image).withExposedPorts(port);
+  if (['localhost', '127.0.0.1'].includes(engineHost)) container.bind('127.0.0.1');
+  return container;
+}
+
+/** The host at which ports of containers are reached, such as `localhost`. */
+async function engineHostName(): Promise<string> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  return (await getContainerRuntimeClient()).info.containerRuntime.host;
+}
+
+/** Redis in a container: address `redis://host:port`. */
+export async function startRedisContainer(): Promise<ContainerServer> {
+  const port = { container: 6379, host: await freePort() };
+  const container = await (await containerWithPort('redis:7', port, await engineHostName()))
+    .withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction'])
+    .start();
+  return {
+    address: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+/**
+ * Kafka in a container: address `host:port`. The port is chosen beforehand, because the broker must advertise it. The
+ * broker has another listener for itself: inside the container the advertised address may lead nowhere, and transactions
+ * would hang.
+ */
+export async function startKafkaContainer(): Promise<ContainerServer> {
+  const { Wait } = await import('testcontainers');
+  const host = await engineHostName();
+  const port = await freePort();
+  // 9092 is the port that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
+  const kafka = await containerWithPort(`apache/kafka:${kafkaVersion}`, { container: 9092, host: port }, host);
+  const container = await kafka
+    .withEnvironment({
+      KAFKA_NODE_ID: '1',
+      KAFKA_PROCESS_ROLES: 'broker,controller',
+      KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
+      KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
+      KAFKA_LISTENERS: `PLAINTEXT://:9092,INTERNAL://localhost:9094,CONTROLLER://localhost:9093`,
+      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${host}:${port},INTERNAL://localhost:9094`,
+      KAFKA_INTER_BROKER_LISTENER_NAME: 'INTERNAL',
+      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
+      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
+      KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS: '1',
+      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
+      KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS: '1',
+      KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
+      KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
+      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
+      KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
+      KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
+    })
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .start();
+  return {
+    address: `${host}:${port}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
