@@ -41,8 +41,8 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
         async onChanged(one) {
           progress.stop();
           counts[one.target.startsWith('/metros/') ? 'days' : 'rides']++;
-          if (one.records.length === 0) counts.midnights++;
-          await (json ? printJson(one, io) : print(one, io));
+          const records = await (json ? printJson(one, io) : print(one, io));
+          if (records === 0) counts.midnights++;
         },
         onProgress: progress.update,
       }),
@@ -57,33 +57,43 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
 const shown = ({ status, etag }: PastAnswer) => ({ status, etag });
 const body = ({ status, body }: PastAnswer): string => (status === 200 ? body : '');
 
-async function printJson({ target, before, after, records }: ChangedAnswer, io: Io): Promise<void> {
+/** Prints a changed answer. Returns the number of records behind it. */
+async function printJson({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
   io.out(
     `${JSON.stringify({ path: target, before: shown(before), after: shown(after) }).slice(0, -1)},"records":[`,
     '',
   );
-  await printAll(records, ',', io);
+  const count = await printAll(records, ',', io);
   // `before` is absent if a thing came, and `after` if it went.
   io.out(`],"differences":${JSON.stringify(differencesOf(body(before), body(after)))}}`);
+  return count;
 }
 
 const lineOf = (record: RecordInTime): string => `  by ${placeText(record)} at ${instantText(record.timeMs)}`;
 
-async function print({ target, before, after, records }: ChangedAnswer, io: Io): Promise<void> {
+async function print({ target, before, after, records }: ChangedAnswer, io: Io): Promise<number> {
   io.out(target);
   for (const line of answerLines(before, after)) io.out(`  ${line}`);
-  await printAll(records, '\n', io);
-  io.out(records.length === 0 ? '  by no record: midnight passed\n' : '\n');
+  const count = await printAll(records, '\n', io);
+  io.out(count === 0 ? '  by no record: midnight passed\n' : '\n');
+  return count;
 }
 
-const partRecords = 1_000;
+const partLength = 1 << 16;
 
-/** Prints texts with something between them, many at a time, as fast as they are read. */
-async function printAll(texts: readonly string[], between: string, io: Io): Promise<void> {
-  for (let at = 0; at < texts.length; at += partRecords) {
-    io.out((at === 0 ? '' : between) + texts.slice(at, at + partRecords).join(between), '');
+/** Prints texts with something between them, many at a time, as fast as they are read. Returns how many. */
+async function printAll(texts: Iterable<string>, between: string, io: Io): Promise<number> {
+  let count = 0;
+  let part = '';
+  for (const text of texts) {
+    part += count++ === 0 ? text : between + text;
+    if (part.length < partLength) continue;
+    io.out(part, '');
+    part = '';
     await io.taken();
   }
+  io.out(part, '');
+  return count;
 }
 
 interface Counts {

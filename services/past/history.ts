@@ -4,49 +4,57 @@ import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
 import { differencesOf, differenceText } from './answers/answer-difference.ts';
-import { answerHistory, type Version } from './answers/answer-history.ts';
-import { type PastAnswer, requestOf, withAnswer } from './answers/past-answers.ts';
+import { answerHistories, type Version } from './answers/answer-history.ts';
+import { type PastAnswer, withAnswer } from './answers/past-answers.ts';
+import { type Asked, isMany, requestsOf } from './asked-paths.ts';
 import { sourcesOf } from './log/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './log/past-time.ts';
 import { placeOf, placeText } from './log/records-in-time.ts';
 import { doubtsOf, openPastLog } from './past-log.ts';
 
-interface HistoryCommandOptions {
-  path: string;
-  rider?: string;
+interface HistoryCommandOptions extends Omit<Asked, 'paths'> {
+  path: string[];
   json?: boolean;
   archive?: string;
   to?: string;
   by?: RecordClock;
 }
 
-/** Prints every version of an answer, the oldest first, with the records that caused it. Exit code 1 if there never was one. */
+/**
+ * Prints every version of each answer, the oldest first, with the records that caused it. Exit code 1 if there never was
+ * one of an answer.
+ */
 export async function runHistory(options: HistoryCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { path, rider, json = false, archive, by = 'timestamp' } = options;
-  const request = requestOf('history', path, rider, settings.basePath);
+  const { path: paths, fromFile, rider, archive, by = 'timestamp' } = options;
+  const asked: Asked = { paths, fromFile, rider };
+  const requests = requestsOf('history', asked, settings.basePath);
+  if (paths.length === 0 && fromFile === undefined) {
+    throw new UsageError('Cannot run history: no answer is named, want a PATH or --from-file FILE');
+  }
   const untilMs = options.to === undefined ? (settings.nowMs ?? Date.now()) : instantOf('history', '--to', options.to);
-  checkInputs(request.target);
+  const many = isMany(asked);
+  const json = many || (options.json ?? false);
+  for (const { target } of requests) checkInputs(target);
   const log = await openPastLog('history', archive, settings, io);
   try {
-    let versions = 0;
+    const unseen = new Set(requests);
     await withProgress(io, 'Records read', null, (progress) =>
-      answerHistory(sourcesOf(log, by), request, {
+      answerHistories(sourcesOf(log, by), requests, {
         untilMs,
         signal: io.signal,
         onVersion(version) {
           // The printed versions replace the bar: they show how far it is.
           progress.stop();
-          for (const line of json ? [jsonOf(version)] : linesOf(version)) io.out(line);
-          versions++;
+          for (const line of json ? [jsonOf(version, many)] : linesOf(version)) io.out(line);
+          unseen.delete(version.request);
           return io.taken();
         },
         onProgress: progress.update,
       }),
     );
     if (!json) for (const doubt of doubtsOf(log, untilMs)) io.err(`May not be exact: ${doubt}`);
-    if (versions > 0) return 0;
-    io.err(`${request.target} has no version up to ${instantText(untilMs)}`);
-    return 1;
+    for (const { target } of unseen) io.err(`${target} has no version up to ${instantText(untilMs)}`);
+    return unseen.size === 0 ? 0 : 1;
   } finally {
     log.close();
   }
@@ -73,7 +81,8 @@ export function answerLines(before: PastAnswer, after: PastAnswer): string[] {
   return [...status, ...differencesOf(shown(before), shown(after)).map(differenceText)];
 }
 
-function jsonOf({ atMs, answer, records }: Version): string {
+function jsonOf({ request, atMs, answer, records }: Version, many: boolean): string {
   const { status, etag, body } = answer;
-  return withAnswer({ at: instantText(atMs), status, etag, records: records.map(placeOf) }, body);
+  const of = many ? { path: request.target, rider: request.rider } : {};
+  return withAnswer({ ...of, at: instantText(atMs), status, etag, records: records.map(placeOf) }, body);
 }

@@ -6,6 +6,10 @@ const archiveOption = [
   '--archive <dir>',
   'the archive to read; without it KAFKA_BROKERS, ARCHIVE_DIR or the sample',
 ] as const;
+const fromFileOption = [
+  '--from-file <file>',
+  'more paths, one a line; behind one of a rider’s own, the rider: /me/nights r0020',
+] as const;
 const byOption = (): Option =>
   new Option('--by <clock>', 'the records’ time: the log’s timestamp, or upstream’s changed_at').choices(clocks);
 
@@ -27,17 +31,23 @@ export function pastCommands(program: Commands): void {
     .addOption(byOption())
     .option('--now <time>', 'where the calendar’s clock stands (default: at the instant)')
     .option('--serve', 'serve the whole API, /docs too, on HOST and PORT, until Ctrl-C; nothing is written')
-    .option('--get <path>', 'print one answer, such as /rides/pp15r4935')
+    .option('--get <path...>', 'print an answer, such as /rides/pp15r4935; several are a line of JSON each')
+    .option(...fromFileOption)
     .option('--rider <id>', 'whose /me answer; with --serve: prints a token of theirs')
     .option(...archiveOption);
   program
     .add(
-      'history <path>',
+      'history [path...]',
       'Prints every version of an answer, oldest first, with the records that made it so: when was a night called off, when did ' +
-        'its count pass 50? A version is what replay --as-of says at its time, with the clock there, so a midnight makes one too.',
-      ['npx ride-calendar history /rides/pp15r4935 --archive test/data/portland'],
+        'its count pass 50? A version is what replay --as-of says at its time, with the clock there, so a midnight makes one too. ' +
+        'Versions of several answers come in the order of their times, each a line of JSON.',
+      [
+        'npx ride-calendar history /rides/pp15r4935 --archive test/data/portland',
+        'npx ride-calendar history /rides/pp15r4935 /rides/pp15r4994 --archive test/data/portland',
+      ],
       async () => (await import('./history.ts')).runHistory,
     )
+    .option(...fromFileOption)
     .option('--rider <id>', 'whose /me answer')
     .option('--to <time>', 'end there (default: now)')
     .addOption(byOption())

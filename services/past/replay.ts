@@ -4,7 +4,8 @@ import { topicNames } from '../../schemas/events/records.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { assertCanListen } from '../serve/http/listen.ts';
 import type { Settings } from '../settings/settings.ts';
-import { checkRider, PastAnswers, type PastRequest, requestOf, withAnswer } from './answers/past-answers.ts';
+import { checkRider, type PastAnswer, PastAnswers, type PastRequest, withAnswer } from './answers/past-answers.ts';
+import { type Asked, isMany, requestsOf } from './asked-paths.ts';
 import type { FoldedPast } from './log/past-fold.ts';
 import { instantOf, instantText } from './log/past-time.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
@@ -15,23 +16,25 @@ interface ReplayOptions extends PointOptions {
   json?: boolean;
   archive?: string;
   serve?: boolean;
-  get?: string;
+  get?: string[];
+  fromFile?: string;
   rider?: string;
   now?: string;
 }
 
 /** The calendar as it was: serves it, prints one answer, or says which records it is made of. */
 export async function runReplay(options: ReplayOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { json = false, archive, get, rider } = options;
+  const { json = false, archive, get, fromFile, rider } = options;
   const point = pointOf(options);
   const nowMs = options.now === undefined ? point.atMs : instantOf('replay', '--now', options.now);
-  if (options.serve && get !== undefined)
-    throw new UsageError('Cannot run replay: want --serve or --get PATH, not both');
-  if (rider !== undefined && !options.serve && get === undefined) {
+  const isAsked = get !== undefined || fromFile !== undefined;
+  if (options.serve && isAsked) throw new UsageError('Cannot run replay: want --serve or --get PATH, not both');
+  if (rider !== undefined && !options.serve && !isAsked) {
     throw new UsageError('Cannot run replay: --rider is of --get PATH or --serve, want one of them too');
   }
   checkRider('replay', rider);
-  const request = get === undefined ? null : requestOf('replay', get, rider, settings.basePath);
+  const asked: Asked = { paths: get ?? [], fromFile, rider };
+  const requests = requestsOf('replay', asked, settings.basePath);
   const served = options.serve ? settingsOfThePast(settings, nowMs) : null;
   if (served) await assertCanListen(served);
   const log = await openPastLog('replay', archive, settings, io);
@@ -39,7 +42,8 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
     const past = await foldPoint(log, point, io);
     const said = saidOf(log, point, nowMs, past);
     if (served) return await serveAndSay(past, said, served, options, io);
-    if (request) return await answer(request, past, said, nowMs, json, io);
+    if (isAsked)
+      return await answer(requests, past, said, nowMs, isMany(asked) ? 'lines' : json ? 'whole' : 'body', io);
     if (json) io.out(JSON.stringify(said));
     else for (const line of [...linesOf(said), ...offsetLines(past)]) io.out(line);
     return 0;
@@ -79,27 +83,42 @@ function offsetLines({ offsets }: FoldedPast): string[] {
   return ['The records below these offsets, by partition (--json writes them to a file for --offsets):', ...lines];
 }
 
+/** `lines`: many answers, each on a line with its path. Otherwise one, alone or within what the replay covers. */
+type AnswerForm = 'body' | 'whole' | 'lines';
+
 async function answer(
-  request: PastRequest,
+  requests: readonly PastRequest[],
   past: FoldedPast,
   said: ReplaySaid,
   nowMs: number,
-  json: boolean,
+  form: AnswerForm,
   io: Io,
 ): Promise<ExitCode> {
-  const { target: path, rider } = request;
-  const { status, etag, body } = await new PastAnswers(past.facts).ask(request, nowMs);
-  if (json) io.out(withAnswer({ ...said, path, rider, status, etag }, body));
-  else {
-    for (const line of linesOf(said)) io.err(line);
-    if (body !== '') io.out(body);
-    if (status === 401) io.err(`Cannot answer ${path}: ${noSuchRider(rider!)}`);
-    else if (status !== 200) io.err(`Answered ${path} with ${status}`);
+  const { as_of, now } = said;
+  const of = form === 'whole' ? said : { as_of, now };
+  const answers = new PastAnswers(past.facts);
+  let code: ExitCode = 0;
+  for (const line of form === 'whole' ? [] : linesOf(said)) io.err(line);
+  for (const request of requests) {
+    io.signal.throwIfAborted();
+    const got = await answers.ask(request, nowMs);
+    const { status, etag, body } = got;
+    if (status !== 200) code = 1;
+    const { target: path, rider } = request;
+    if (form !== 'body') io.out(withAnswer({ ...of, path, rider, status, etag }, body));
+    else if (body !== '') io.out(body);
+    await io.taken();
+    if (form === 'body' && status !== 200) io.err(refusalText(request, got));
   }
-  return status === 200 ? 0 : 1;
+  return code;
 }
 
 const noSuchRider = (rider: string): string => `there was no such rider as ${rider} then`;
+
+function refusalText({ target, rider }: PastRequest, { status }: PastAnswer): string {
+  if (status === 401) return `Cannot answer ${target}: ${noSuchRider(rider!)}`;
+  return `Answered ${target} with ${status}`;
+}
 
 async function serveAndSay(
   past: FoldedPast,

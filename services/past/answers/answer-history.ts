@@ -9,6 +9,7 @@ import { tellTouched, WatchedViews } from './touched-views.ts';
 
 /** An answer from an instant on, and the records that caused it. */
 export interface Version {
+  request: PastRequest;
   atMs: number;
   /** The version before it. */
   before: PastAnswer;
@@ -25,65 +26,102 @@ interface HistoryOptions {
   onProgress?(records: number): void;
 }
 
+const dayMs = 86_400_000;
+/**
+ * How many days from a night a midnight may still change an answer: as many as a rider's nights are shown. The margin
+ * is for local dates, at most a day from UTC's, and for clocks that go back, by a day at most.
+ */
+const nearDays = Math.max(daysBack, daysAhead) + 3;
+
 /** After this many records, the progress is reported. */
 const turnRecords = 10_000;
 
 /**
- * Every version of an answer, the oldest first, from one fold. At each instant it is the answer of `replay --as-of` with
+ * Every version of some answers, the oldest first, from one fold. At each instant it is the answer of `replay --as-of` with
  * that instant. There is no version before the first record.
  */
-export async function answerHistory(
+export async function answerHistories(
   sources: PastSources,
-  request: PastRequest,
+  requests: readonly PastRequest[],
   { untilMs, signal, onVersion, onProgress }: HistoryOptions,
 ): Promise<void> {
   const records = await RecordsInTime.open(sources, signal);
-  const history = await AnswerHistory.begin(records, request, onVersion);
+  const histories = await AnswerHistories.begin(records, requests, onVersion);
   let read = 0;
   await records.each(untilMs, signal, (record) => {
     if (++read % turnRecords === 0) onProgress?.(read);
-    return history.take(record);
+    return histories.take(record);
   });
-  await history.end(untilMs);
+  await histories.end(untilMs);
 }
 
-class AnswerHistory {
+/** One answer's present version. */
+interface AnswerHistory {
+  readonly number: number;
+  readonly request: PastRequest;
+  now: PastAnswer;
+  /** The last version that was told. */
+  told: PastAnswer;
+  /** The names of the views that it is made of. */
+  used: ReadonlySet<string>;
+  /** The records of this instant that changed it. */
+  behind: TimedRecord[];
+  /** It is asked again then: no midnight before it changes the answer. */
+  dueMs: number;
+}
+
+class AnswerHistories {
   readonly #fold = new Fold();
   readonly #foldInTime: FoldInTime;
   readonly #answers = new PastAnswers(this.#fold.facts);
-  readonly #watched = new WatchedViews(this.#fold.facts, (key) => this.#answers.reader.changed(key));
+  readonly #watched = new WatchedViews<AnswerHistory>(this.#fold.facts, (key) => this.#answers.reader.changed(key));
   readonly #midnights = new LocalMidnights(this.#fold.facts);
-  readonly #request: PastRequest;
   readonly #onVersion: HistoryOptions['onVersion'];
-  #now: PastAnswer = { status: 0, etag: null, body: '' };
-  /** The last version that was told. */
-  #told = this.#now;
-  /** The records of this instant that changed it. */
-  #behind: TimedRecord[] = [];
+  #histories: AnswerHistory[] = [];
+  #hasRiders = false;
+  /** Those that were asked again at this instant. */
+  readonly #asked = new Set<AnswerHistory>();
   #atMs = Number.NEGATIVE_INFINITY;
+  /** The first instant at which a history is due, or an earlier one. */
+  #dueMs = Number.POSITIVE_INFINITY;
+  /** The first and last day of the nights known so far. */
+  #nightDays = { nights: 0, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
 
-  private constructor(records: RecordsInTime, request: PastRequest, onVersion: HistoryOptions['onVersion']) {
+  private constructor(records: RecordsInTime, onVersion: HistoryOptions['onVersion']) {
     this.#foldInTime = new FoldInTime(this.#fold, records);
-    this.#request = request;
     this.#onVersion = onVersion;
   }
 
   static async begin(
     records: RecordsInTime,
-    request: PastRequest,
+    requests: readonly PastRequest[],
     onVersion: HistoryOptions['onVersion'],
-  ): Promise<AnswerHistory> {
-    const history = new AnswerHistory(records, request, onVersion);
-    tellTouched(history.#fold, history.#watched, request.rider === null);
-    await history.#ask(0);
-    history.#told = history.#now;
-    return history;
+  ): Promise<AnswerHistories> {
+    const all = new AnswerHistories(records, onVersion);
+    const nothing: PastAnswer = { status: 0, etag: null, body: '', steadyUntilMs: null };
+    all.#histories = requests.map((request, number) => ({
+      number,
+      request,
+      now: nothing,
+      told: nothing,
+      used: new Set(),
+      behind: [],
+      dueMs: Number.POSITIVE_INFINITY,
+    }));
+    all.#hasRiders = requests.some(({ rider }) => rider !== null);
+    tellTouched(all.#fold, all.#watched, !all.#hasRiders);
+    for (const history of all.#histories) {
+      await all.#ask(history, 0);
+      history.told = history.now;
+    }
+    all.#asked.clear();
+    return all;
   }
 
   /** Takes the next record in time. Returns a promise if the next one must wait. */
   take(record: RecordInTime): Promise<void> | undefined {
     if (record.timeMs === this.#atMs) return this.#apply(record);
-    if (this.#now !== this.#told || this.#midnights.after(this.#atMs) <= record.timeMs) {
+    if (this.#asked.size > 0 || this.#midnightAfter(this.#atMs) <= record.timeMs) {
       return this.#moveTo(record.timeMs).then(() => this.#apply(record));
     }
     this.#atMs = record.timeMs;
@@ -99,49 +137,78 @@ class AnswerHistory {
   #apply(record: RecordInTime): Promise<void> | undefined {
     if (!this.#foldInTime.take(record)) return undefined;
     if (record.source.topic === 'metros') this.#midnights.reread();
-    return this.#watched.take() ? this.#askAfter(record) : undefined;
+    const touched = this.#watched.take();
+    return touched.size === 0 ? undefined : this.#askTouched(touched, record);
   }
 
-  async #askAfter(record: RecordInTime): Promise<void> {
-    const before = this.#now;
-    await this.#ask(this.#atMs);
-    if (!sameAnswer(before, this.#now)) this.#behind.push(new TimedRecord(record));
+  async #askTouched(touched: ReadonlySet<AnswerHistory>, record: RecordInTime): Promise<void> {
+    let timed: TimedRecord | null = null;
+    for (const history of touched) {
+      const before = history.now;
+      await this.#ask(history, this.#atMs);
+      if (sameAnswer(before, history.now)) continue;
+      timed ??= new TimedRecord(record);
+      history.behind.push(timed);
+    }
   }
 
-  /** Tells the versions of this instant and of each midnight that changes the answer before another instant. */
+  /** Tells the versions of this instant and of each midnight that changes an answer before another instant. */
   async #moveTo(atMs: number): Promise<void> {
-    for (let next = this.#midnights.after(this.#atMs); next <= atMs; next = this.#midnights.after(next)) {
+    for (let next = this.#midnightAfter(this.#atMs); next <= atMs; next = this.#midnightAfter(next)) {
       await this.#tell();
       this.#atMs = next;
-      await this.#ask(next);
+      for (const history of this.#histories) {
+        if (history.request.rider !== null || history.dueMs <= next) await this.#ask(history, next);
+      }
+      this.#dueMs = Math.min(...this.#histories.map(({ dueMs }) => dueMs));
     }
-    // A midnight at this very instant is told with the records, but its change is not put down to them.
+    // A midnight at this very instant is told with the records, but its changes are not put down to them.
     if (this.#atMs < atMs) await this.#tell();
     this.#atMs = atMs;
   }
 
   async #tell(): Promise<void> {
-    const [before, answer, records] = [this.#told, this.#now, this.#behind];
-    this.#told = answer;
-    this.#behind = [];
-    if (!sameAnswer(before, answer)) await this.#onVersion({ atMs: this.#atMs, before, answer, records });
+    for (const history of [...this.#asked].sort((a, b) => a.number - b.number)) {
+      const { request, told: before, now: answer, behind: records } = history;
+      history.behind = [];
+      if (sameAnswer(before, answer)) continue;
+      history.told = answer;
+      await this.#onVersion({ request, atMs: this.#atMs, before, answer, records });
+    }
+    this.#asked.clear();
   }
 
-  async #ask(clockMs: number): Promise<void> {
-    this.#now = await this.#answers.ask(this.#request, clockMs);
-    this.#watched.watch(this.#answers.used);
+  async #ask(history: AnswerHistory, clockMs: number): Promise<void> {
+    history.now = await this.#answers.ask(history.request, clockMs);
+    const { used } = this.#answers;
+    this.#watched.watch(history, used, history.used);
+    history.used = used;
+    const { steadyUntilMs } = history.now;
+    history.dueMs = steadyUntilMs === null ? Number.POSITIVE_INFINITY : this.#near(steadyUntilMs);
+    this.#dueMs = Math.min(this.#dueMs, history.dueMs);
+    this.#asked.add(history);
+  }
+
+  /** The next instant at which an answer may change by a midnight. */
+  #midnightAfter(ms: number): number {
+    return this.#hasRiders ? Math.min(this.#dueMs, this.#midnights.after(this.#near(ms))) : this.#dueMs;
+  }
+
+  /** The same instant, or a later one if midnights do not matter before it. Infinity if none matters after it. */
+  #near(ms: number): number {
+    const days = this.#nightDays;
+    for (const { nightDay } = this.#fold.facts; days.nights < nightDay.length; days.nights++) {
+      days.first = Math.min(days.first, nightDay[days.nights]!);
+      days.last = Math.max(days.last, nightDay[days.nights]!);
+    }
+    const nearMs = Math.max(ms, (days.first - nearDays) * dayMs);
+    return nearMs < (days.last + nearDays) * dayMs ? nearMs : Number.POSITIVE_INFINITY;
   }
 }
 
 export const sameAnswer = (a: PastAnswer, b: PastAnswer): boolean => a.status === b.status && a.body === b.body;
 
 const weekSeconds = 7 * 86_400;
-const dayMs = 86_400_000;
-/**
- * How many days from a night a midnight may still change an answer: as many as a rider's nights are shown. The margin
- * is for local dates, at most a day from UTC's, and for clocks that go back, by a day at most.
- */
-const nearDays = Math.max(daysBack, daysAhead) + 3;
 
 /** The instants at which a metro's local date changes. An answer may change then without a record. */
 class LocalMidnights {
@@ -149,8 +216,6 @@ class LocalMidnights {
   #zones: readonly string[] = [];
   /** There is no such instant after `fromMs` and before `firstMs`. */
   #quiet = { fromMs: Number.POSITIVE_INFINITY, firstMs: Number.NEGATIVE_INFINITY };
-  /** The first and last day of the nights known so far. */
-  readonly #nightDays = { nights: 0, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -162,13 +227,12 @@ class LocalMidnights {
     this.#zones = [...new Set(this.#facts.metros.flatMap((metro) => (metro ? [metro.time_zone] : [])))];
   }
 
-  /** The first such instant after `ms` that may change an answer. Infinity if there is none. */
+  /** The first such instant after `ms`. Infinity if there is no metro. */
   after(ms: number): number {
-    const nearMs = this.#near(ms);
-    if (nearMs === Number.POSITIVE_INFINITY) return nearMs;
-    if (nearMs >= this.#quiet.fromMs && nearMs < this.#quiet.firstMs) return this.#quiet.firstMs;
+    if (ms === Number.POSITIVE_INFINITY) return ms;
+    if (ms >= this.#quiet.fromMs && ms < this.#quiet.firstMs) return this.#quiet.firstMs;
     // Midnights are at whole seconds.
-    const from = Math.floor(nearMs / 1000) * 1000;
+    const from = Math.floor(ms / 1000) * 1000;
     let first = Number.POSITIVE_INFINITY;
     for (const zone of this.#zones) {
       const seconds = secondsUntil(zone, from, weekSeconds, () => true);
@@ -176,16 +240,5 @@ class LocalMidnights {
     }
     this.#quiet = { fromMs: from, firstMs: first };
     return first;
-  }
-
-  /** The same instant, or a later one if midnights do not matter before it. Infinity if none matters after it. */
-  #near(ms: number): number {
-    const days = this.#nightDays;
-    for (const { nightDay } = this.#facts; days.nights < nightDay.length; days.nights++) {
-      days.first = Math.min(days.first, nightDay[days.nights]!);
-      days.last = Math.max(days.last, nightDay[days.nights]!);
-    }
-    const nearMs = Math.max(ms, (days.first - nearDays) * dayMs);
-    return nearMs < (days.last + nearDays) * dayMs ? nearMs : Number.POSITIVE_INFINITY;
   }
 }

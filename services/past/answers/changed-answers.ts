@@ -1,4 +1,4 @@
-import type { Facts } from '../../../projector/facts/facts.ts';
+import { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { compareText } from '../../../schemas/views/text.ts';
@@ -14,7 +14,7 @@ export interface ChangedAnswer {
   before: PastAnswer;
   after: PastAnswer;
   /** The texts of the records between the two that touched it, by time. None if it changed because a midnight passed. */
-  records: readonly string[];
+  records: Iterable<string>;
 }
 
 interface ChangesOptions {
@@ -25,7 +25,7 @@ interface ChangesOptions {
   signal: AbortSignal;
   /** The text of a record that touched an answer. */
   textOf(record: RecordInTime): string;
-  /** Called for each answer, in the order of their paths. The next one waits for it. */
+  /** Called for each answer, in the order of their paths. Its records can be read until the promise resolves. */
   onChanged(one: ChangedAnswer): Promise<void>;
   onProgress?(records: number): void;
 }
@@ -34,42 +34,88 @@ interface ChangesOptions {
 const turnRecords = 10_000;
 
 /**
- * Finds the public answers, of days and rides, that differ between two instants, with facts of the one and of the other.
- * Returns the number of different records that touched them.
+ * Finds the public answers, of days and rides, that differ between two instants, in one fold. Returns the number of
+ * different records that were read of them.
  */
 export async function changedAnswers(sources: PastSources, options: ChangesOptions): Promise<number> {
   const { fromMs, toMs, clocks, signal, textOf, onChanged, onProgress } = options;
   const records = await RecordsInTime.open(sources, signal);
-  const [foldBefore, foldAfter] = [new Fold(), new Fold()];
-  const [before, after] = [new FoldInTime(foldBefore, records), new FoldInTime(foldAfter, records)];
-  const touching = new TouchingRecords(foldAfter, textOf);
+  const fold = new Fold();
+  const inTime = new FoldInTime(fold, records);
+  const before = new AnswersThen(clocks.from);
+  const touching = new TouchingRecords(fold.facts, textOf);
+  const begin = async (): Promise<void> => {
+    await before.askAll(fold.facts, signal);
+    touching.listenTo(fold);
+  };
+  let hasBegun = false;
   let read = 0;
-  await records.each(toMs, signal, (record) => {
-    if (++read % turnRecords === 0) onProgress?.(read);
-    if (record.timeMs <= fromMs) {
-      before.take(record);
-      after.take(record);
-    } else {
-      touching.listen();
-      if (after.take(record)) touching.take(record);
+  const take = (record: RecordInTime): void => {
+    if (inTime.take(record)) touching.take(record);
+  };
+  try {
+    await records.each(toMs, signal, (record) => {
+      if (++read % turnRecords === 0) onProgress?.(read);
+      if (hasBegun || record.timeMs <= fromMs) return take(record);
+      hasBegun = true;
+      return begin().then(() => take(record));
+    });
+    if (!hasBegun) await begin();
+    const after = new PastAnswers(fold.facts);
+    for (const target of [...new Set([...before.targets(), ...targetsOf(fold.facts)])].sort(compareText)) {
+      signal.throwIfAborted();
+      const one = {
+        target,
+        before: await before.ask(target),
+        after: await after.ask(publicRequest(target), clocks.to),
+      };
+      if (!sameAnswer(one.before, one.after)) await onChanged({ ...one, records: touching.of(after.used) });
     }
-  });
-  const [answersBefore, answersAfter] = [new PastAnswers(foldBefore.facts), new PastAnswers(foldAfter.facts)];
-  const all = new Set([...targetsOf(foldBefore.facts), ...targetsOf(foldAfter.facts)]);
-  for (const target of [...all].sort(compareText)) {
-    signal.throwIfAborted();
-    const before = await answersBefore.ask({ target, rider: null }, clocks.from);
-    const after = await answersAfter.ask({ target, rider: null }, clocks.to);
-    if (sameAnswer(before, after)) continue;
-    await onChanged({ target, before, after, records: touching.of(answersAfter.used) });
+    return touching.named;
+  } finally {
+    touching.close();
   }
-  return touching.named;
 }
+
+const publicRequest = (target: string) => ({ target, rider: null });
 
 /** The answers about days and rides that may have content. */
 function* targetsOf(facts: Facts): Generator<string> {
   for (const kind of ['day', 'ride'] as const) {
     const { all, id } = valueViews[kind];
     for (const view of all(facts)) yield targets[kind](id(facts, view));
+  }
+}
+
+/** The public answers of an instant, kept while the fold goes on. */
+class AnswersThen {
+  readonly #clockMs: number;
+  readonly #kept = new Map<string, PastAnswer>();
+  /** Answers all others, such as a day that had no nights: nothing but their metro shows in these. */
+  #others = new PastAnswers(new Facts());
+
+  constructor(clockMs: number) {
+    this.#clockMs = clockMs;
+  }
+
+  async askAll(facts: Facts, signal: AbortSignal): Promise<void> {
+    const answers = new PastAnswers(facts);
+    for (const target of targetsOf(facts)) {
+      signal.throwIfAborted();
+      this.#kept.set(target, await answers.ask(publicRequest(target), this.#clockMs));
+    }
+    const metrosAlone = new Facts();
+    for (const [metro, record] of facts.metros.entries()) {
+      metrosAlone.metros[metrosAlone.metroIds.add(facts.metroIds.text(metro))] = record;
+    }
+    this.#others = new PastAnswers(metrosAlone);
+  }
+
+  targets(): Iterable<string> {
+    return this.#kept.keys();
+  }
+
+  async ask(target: string): Promise<PastAnswer> {
+    return this.#kept.get(target) ?? this.#others.ask(publicRequest(target), this.#clockMs);
   }
 }

@@ -14,6 +14,8 @@ export interface PastAnswer {
   status: number;
   etag: string | null;
   body: string;
+  /** No midnight before this instant changes it. Null: not known, as of a rider's own answers. */
+  steadyUntilMs: number | null;
 }
 
 /** A request of the interface, e.g. `/rides/sh20r6756`, and the rider who sends it. */
@@ -50,7 +52,7 @@ export class PastAnswers {
       baseUrl,
       cache: new ViewCache(this.reader, { bytesMax: cacheBytesMax, onUsed: (key) => this.used.add(key) }),
       calendarNowMs: () => this.#clockMs,
-      cacheSeconds: 0,
+      cacheSeconds: steadySeconds,
       checker: { check: (rider) => rider },
       openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
       onFault(cause) {
@@ -66,12 +68,22 @@ export class PastAnswers {
     const handled = this.#answer({ method: 'GET', target: basePath + target, headers });
     if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
     const { status, headers: sent, body } = await handled.answer;
-    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '' };
+    const steadyUntilMs = rider === null ? steadyUntil(clockMs, sent['Cache-Control']) : null;
+    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '', steadyUntilMs };
   }
 }
 
 /** What one answer is made of fits, so that only changed views are rendered again. */
 const cacheBytesMax = 32 << 20;
+/** How far ahead answers look for a midnight that changes them. */
+const steadySeconds = 7 * 86_400;
+
+/** The end of an answer's max-age, which is in whole seconds, as midnights are (docs/rules.md#max-age). */
+function steadyUntil(clockMs: number, caching: string | undefined): number {
+  const [, seconds] = /max-age=(\d+)/.exec(caching ?? '') ?? [];
+  // An answer that must not be cached, such as a 404, has nothing that midnights change.
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Math.ceil(clockMs / 1000 + Number(seconds)) * 1000;
+}
 
 /** JSON of an object with one more member, the answer, whose bytes stay as they are. */
 export function withAnswer(object: object, body: string): string {

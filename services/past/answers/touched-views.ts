@@ -1,5 +1,6 @@
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { Fold } from '../../../projector/facts/fold.ts';
+import { LargeSet, NumberSet } from '../../../projector/facts/large-map.ts';
 import { ignoreChanges, type Touched } from '../../../projector/facts/touched.ts';
 import { publishedRide } from '../../../projector/views/night.ts';
 import { fieldsShowing } from '../../../projector/views/reader.ts';
@@ -41,21 +42,28 @@ type Kind = (typeof numberedKinds)[number];
 
 /** The watched views of a kind. */
 interface WatchedKind {
-  /** Keys, by the ids of views that have no number yet: no record has named them. */
-  unnumbered: Map<string, string>;
-  /** Keys, by the views' numbers. Views that are no longer watched stay here. */
+  /** Keys, by id. Views that are no longer watched stay here. */
+  keys: Map<string, string>;
+  /** Numbers that were compared with the ids. A view gets its number when a record first names it. */
+  compared: NumberSet | LargeSet<number>;
+  /** Keys, by the numbers among these that are watched. */
   byNumber: Map<number, string>;
 }
 
-/** Says whether records touch the views that an answer uses. Their names are their keys, a rider's view with the field. */
-export class WatchedViews implements MarkSink {
+/**
+ * Says who watches what records touch. A watcher names views as answers use them: by their keys, a rider's view with the
+ * field.
+ */
+export class WatchedViews<Watcher> implements MarkSink {
   readonly #facts: Facts;
   readonly #changed: (key: string) => void;
-  #names: ReadonlySet<string> = new Set();
-  readonly #kinds = Object.fromEntries(
-    numberedKinds.map((kind) => [kind, { unnumbered: new Map(), byNumber: new Map() }]),
-  ) as unknown as Record<Kind, WatchedKind>;
-  #isTouched = false;
+  /** By the name of a view or field. */
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #kinds = Object.fromEntries(numberedKinds.map((kind) => [kind, noneWatched(kind)])) as Record<
+    Kind,
+    WatchedKind
+  >;
+  #touched = new Set<Watcher>();
   readonly values = Object.fromEntries(
     numberedKinds.map((kind) => [kind, { add: (view: number) => this.#value(kind, view) }]),
   ) as Record<Kind, { add(view: number): void }>;
@@ -66,17 +74,20 @@ export class WatchedViews implements MarkSink {
     this.#changed = changed;
   }
 
-  /** Watches these from now on, and none else. */
-  watch(names: ReadonlySet<string>): void {
-    for (const name of names) if (!this.#names.has(name)) this.#begin(name);
-    this.#names = names;
+  /** The watcher watches these from now on, and none else of those that it watched. */
+  watch(watcher: Watcher, names: ReadonlySet<string>, before: ReadonlySet<string>): void {
+    for (const name of before) if (!names.has(name)) this.#watchers.get(name)!.delete(watcher);
+    for (const name of names) {
+      const watchers = this.#watchers.get(name) ?? this.#begin(name);
+      watchers.add(watcher);
+    }
   }
 
-  /** Whether one was touched since the last call. */
-  take(): boolean {
-    const isTouched = this.#isTouched;
-    this.#isTouched = false;
-    return isTouched;
+  /** Those whose views were touched since the last call. */
+  take(): ReadonlySet<Watcher> {
+    const touched = this.#touched;
+    if (touched.size > 0) this.#touched = new Set();
+    return touched;
   }
 
   readerDay(reader: number, day: number, parts: number): void {
@@ -93,27 +104,40 @@ export class WatchedViews implements MarkSink {
   }
 
   #touch(name: string): void {
-    if (this.#names.has(name)) this.#isTouched = true;
+    for (const watcher of this.#watchers.get(name) ?? []) this.#touched.add(watcher);
   }
 
-  #begin(name: string): void {
+  #begin(name: string): Set<Watcher> {
+    const watchers = new Set<Watcher>();
+    this.#watchers.set(name, watchers);
     const [key] = name.split(' ', 1) as [string];
     const { kind, id } = parseKey(key);
-    this.#kinds[kind as Kind]?.unnumbered.set(id, key);
+    const watched = this.#kinds[kind as Kind];
+    if (!watched) return watchers;
+    watched.keys.set(id, key);
+    const number = numberedViews[kind as Kind].find(this.#facts, id);
+    if (number >= 0) watched.byNumber.set(number, key);
+    return watchers;
   }
 
   /** The key of a view by its number, if it is watched. */
   #keyOf(kind: Kind, view: number): string | undefined {
-    const { unnumbered, byNumber } = this.#kinds[kind];
-    for (const [id, key] of unnumbered) {
-      const number = numberedViews[kind].find(this.#facts, id);
-      if (number < 0) continue;
-      byNumber.set(number, key);
-      unnumbered.delete(id);
-    }
-    return byNumber.get(view);
+    const { keys, compared, byNumber } = this.#kinds[kind];
+    if (keys.size === 0) return undefined;
+    if (compared.has(view)) return byNumber.get(view);
+    compared.add(view);
+    const key = keys.get(numberedViews[kind].id(this.#facts, view));
+    if (key !== undefined) byNumber.set(view, key);
+    return key;
   }
 }
+
+/** Numbers of days are far apart, those of other views begin at 0. */
+const noneWatched = (kind: Kind): WatchedKind => ({
+  keys: new Map(),
+  compared: kind === 'day' ? new LargeSet() : new NumberSet(),
+  byNumber: new Map(),
+});
 
 /** The name of one field of a rider's view. A view's own name is its key. */
 export const fieldNameOf = (key: string, field: string): string => `${key} ${field}`;

@@ -4,6 +4,7 @@ import { NumberSet } from '../../../projector/facts/large-map.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import type { MarkSink } from '../../../projector/writing/marks.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
+import { GroupedLines, type LineGroup } from '../log/grouped-lines.ts';
 import type { RecordInTime } from '../log/records-in-time.ts';
 import { tellTouched } from './touched-views.ts';
 
@@ -11,20 +12,18 @@ import { tellTouched } from './touched-views.ts';
 const kinds = ['metro', 'ride', 'day'] as const;
 type Kind = (typeof kinds)[number];
 
-/** Keeps which records touched which public views, as texts in memory. */
+/** Keeps which records touched which public views. A line is the record's number, in the order of taking, and its text. */
 export class TouchingRecords implements MarkSink {
-  readonly #fold: Fold;
   readonly #facts: Facts;
   readonly #textOf: (record: RecordInTime) => string;
-  /** Of the records that touched some view, in the order of taking. */
-  readonly #texts: string[] = [];
-  /** The places of texts, by the numbers of the views that their records touched. */
-  readonly #places: Record<Kind, Map<number, number[]>> = { metro: new Map(), ride: new Map(), day: new Map() };
-  /** Those of the views that the present record touches. */
-  readonly #touched = new Set<number[]>();
-  readonly #named = new NumberSet();
-  #isListening = false;
-  /** The number of different records whose texts were given. */
+  readonly #lines = new GroupedLines();
+  /** By the views' numbers. */
+  readonly #groups: Record<Kind, Map<number, LineGroup>> = { metro: new Map(), ride: new Map(), day: new Map() };
+  /** Of the views that the present record touches. */
+  readonly #touched = new Set<LineGroup>();
+  #taken = 0;
+  readonly #seen = new NumberSet();
+  /** The number of different records that were read. */
   named = 0;
   readonly values: MarkSink['values'] = {
     metro: { add: (view) => this.#touch('metro', view) },
@@ -35,16 +34,14 @@ export class TouchingRecords implements MarkSink {
     key: { add() {} },
   };
 
-  constructor(fold: Fold, textOf: (record: RecordInTime) => string) {
-    this.#fold = fold;
-    this.#facts = fold.facts;
+  constructor(facts: Facts, textOf: (record: RecordInTime) => string) {
+    this.#facts = facts;
     this.#textOf = textOf;
   }
 
-  /** From now on, if not yet. */
-  listen(): void {
-    if (!this.#isListening) tellTouched(this.#fold, this, true);
-    this.#isListening = true;
+  /** From now on. */
+  listenTo(fold: Fold): void {
+    tellTouched(fold, this, true);
   }
 
   readerDay(): void {}
@@ -52,29 +49,52 @@ export class TouchingRecords implements MarkSink {
   /** Takes the record that the fold applied last. */
   take(record: RecordInTime): void {
     if (this.#touched.size === 0) return;
-    for (const places of this.#touched) places.push(this.#texts.length);
-    this.#texts.push(this.#textOf(record));
+    this.#lines.add(`${this.#taken++} ${this.#textOf(record)}`, this.#touched);
     this.#touched.clear();
   }
 
-  /** The texts of the records that touched any of these views, each once, in the order of taking. */
-  of(names: ReadonlySet<string>): string[] {
-    const places = new Set([...names].flatMap((name) => this.#placesOf(name)));
-    for (const place of places) {
-      if (!this.#named.has(place)) this.named++;
-      this.#named.add(place);
+  /** The texts of the records that touched any of these views, each once. */
+  *of(names: ReadonlySet<string>): Generator<string> {
+    const lines = [...names].flatMap((name) => this.#linesOf(name));
+    // Nearly always one group: a record about a metro is rare.
+    const heads = lines.map((line) => ({ line, next: line.next() }));
+    for (;;) {
+      let first = Number.POSITIVE_INFINITY;
+      let text = '';
+      for (const { next } of heads) {
+        if (next.done) continue;
+        const number = Number.parseInt(next.value, 10);
+        if (number >= first) continue;
+        first = number;
+        text = next.value;
+      }
+      if (text === '') return;
+      for (const head of heads) if (head.next.value === text) head.next = head.line.next();
+      this.#count(first);
+      yield text.slice(text.indexOf(' ') + 1);
     }
-    return [...places].sort((a, b) => a - b).map((place) => this.#texts[place]!);
+  }
+
+  close(): void {
+    this.#lines.close();
   }
 
   #touch(kind: Kind, view: number): void {
-    const places = this.#places[kind].get(view) ?? [];
-    this.#places[kind].set(view, places);
-    this.#touched.add(places);
+    const groups = this.#groups[kind];
+    const group = groups.get(view) ?? this.#lines.group();
+    groups.set(view, group);
+    this.#touched.add(group);
   }
 
-  #placesOf(name: string): readonly number[] {
+  #linesOf(name: string): Generator<string, void>[] {
     const { kind, id } = parseKey(name);
-    return this.#places[kind as Kind]?.get(valueViews[kind as Kind].find(this.#facts, id)) ?? [];
+    const group = this.#groups[kind as Kind]?.get(valueViews[kind as Kind].find(this.#facts, id));
+    return group ? [this.#lines.of(group)] : [];
+  }
+
+  #count(number: number): void {
+    if (this.#seen.has(number)) return;
+    this.#seen.add(number);
+    this.named++;
   }
 }

@@ -1,6 +1,8 @@
-import { basename } from 'node:path';
-import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { writeFault } from '../../../infra/archive/format/write-atomically.ts';
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import type { SchemaElement, Writer } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { writing } from './draft-folder.ts';
 
 /**
  * Parquet types of columns. Instants are milliseconds in UTC, dates are days since 1970, times are milliseconds of a
@@ -30,28 +32,29 @@ export type Cell = string | number | bigint | boolean | null;
 export interface WrittenTable {
   file: string;
   rows: number;
+  sha256: string;
 }
 
 const groupRows = 50_000;
 
-/** Writes one Parquet file, row by row. One group of rows is in memory. Throws errors that name the file. */
+/** Writes one Parquet file, row by row. One group of rows is in memory. */
 export class ParquetTable {
-  readonly #path: string;
+  readonly #file: string;
   readonly #columns: readonly Column[];
+  readonly #out: FileOut;
   readonly #writer: ParquetWriter;
   #cells: Cell[][];
   #rows = 0;
 
-  constructor(path: string, columns: readonly Column[]) {
-    this.#path = path;
+  constructor(path: string, file: string, columns: readonly Column[]) {
+    this.#file = file;
     this.#columns = columns;
+    this.#out = new FileOut(path);
     const schema = [
       { name: 'root', num_children: columns.length },
       ...columns.map(({ name, type }) => ({ name, repetition_type: 'OPTIONAL', ...types[type] })),
     ] as SchemaElement[];
-    this.#writer = this.#writing(
-      () => new ParquetWriter({ writer: fileWriter(path), schema, createdBy: 'ride-calendar' }),
-    );
+    this.#writer = new ParquetWriter({ writer: this.#out.writer, schema, createdBy: 'ride-calendar' });
     this.#cells = columns.map(() => []);
   }
 
@@ -61,24 +64,59 @@ export class ParquetTable {
     if (this.#cells[0]!.length >= groupRows) this.#writeGroup();
   }
 
+  /** Resolves when the file is durable. */
   end(): WrittenTable {
     this.#writeGroup();
-    this.#writing(() => this.#writer.finish());
-    return { file: basename(this.#path), rows: this.#rows };
+    this.#writer.finish();
+    return { file: this.#file, rows: this.#rows, sha256: this.#out.close() };
+  }
+
+  /** Gives up. The file stays incomplete. */
+  drop(): void {
+    this.#out.drop();
   }
 
   #writeGroup(): void {
     if (this.#cells[0]!.length === 0) return;
     const columnData = this.#columns.map(({ name }, i) => ({ name, data: this.#cells[i] as never }));
-    this.#writing(() => this.#writer.write({ columnData, rowGroupSize: groupRows }));
+    this.#writer.write({ columnData, rowGroupSize: groupRows });
+    this.#out.flush();
     this.#cells = this.#columns.map(() => []);
   }
+}
 
-  #writing<T>(write: () => T): T {
-    try {
-      return write();
-    } catch (error) {
-      throw writeFault(this.#path, error);
-    }
+/** Used in place of the library's file writer, which opens the file again for each piece and never syncs it. */
+class FileOut {
+  readonly writer: Writer = new ByteWriter();
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #hash = createHash('sha256');
+  #isOpen = true;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#fd = writing(path, () => openSync(path, 'wx'));
+    this.writer.finish = () => this.flush();
+  }
+
+  flush(): void {
+    const { writer } = this;
+    const bytes = new Uint8Array((writer as ByteWriter).buffer, 0, (writer as ByteWriter).index);
+    this.#hash.update(bytes);
+    writing(this.#path, () => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
+    });
+    (writer as ByteWriter).index = 0;
+  }
+
+  close(): string {
+    writing(this.#path, () => fsyncSync(this.#fd));
+    this.drop();
+    return this.#hash.digest('hex');
+  }
+
+  drop(): void {
+    if (this.#isOpen) closeSync(this.#fd);
+    this.#isOpen = false;
   }
 }

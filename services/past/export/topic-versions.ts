@@ -1,6 +1,7 @@
-import { Interner } from '../../../projector/facts/interner.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { GroupedLines } from '../log/grouped-lines.ts';
 import { eachOfTopic, isGoodAt } from '../log/past-fold.ts';
 import type { PartitionCursor, PastSources } from '../log/past-records.ts';
 import type { ExportedTopic } from './log-tables.ts';
@@ -23,7 +24,7 @@ interface VersionOptions {
 
 /**
  * Every version of a topic's keys, in the log's order. The topic is read twice, because a later record with an earlier
- * time ends a version too. Its keys, and two numbers for each record, are in memory.
+ * time ends a version too. When each version ends, 8 bytes a record, is in memory; keys are not.
  */
 export async function eachVersion(
   sources: PastSources,
@@ -32,42 +33,71 @@ export async function eachVersion(
   take: (version: TopicVersion) => void,
 ): Promise<void> {
   const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGoodAt(cursor);
-  const keys = new Interner();
-  /** By record: the number of its key, and its time. */
-  const [keyOf, times]: [number[], number[]] = [[], []];
-  /** By the numbers of nights' keys: whether the last version with a meeting is secret. */
-  const secret = new Map<number, boolean>();
-  await eachOfTopic(sources, topic, signal, (cursor) => {
-    if (!counts(cursor)) return;
-    const { keyBytes } = cursor.encoded!;
-    const key = keys.addBytes(keyBytes!, 0, keyBytes!.length);
-    keyOf.push(key);
-    times.push(cursor.timeMs);
-    const meeting = topic === 'nights' && meetingIn(cursor.record as LogRecord);
-    if (meeting) secret.set(key, meeting.secret);
-  });
-  const ends = endsOf(keyOf, times);
+  const times = new Times();
+  const secrets = new SecretNights();
+  let ends: Float64Array;
+  try {
+    await eachOfTopic(sources, topic, signal, (cursor) => {
+      if (!counts(cursor)) return;
+      times.add(cursor.encoded!.keyBytes!.toString(), cursor.timeMs);
+      if (topic === 'nights') secrets.add(cursor.record as LogRecord);
+    });
+    ends = times.ends();
+  } finally {
+    times.close();
+  }
   let i = 0;
   await eachOfTopic(sources, topic, signal, (cursor) => {
     if (!counts(cursor)) return;
     const record = cursor.record as LogRecord;
-    const toMs = ends[i] === Number.POSITIVE_INFINITY ? null : ends[i]!;
-    const isSecret = topic === 'nights' && (secret.get(keyOf[i]!) || (meetingIn(record)?.secret ?? false));
-    take({ record, fromMs: cursor.timeMs, toMs, isSecret });
-    i++;
+    const end = ends[i++]!;
+    const toMs = end === Number.POSITIVE_INFINITY ? null : end;
+    take({ record, fromMs: cursor.timeMs, toMs, isSecret: secrets.has(record) });
   });
 }
 
-const meetingIn = ({ value }: LogRecord) => (value as Night | null)?.meeting;
+class SecretNights {
+  /** By key: whether the last version with a meeting is secret. */
+  readonly #last = new Map<string, boolean>();
 
-/** When each record's version ends: at the earliest time of the versions behind it. Infinity: it is in force. */
-function endsOf(keyOf: readonly number[], times: readonly number[]): number[] {
-  const ends = [...times];
-  const next = new Map<number, number>();
-  for (let i = times.length - 1; i >= 0; i--) {
-    const behind = next.get(keyOf[i]!) ?? Number.POSITIVE_INFINITY;
-    ends[i] = Math.max(times[i]!, behind);
-    next.set(keyOf[i]!, Math.min(times[i]!, behind));
+  add({ key, value }: LogRecord): void {
+    const meeting = (value as Night | null)?.meeting;
+    if (meeting) this.#last.set(key, meeting.secret);
   }
-  return ends;
+
+  has({ topic, key, value }: LogRecord): boolean {
+    return topic === 'nights' && (this.#last.get(key) || ((value as Night | null)?.meeting?.secret ?? false));
+  }
+}
+
+/** The times of versions: by groups of keys, so that one group's keys are in memory at once. */
+class Times {
+  readonly #lines = new GroupedLines();
+  readonly #groups = allTags.map(() => this.#lines.group());
+  #count = 0;
+
+  /** Adds the next record. */
+  add(key: string, timeMs: number): void {
+    this.#lines.add(`${this.#count++} ${timeMs} ${key}`, [this.#groups[tagOf(key)]!]);
+  }
+
+  /** When each record's version ends: at the earliest time of the versions behind it. Infinity: it is in force. */
+  ends(): Float64Array {
+    const ends = new Float64Array(this.#count);
+    for (const group of this.#groups) {
+      const next = new Map<string, number>();
+      for (const line of [...this.#lines.of(group)].reverse()) {
+        const [i, time] = line.split(' ', 2) as [string, string];
+        const key = line.slice(i.length + time.length + 2);
+        const behind = next.get(key) ?? Number.POSITIVE_INFINITY;
+        ends[Number(i)] = Math.max(Number(time), behind);
+        next.set(key, Math.min(Number(time), behind));
+      }
+    }
+    return ends;
+  }
+
+  close(): void {
+    this.#lines.close();
+  }
 }

@@ -1,6 +1,4 @@
-import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../../infra/archive/format/make-folder.ts';
 import { writeAtomically } from '../../../infra/archive/format/write-atomically.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
@@ -13,6 +11,7 @@ import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
 import type { PastSources } from '../log/past-records.ts';
 import { calendarSql } from './calendar-sql.ts';
+import { DraftFolder } from './draft-folder.ts';
 import {
   type Discretion,
   type ExportedTopic,
@@ -40,8 +39,8 @@ export interface Exported {
 }
 
 /**
- * Writes an export to a new or empty folder, the manifest last: without one it is not whole. What a fault or the signal
- * leaves unfinished is removed. `manifest` makes the manifest's text from what was written.
+ * Writes an export to a new or empty folder, completely or not at all. `manifest` makes the manifest's text from what
+ * was written.
  */
 export async function writeExport(
   dir: string,
@@ -49,24 +48,20 @@ export async function writeExport(
   options: ExportOptions,
   manifest: (exported: Exported) => string,
 ): Promise<Exported> {
-  const topics = topicsOf(options);
-  const isNew = !existsSync(dir);
-  makeFolder(dir, 'the export');
+  const draft = new DraftFolder(dir);
   try {
-    const exported = await new Export(dir, sources, options).write();
-    writeAtomically(join(dir, sqlName), calendarSql(topics));
-    writeAtomically(join(dir, 'manifest.json'), manifest(exported));
+    const exported = await new Export(draft.path, sources, options).write();
+    const topics = topicsOf(options);
+    writeAtomically(join(draft.path, 'calendar.sql'), calendarSql(topics));
+    writeAtomically(join(draft.path, manifestName), manifest(exported));
+    draft.publish(manifestName);
     return exported;
-  } catch (error) {
-    const files = [...topics, ...Object.keys(answerTables)].map(fileOf);
-    for (const file of [...files, sqlName]) rmSync(join(dir, file), { force: true });
-    if (isNew && readdirSync(dir).length === 0) rmdirSync(dir);
-    throw error;
+  } finally {
+    draft.drop();
   }
 }
 
-const sqlName = 'calendar.sql';
-const fileOf = (table: string): string => `${table}.parquet`;
+const manifestName = 'manifest.json';
 
 const topicsOf = ({ personal }: Discretion): readonly ExportedTopic[] =>
   personal ? [...publicTopics, ...personalTopics] : publicTopics;
@@ -144,12 +139,17 @@ class Export {
     columns: readonly Column[],
     write: (add: (row: Cell[]) => void) => Promise<void>,
   ): Promise<WrittenTable> {
-    const table = new ParquetTable(join(this.#dir, fileOf(name)), columns);
-    await write((row) => {
-      table.add(row);
-      if (++this.#rows % 10_000 === 0) this.#options.onProgress?.(this.#rows);
-    });
-    return table.end();
+    const file = `${name}.parquet`;
+    const table = new ParquetTable(join(this.#dir, file), file, columns);
+    try {
+      await write((row) => {
+        table.add(row);
+        if (++this.#rows % 10_000 === 0) this.#options.onProgress?.(this.#rows);
+      });
+      return table.end();
+    } finally {
+      table.drop();
+    }
   }
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
@@ -38,12 +41,48 @@ describe('history', () => {
     expect(out.slice(0, 2)).toEqual([expect.stringContaining('riders/0@20 r0020'), '  status 401 → 200']);
   });
 
+  it('of several answers is what each says alone, by time, with paths and riders', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'history-'));
+    const file = join(dir, 'paths.txt');
+    writeFileSync(file, '/metros/portland/days/2015-06-13\n\n/me/nights r0020\n  /me/nights\n/rides/pp15r4935\n');
+    try {
+      const until = ['--to', '2015-06-10T08:00:00Z'];
+      const { code, out } = await run('history', '/rides/pp15r4935', '--from-file', file, '--rider', 'r0019', ...until);
+      const versions = out.map((line) => JSON.parse(line));
+      const times = versions.map(({ at }) => at);
+      expect({ code, times }).toEqual({ code: 0, times: times.toSorted() });
+      for (const [path, ...rider] of [
+        ['/rides/pp15r4935'],
+        ['/metros/portland/days/2015-06-13'],
+        ['/me/nights', '--rider', 'r0020'],
+        ['/me/nights', '--rider', 'r0019'],
+      ]) {
+        const alone = await run('history', path!, ...rider, ...until, '--json');
+        const [, id = null] = rider;
+        const same = versions.filter((one) => one.path === path && one.rider === id);
+        expect(alone.out.length).toBeGreaterThan(1);
+        expect(same).toEqual(alone.out.map((line) => ({ path, rider: id, ...JSON.parse(line) })));
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
   it.each([
     ['/metros/portland/days/2015-6-13', 'day is not a date, YYYY-MM-DD'],
     ['/me/known?metro=portland&from=2015-06-13', 'to is missing'],
   ])('refuses %s, which the interface does at any time', async (path, why) => {
     const { code, err } = await run('history', path, '--rider', 'r0020');
     expect({ code, err }).toEqual({ code: 2, err: [`Cannot run history: ${JSON.stringify(path)} is a 400: ${why}`] });
+  });
+
+  it('of several is 1 if one of them never was', async () => {
+    const { code, out, err } = await run('history', '/rides/nosuch', '/rides/sh20r6756');
+    expect({ code, paths: new Set(out.map((line) => JSON.parse(line).path)) }).toEqual({
+      code: 1,
+      paths: new Set(['/rides/sh20r6756']),
+    });
+    expect(err).toEqual(['/rides/nosuch has no version up to 2026-11-01T00:00:00.000Z']);
   });
 
   it('of what never was is 1, and says so', async () => {
@@ -53,7 +92,9 @@ describe('history', () => {
   });
 
   it.each([
-    [['history'], 'missing required argument'],
+    [['history'], 'want a PATH or --from-file'],
+    [['history', '--from-file', 'nosuch'], "--from-file nosuch can't be read (ENOENT)"],
+    [['history', '--from-file', 'test/README.md'], '--from-file test/README.md, line 1: "#" is no path'],
     [['history', '/nights'], 'is no path of the interface'],
     [['history', '/me/nights'], 'want --rider ID'],
     [['history', '/me/nights', '--rider', 'a b'], '--rider is not a rider id'],

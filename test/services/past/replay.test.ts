@@ -41,6 +41,25 @@ describe('replay --get', () => {
     expect(url!.out).toEqual(bare!.out);
   });
 
+  it('prints several answers as lines of JSON, each with its path', async () => {
+    const file = join(dir, 'paths');
+    writeFileSync(file, '/me/nights r0020\n/rides/nosuch\n');
+    const { code, out, err } = await replay(...asOf, '--get', day, '/rides/pp15r4935', '--from-file', file);
+    const one = await replay(...asOf, '--get', '/me/nights', '--rider', 'r0020');
+    const lines = out.map((line) => JSON.parse(line));
+    expect({ code, paths: lines.map(({ path, rider, status }) => [path, rider, status]) }).toEqual({
+      code: 1,
+      paths: [
+        [day, null, 200],
+        ['/rides/pp15r4935', null, 200],
+        ['/me/nights', 'r0020', 200],
+        ['/rides/nosuch', null, 404],
+      ],
+    });
+    expect(out[2]).toContain(`"answer":${one.out[0]}}`);
+    expect(err.join('\n')).toMatch(/^As of 2015-06-13T19:00:00.000Z: /);
+  });
+
   it('answers a rider’s own, and 1 for a rider who was not there', async () => {
     const mine = await replay(...asOf, '--get', '/me/nights', '--rider', 'r0020');
     expect(JSON.parse(mine.out[0]!).nights.length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerHistory, type Version } from '../../../../services/past/answers/answer-history.ts';
+import { answerHistories, type Version } from '../../../../services/past/answers/answer-history.ts';
 import { changedAnswers } from '../../../../services/past/answers/changed-answers.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from '../../../../services/past/answers/past-answers.ts';
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
@@ -45,9 +45,9 @@ async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: 
 
 const sources = ({ listing, bounds }: PastLog, by: (typeof clocks)[number]) => sourcesOf({ listing, bounds }, by);
 
-async function versionsOf(from: PastSources, request: PastRequest, untilMs: number): Promise<Version[]> {
+async function versionsOf(from: PastSources, requests: readonly PastRequest[], untilMs: number): Promise<Version[]> {
   const versions: Version[] = [];
-  await answerHistory(from, request, { untilMs, signal, onVersion: (version) => versions.push(version) });
+  await answerHistories(from, requests, { untilMs, signal, onVersion: (version) => versions.push(version) });
   return versions;
 }
 
@@ -76,7 +76,7 @@ function publicTargets(records: readonly HistoryRecord[]): string[] {
 const numRuns = Number(process.env.RUNS ?? 5);
 
 describe('the history of an answer', { timeout: 600_000 }, () => {
-  it('agrees with the calendar as of any instant, midnights included', async () => {
+  it('agrees with the calendar as of any instant, midnights included, however many are asked', async () => {
     const check = async (from: PastSources, asked: PastRequest, versions: Version[], instants: number[]) => {
       for (const atMs of instants) {
         const version = versions.findLast((one) => one.atMs <= atMs);
@@ -95,10 +95,19 @@ describe('the history of an answer', { timeout: 600_000 }, () => {
       fc.asyncProperty(scenarioArb, async ({ history, by, chunking, requests, instants }) => {
         using archive = await PastArchive.of(history, chunking);
         const from = sources(await archive.log(), by);
-        for (const request of requests) {
-          const asked = { target: pathOf(request), rider: 'rider' in request ? request.rider : null };
-          await check(from, asked, await versionsOf(from, asked, Math.max(...instants)), instants);
-        }
+        const asked = requests.map((request) => ({
+          target: pathOf(request),
+          rider: 'rider' in request ? request.rider : null,
+        }));
+        const versions = await versionsOf(from, asked, Math.max(...instants));
+        expect(versions.map(({ atMs }) => atMs)).toEqual(versions.map(({ atMs }) => atMs).sort((a, b) => a - b));
+        for (const one of asked)
+          await check(
+            from,
+            one,
+            versions.filter(({ request }) => request === one),
+            instants,
+          );
       }),
       { numRuns, endOnFailure: true },
     );
@@ -125,7 +134,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
           signal,
           textOf: (record) => JSON.stringify({ place: placeText(record), timeMs: record.timeMs }),
           async onChanged({ target, records }) {
-            changed.push({ target, records: records.map((text) => JSON.parse(text) as RecordSaid) });
+            changed.push({ target, records: [...records].map((text) => JSON.parse(text) as RecordSaid) });
           },
         });
         const before = await foldPast(from, { atMs: fromMs, signal });
@@ -142,7 +151,7 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
         }
         for (const { target, records } of changed.slice(0, 4)) {
           expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
-          const versions = await versionsOf(from, { target, rider: null }, toMs);
+          const versions = await versionsOf(from, [{ target, rider: null }], toMs);
           const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
           expect(records.map(({ place }) => place)).toEqual(expect.arrayContaining(behind.map(placeText)));
         }
