@@ -18,15 +18,13 @@ interface HttpAppOptions {
   onFault(cause: unknown): void;
   /** May answer a request before Fastify sees it. Returns true if it has answered or will. */
   first?(request: IncomingMessage, response: ServerResponse): boolean;
-  /** May answer for a path that does not exist, in place of the 404 for programs. */
-  noSuchPath?(request: IncomingMessage): Answer | null;
   /** Once it aborts, each answer is the last of its connection, so that none is idle when the server ends. */
   draining?: AbortSignal;
 }
 
 /** A Fastify application for registered paths, on the server whose edge all answers share (http-edge.ts). */
 export function httpApp(options: HttpAppOptions): FastifyInstance {
-  const { trustProxy, arrival, onFault, first, noSuchPath, draining } = options;
+  const { trustProxy, arrival, onFault, first, draining } = options;
   let closing = false;
   const paths: RegisteredPaths = [];
   const app = Fastify({
@@ -62,7 +60,7 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
       reply.hijack();
       const methods = methodsAt(request.raw.url!, paths);
       if (methods.length > 0) send(reply.raw, refuse.otherMethod(methods));
-      else send(reply.raw, noSuchPath?.(request.raw) ?? refuse.notFound(noSuchRouteBody));
+      else send(reply.raw, refuse.notFound(noSuchRouteBody));
     },
     handler: () => {},
   });

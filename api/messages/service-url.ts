@@ -35,11 +35,6 @@ export const resourceMetadataPath = '/.well-known/oauth-protected-resource';
 export const resourceMetadataUrl = ({ origin, basePath }: ServiceUrl): string =>
   `${origin}${resourceMetadataPath}${basePath}`;
 
-/** The resource as tokens have it. A trailing slash is accepted in requests (docs/rules.md#resource). */
-export function canonicalResource(resource: string, service: ServiceUrl): string {
-  return resource === `${service.resource}/` ? service.resource : resource;
-}
-
 /** Whether a host name or address, also in a URL's brackets, is this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

@@ -62,8 +62,7 @@ export interface LimiterOptions {
 }
 
 /**
- * `penalty(key, points)` adds points to a key's count and returns the new count. With 0 points it only reads the count.
- * Throws StateStoreAwayError.
+ * `penalty(key)` adds a point to a key's count and returns the new count. Throws StateStoreAwayError.
  */
 export type Limiter = Pick<RateLimiterAbstract, 'penalty'>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
-import { applicationType, type ClientMetadata, clientProblem } from './client-policy.ts';
+import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 
 const wantSecret = 'must be 32 to 512 ASCII characters without spaces';
 const secretShape = z.string().regex(/^[!-~]{32,512}$/, wantSecret);
@@ -34,7 +34,7 @@ const clientShape = z
     if (method === 'none' && value.client_secret !== undefined)
       complain('client_secret', 'must not be there: a public client (token_endpoint_auth_method none) can’t keep one');
     // A program on the rider's device could receive the answers of another, and nobody would be asked (RFC 8252, 8.6).
-    if (value.skip_consent && applicationType(value) !== 'web')
+    if (value.skip_consent && (value.application_type === 'native' || isOnDevice(value)))
       complain('skip_consent', 'needs a web client: let every redirect URI be https, and application_type be web');
     const problem = clientProblem(value);
     if (problem !== null) complain(problem.split(' ', 1)[0]!, problem.slice(problem.indexOf(' ') + 1));
@@ -54,11 +54,9 @@ export function parseClients(text: string, where: string): ClientMetadata[] {
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's own message would quote the text, which contains secrets.
-    throw new Error(`Cannot read ${where}: it is not JSON; it must be an array of client metadata (RFC 7591)`);
+    // Told below: the parser's own message would quote the text, which contains secrets.
   }
-  if (!Array.isArray(json))
-    throw new Error(`Cannot read ${where}: it is not an array; it must be an array of client metadata (RFC 7591)`);
+  if (!Array.isArray(json)) throw new Error(`Cannot read ${where}: want a JSON array of client metadata (RFC 7591)`);
   const problems: string[] = [];
   const ids = new Set<string>();
   const clients: ClientMetadata[] = [];
@@ -70,29 +68,17 @@ export function parseClients(text: string, where: string): ClientMetadata[] {
     if (id !== undefined && (ids.has(id) || ownIds.has(id)))
       problems.push(`${name}: client_id is taken; each client needs one of its own`);
     if (id !== undefined) ids.add(id);
-    if (parsed.success) clients.push(completed(parsed.data));
+    // RFC 7591's own default is for clients with a secret.
+    const method = parsed.data?.client_secret === undefined ? 'none' : 'client_secret_basic';
+    if (parsed.success) clients.push({ token_endpoint_auth_method: method, ...parsed.data });
   }
   if (problems.length > 0) throw new Error(`Cannot read ${where}: ${problems.join('\n')}`);
   return clients;
 }
 
-/** Adds the default authentication method: RFC 7591's own default is for clients with a secret. */
-function completed(client: z.output<typeof clientShape>): ClientMetadata {
-  return {
-    ...client,
-    token_endpoint_auth_method:
-      client.token_endpoint_auth_method ?? (client.client_secret === undefined ? 'none' : 'client_secret_basic'),
-    application_type: applicationType(client),
-  };
+function memberProblem({ path, message }: z.core.$ZodIssue): string {
+  return `${path.join('.')} ${message.charAt(0).toLowerCase()}${message.slice(1)}`.trim();
 }
-
-function memberProblem({ path, message, code, ...rest }: z.core.$ZodIssue): string {
-  if (code === 'unrecognized_keys')
-    return `${(rest as { keys: string[] }).keys.join(', ')} is not client metadata known here`;
-  return path.length > 0 ? `${path.join('.')} ${lowerFirst(message)}` : lowerFirst(message);
-}
-
-const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /**
  * The service's own clients: the reference at /docs, whose "Authorize" signs a rider in like any app; and the page of

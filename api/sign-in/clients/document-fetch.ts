@@ -4,7 +4,7 @@ import { type ClientMetadata, knownMetadata } from './client-policy.ts';
 
 export interface DocumentFetchOptions {
   fetchPublic: MetadataFetch;
-  limits: Pick<RateLimits, 'documents' | 'fetches'>;
+  limits: Pick<RateLimits, 'documents'>;
   /** The address of the client on whose behalf a document is fetched now. */
   clientAddress: () => string | undefined;
 }
@@ -14,17 +14,15 @@ const urlLengthMax = 1000;
 
 /**
  * Fetches client ID metadata documents for oidc-provider, which keeps each for as long as its headers say and fetches
- * it once for many who want it. Here are the limits: by the address that asks, by host, by document and in all.
+ * it once for many who want it. Here are the limits.
  */
 export function documentFetch({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch {
   return async (input) => {
     const url = String(input);
     if (url.length > urlLengthMax) throw new TypeError(`the URL has more than ${urlLengthMax} characters`);
     const address = clientAddress();
-    const wait =
-      (address === undefined ? null : await limits.documents.hit(address)) ??
-      (await limits.fetches.hit(new URL(url).hostname, url));
-    if (wait !== null) throw new DocumentAwayError('too many documents are being fetched');
+    if (address !== undefined && (await limits.documents(address)) !== null)
+      throw new DocumentAwayError('too many documents are being fetched');
     const response = await fetchPublic(url);
     if (response.status >= 500) throw new DocumentAwayError(`its host answers with status ${response.status}`);
     if (response.status !== 200) return response;

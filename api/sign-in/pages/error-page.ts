@@ -1,5 +1,4 @@
 import { html } from '../../messages/html.ts';
-import { paths } from '../tokens/metadata.ts';
 import type { Page } from './page.ts';
 
 /** What went wrong, for the rider, and the code that the app's makers will ask for. */
@@ -8,11 +7,9 @@ export interface Trouble {
   title: string;
   text: string;
   /** Never contains anything of the request. */
-  code?: string;
+  code: string;
   /** Where the rider can go on without the app. */
   again?: string;
-  /** Whether the rider may want to see which apps are connected, since the app cannot be named. */
-  apps?: boolean;
   /** Where the app expects its response. */
   back?: { to: string; words: string };
 }
@@ -23,13 +20,12 @@ export const troubles = {
     title: 'This sign-in is over',
     text: 'It was finished already, took too long, or was begun in another browser. If your app has let you in, you can close this page. If not, go back to your app and start again.',
     code: 'interaction_expired',
-    apps: true,
   },
   forged: {
     status: 403,
     title: 'That did not come from this page',
     text: 'The form was not sent from a page of this service, so nothing was done. Go back to your app and start again.',
-    code: 'csrf',
+    code: 'forged',
   },
   unreadable: {
     status: 400,
@@ -60,13 +56,6 @@ export const troubles = {
     title: 'The sign-in was not finished',
     text: 'The ride account’s own sign-in was cancelled or refused. Try again, or go back to your app.',
     code: 'upstream_refused',
-  },
-  noSuchPage: {
-    status: 404,
-    title: 'There is no such page',
-    text: 'The address is wrong, or has changed. If an app sent you here, go back to it and start again.',
-    code: 'not_found',
-    apps: true,
   },
   wrongHost: {
     status: 421,
@@ -113,14 +102,13 @@ export function providerTrouble(code: string, status: number): Trouble {
   return { status, ...words, code };
 }
 
-export function errorPage({ title, text, code, again, apps, back }: Trouble): Page {
+export function errorPage({ title, text, code, again, back }: Trouble): Page {
   return {
     title,
     body: html`<p>${text}</p>
 ${again === undefined ? null : html`<p class="actions"><a class="button" href="${again}">Try again</a></p>`}
-${apps ? html`<p class="actions"><a class="button plain" href="${paths.connectedApps}">See your connected apps</a></p>` : null}
 ${back === undefined ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
-${code === undefined ? null : html`<p class="soft">Error code: <code>${code}</code></p>`}`,
+<p class="soft">Error code: <code>${code}</code></p>`,
   };
 }
 

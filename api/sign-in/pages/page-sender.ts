@@ -1,6 +1,4 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { Answer } from '../../messages/answer.ts';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { errorPage, type Trouble, troubles } from './error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
@@ -27,13 +25,3 @@ export function pageSender(service: ServiceUrl) {
 }
 
 export type PageSender = ReturnType<typeof pageSender>;
-
-/** The answer to a browser at a path of sign-in that does not exist. Null for programs, and for other paths. */
-export function noSuchPage(https: boolean): (request: IncomingMessage) => Answer | null {
-  const body = Buffer.from(renderPage(errorPage(troubles.noSuchPage)));
-  const headers = { ...pageHeaders(pagePolicy(), https), 'Content-Type': 'text/html; charset=utf-8' };
-  return ({ url, headers: { accept } }) =>
-    /^\/oauth(\/|\?|$)/.test(url!) && accept?.includes('text/html')
-      ? { status: troubles.noSuchPage.status, headers: { ...headers }, body }
-      : null;
-}

@@ -7,21 +7,15 @@ import type { Page } from './page.ts';
 
 export interface SignInForm {
   action: string;
-  csrf: string;
   /** Who asks; null where the rider came by themself. */
   app: string | null;
-  /** Whether signing in is all that it asks for (docs/rules.md#consent). */
-  skipsConsent: boolean;
   alert?: string | undefined;
 }
 
-function forApp({ app, skipsConsent }: SignInForm): Html {
-  if (app === null) return html`<p>Sign in to see the apps connected to your rides.</p>`;
-  const next = skipsConsent
-    ? 'It belongs to this calendar, and can read your rides once you have.'
-    : 'Nothing is shared before you have said yes on the next page.';
-  return html`<p><strong>${app}</strong> asks you to sign in. ${next}</p>`;
-}
+const forApp = ({ app }: SignInForm): Html =>
+  app === null
+    ? html`<p>Sign in to see the apps connected to your rides.</p>`
+    : html`<p><strong>${app}</strong> asks you to sign in.</p>`;
 
 const cancel = (app: string | null): Html =>
   app === null ? html`` : html`<button class="plain" name="do" value="cancel">Cancel</button>`;
@@ -34,7 +28,6 @@ export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typ
     body: html`${forApp(form)}
 <p class="note">This service runs on sample data, on this machine only. Pick any rider to be.</p>
 <form method="post" action="${form.action}">
-<input type="hidden" name="csrf" value="${form.csrf}">
 <input type="hidden" name="do" value="pick">
 <ul class="riders">
 ${riders.map(
@@ -44,7 +37,6 @@ ${riders.map(
 )}</ul>
 </form>
 <form method="post" action="${form.action}">
-<input type="hidden" name="csrf" value="${form.csrf}">
 <label for="rider">Or give a rider’s id</label>
 <input type="text" id="rider" name="rider" value="${typed}" autocomplete="off" spellcheck="false" maxlength="64">
 <p class="actions"><button name="do" value="pick">Sign in</button>${cancel(form.app)}</p>
@@ -60,7 +52,6 @@ export function upstreamPage(form: SignInForm, start: string, upstreamHost: stri
     body: html`${forApp(form)}
 <p>You sign in with your ride account at <strong>${upstreamHost}</strong>. This service never sees your password.</p>
 <form method="post" action="${form.action}">
-<input type="hidden" name="csrf" value="${form.csrf}">
 <p class="actions"><a class="button" href="${start}">Continue to ${upstreamHost}</a>${cancel(form.app)}</p>
 </form>`,
   };
@@ -83,7 +74,6 @@ const readWords: Html = html`<ul>
 
 export interface ConsentForm {
   action: string;
-  csrf: string;
   app: string;
   /** Where the response goes, in words. */
   goesTo: string;
@@ -111,7 +101,6 @@ ${readWords}
 <p>It can’t change anything, and does not get your password.</p>
 <p class="soft">The answer goes to ${form.goesTo}. The app stays connected for up to ${form.grantDays} days, or until you disconnect it under <a href="${paths.connectedApps}">connected apps</a>.</p>
 <form method="post" action="${form.action}">
-<input type="hidden" name="csrf" value="${form.csrf}">
 <p class="actions"><button name="do" value="allow">Allow</button><button class="plain" name="do" value="deny">Don’t allow</button></p>
 <p class="soft">Not you? <button class="link" name="do" value="switch">Sign in as somebody else</button></p>
 </form>`,
@@ -127,7 +116,6 @@ export interface ConnectedApp {
 }
 
 export interface ConnectedAppsForm {
-  csrf: string;
   rider: RiderCard;
   apps: readonly ConnectedApp[];
   /** Ids of clients in the operator's file. Other clients introduced themselves. */
@@ -144,7 +132,7 @@ const isoDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Lists the apps that may read a rider's calendar, each with a button to disconnect it. */
 export function connectedAppsPage(form: ConnectedAppsForm): Page {
-  const { csrf, rider, apps, knownClients, consentSkippers, disconnected } = form;
+  const { rider, apps, knownClients, consentSkippers, disconnected } = form;
   return {
     title: 'Connected apps',
     alert:
@@ -163,7 +151,6 @@ ${apps.map(
 <h2>${app.name}</h2>
 <p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}${consentSkippers.has(app.clientId) ? ' It belongs to this calendar, and is connected whenever you sign in to it.' : null}</p>
 <form method="post" action="${paths.connectedApps}">
-<input type="hidden" name="csrf" value="${csrf}">
 <button class="danger" name="disconnect" value="${app.clientId}" aria-label="Disconnect ${app.name}">Disconnect</button>
 </form>
 </li>
@@ -175,16 +162,13 @@ ${apps.map(
 }
 
 /** Asks before signing out: a link from elsewhere must not be enough. */
-export function signOutPage(csrf: string): Page {
-  return {
-    title: 'Sign out?',
-    body: html`<p>This signs you out in this browser. Apps you have connected stay connected.</p>
+export const signOutPage: Page = {
+  title: 'Sign out?',
+  body: html`<p>This signs you out in this browser. Apps you have connected stay connected.</p>
 <form method="post" action="${paths.signOut}">
-<input type="hidden" name="csrf" value="${csrf}">
 <p class="actions"><button>Sign out</button><a class="button plain" href="${paths.connectedApps}">Stay signed in</a></p>
 </form>`,
-  };
-}
+};
 
 export function signedOutPage(upstreamHost: string | null): Page {
   return {

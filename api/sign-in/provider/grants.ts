@@ -4,9 +4,6 @@ import type { StateStore } from '../../ports/sign-in-state.ts';
 import { clientName } from '../clients/client-words.ts';
 import { readScope } from '../tokens/access-token.ts';
 
-// A rider may have an app on several devices, with a grant each. With one more than this, the oldest ends.
-const grantsPerAppMax = 20;
-
 interface GrantsDeps {
   store: StateStore;
   service: ServiceUrl;
@@ -43,14 +40,9 @@ export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsD
     return client ? clientName(client) : clientId;
   };
 
-  const end = async (id: string): Promise<void> => await store.remove('Grant', id);
-
   return {
     /** Records that a rider's app may read. */
     async make(of: Grantee): Promise<Grant> {
-      const before = (await ofRider(of.accountId)).filter((grant) => grant.clientId === of.clientId);
-      before.sort((a, b) => b.iat - a.iat);
-      for (const { id } of before.slice(grantsPerAppMax - 1)) await end(id);
       const grant = allowRead(newGrant(of), service);
       await grant.save();
       return grant;
@@ -75,7 +67,7 @@ export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsD
     /** Ends everything that a rider allowed an app. Returns the app's name, or null if it was not connected. */
     async disconnect(rider: string, clientId: string): Promise<string | null> {
       const grants = (await ofRider(rider)).filter((grant) => grant.clientId === clientId);
-      for (const { id } of grants) await end(id);
+      for (const { id } of grants) await store.remove('Grant', id);
       return grants.length === 0 ? null : await nameOf(clientId);
     },
   };

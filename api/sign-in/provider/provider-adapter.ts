@@ -92,11 +92,11 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
 /** Kinds that give nothing without their grant. */
 export const givesNothingAlone: ReadonlySet<string> = new Set(['AuthorizationCode', 'RefreshToken']);
 
-// The first use and two more: a lost reply, and another tab.
-const refreshUsesMax = 3;
-
 // How long codes and refresh tokens are kept after they expire, so that a late app is told that they have.
 const knownAfterEndSeconds = 86_400;
+
+// The first use and two more: a lost reply, and another tab.
+const refreshUsesMax = 3;
 
 type Owner = (payload: StatePayload) => string | undefined;
 const account: Owner = ({ accountId }) => accountId as string | undefined;

@@ -1,25 +1,28 @@
 import type { Configuration, errors, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { redirectWords } from '../clients/client-words.ts';
-import { errorPage, providerTrouble, troubles } from '../pages/error-page.ts';
-import { type Page, pageHeaders, pagePolicy, renderPage } from '../pages/page.ts';
-
-/** An error as it is sent to its client. */
-type ErrorOut = Parameters<NonNullable<Configuration['renderError']>>[1];
+import { errorPage, providerTrouble, type Trouble, troubles } from '../pages/error-page.ts';
+import { pageHeaders, pagePolicy, renderPage } from '../pages/page.ts';
 
 /** Our page of an error, in place of oidc-provider's own. */
 export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration['renderError']> {
   return (ctx, answer, error) => {
-    const [page, status] = errorPageOf(ctx, answer, error as errors.OIDCProviderError);
-    ctx.status = status;
+    const trouble = error.name === 'SessionNotFound' ? troubles.expired : troubleOf(error as errors.OIDCProviderError);
+    const uri = withheld.get(error);
+    const page = errorPage({ ...trouble, ...(uri !== undefined && { back: answerAddress(uri, answer) }) });
+    ctx.status = trouble.status;
     ctx.type = 'text/html; charset=utf-8';
     ctx.set(pageHeaders(pagePolicy(), https));
     ctx.body = renderPage(page);
   };
 }
 
-/** Errors that are not sent to an address that their client registered by itself. */
-const withheld = new WeakSet<Error>();
+// Those that oidc-provider would redirect have its status, 303.
+const troubleOf = ({ expose, error, statusCode }: errors.OIDCProviderError): Trouble =>
+  expose ? providerTrouble(error, Math.max(statusCode, 400)) : providerTrouble('server_error', 500);
+
+/** Errors that are not sent to an address that their client registered by itself, and that address. */
+const withheld = new WeakMap<Error, string>();
 
 /**
  * Keeps the service from being an open redirector (docs/rules.md#redirect-uris; RFC 9700, 4.11.2). Anybody can register
@@ -35,27 +38,14 @@ export function withholdErrors(provider: Provider, knownClients: ReadonlySet<str
     error.allow_redirect = false;
     // An address that is not known to be this client's is not shown as a link either (RFC 6749 §4.1.2.1).
     const uri = oidc.params?.redirect_uri;
-    if (typeof uri === 'string' && oidc.client?.redirectUriAllowed(uri)) withheld.add(error);
+    if (typeof uri === 'string' && oidc.client?.redirectUriAllowed(uri)) withheld.set(error, uri);
   };
   provider.on('authorization.error', withhold);
   provider.on('server_error', withhold);
 }
 
-function errorPageOf(ctx: KoaContextWithOIDC, answer: ErrorOut, error: errors.OIDCProviderError): [Page, number] {
-  const status = error.expose ? error.statusCode : 500;
-  const code = error.expose ? error.error : 'server_error';
-  const isOver = error.name === 'SessionNotFound';
-  const trouble = isOver ? troubles.expired : providerTrouble(code, Math.max(status, 400));
-  const uri = ctx.oidc.params?.redirect_uri;
-  const back = withheld.has(error) && typeof uri === 'string' ? answerAddress(uri, answer) : null;
-  return [errorPage({ ...trouble, ...(back !== null && { back }) }), trouble.status];
-}
-
-/**
- * The address to which oidc-provider would have redirected the browser. It has checked that the client registered the
- * address.
- */
-function answerAddress(uri: string, answer: ErrorOut): { to: string; words: string } {
+/** The address to which oidc-provider would have redirected the browser. */
+function answerAddress(uri: string, answer: object): { to: string; words: string } {
   const url = new URL(uri);
   for (const [name, value] of Object.entries(answer))
     if (value !== undefined) url.searchParams.set(name, String(value));

@@ -1,7 +1,6 @@
-import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
-import { borrowedName } from '../clients/client-names.ts';
-import { type ClientMetadata, clientProblem, isOnDevice } from '../clients/client-policy.ts';
+import { borrowedName, type ClientMetadata, clientProblem, isOnDevice } from '../clients/client-policy.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from '../clients/clients.ts';
 import { readScope } from '../tokens/access-token.ts';
@@ -10,7 +9,6 @@ import { allowRead, type Grants } from './grants.ts';
 import { providerAdapter, translated } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { errorRenderer } from './provider-pages.ts';
-import { lengthChecks } from './provider-requests.ts';
 import type { RiderErasure } from './rider-erasure.ts';
 
 /**
@@ -30,7 +28,6 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     claims: {},
     responseTypes: ['code'],
     subjectTypes: ['public'],
-    extraParams: lengthChecks,
     clientAuthMethods: [...clientAuthMethods],
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
@@ -38,8 +35,6 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
       token_endpoint_auth_method: 'client_secret_basic',
       // There are no id tokens, but oidc-provider checks for each client that a key could sign them.
       id_token_signed_response_alg: 'ES256',
-      // Allows loopback redirects on any port, and apps' own schemes (docs/rules.md#redirect-uris; RFC 8252).
-      application_type: 'native',
     },
     // docs/rules.md#code-flow
     pkce: { required: () => true },
@@ -52,7 +47,6 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
       (await erasure.isGone(sub)) ? undefined : { accountId: sub, claims: async () => ({ sub }) },
     ),
     interactions: {
-      policy: policy(),
       url: (_ctx, interaction) => `${paths.signIn}/${interaction.uid}`,
     },
     ttl: {
@@ -96,8 +90,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: async (_ctx, _client, oneOf) =>
-          Array.isArray(oneOf) ? onlyOne(oneOf) : (oneOf ?? service.resource),
+        defaultResource: async () => service.resource,
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource) => {
           if (resource !== service.resource)
@@ -150,68 +143,49 @@ export function cookieNames({ https, host }: ServiceUrl): { session: string; int
  * clients, also where the service itself runs on that device.
  */
 function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<string>): (client: ClientMetadata) => void {
-  const borrowed = borrowedName(clients);
+  const isBorrowed = borrowedName(clients);
   return (metadata) => {
     const id = String(metadata.client_id);
-    const problem = clientProblem(metadata) ?? (known.has(id) ? null : (presumption(metadata) ?? borrowed(metadata)));
+    const problem = clientProblem(metadata);
+    if (problem?.startsWith('redirect_uris')) throw new errors.InvalidRedirectUri(problem);
     if (problem !== null) throw new errors.InvalidClientMetadata(problem);
+    if (!known.has(id) && isBorrowed(metadata))
+      throw new errors.InvalidClientMetadata(
+        'client_name is, or looks like, that of this service or of another app here',
+      );
+    // Only the operator knows whose website it is (docs/rules.md#consent).
+    if (!known.has(id) && metadata.skip_consent)
+      throw new errors.InvalidClientMetadata('skip_consent is for clients of the operator’s file only');
     if (isOnDevice(metadata) && !ownIds.has(id)) metadata.application_type = 'native';
   };
 }
-
-/** Only the operator knows whose website it is (docs/rules.md#consent). */
-const presumption = ({ skip_consent: skips }: ClientMetadata): string | null =>
-  skips === undefined || skips === false ? null : 'skip_consent is for clients of the operator’s file only';
 
 function scopesOf(ctx: KoaContextWithOIDC): Set<string> {
   const scope = ctx.oidc.params?.scope;
   return new Set(typeof scope === 'string' ? scope.split(' ').filter((part) => part !== '') : []);
 }
 
-function onlyOne(resources: string[]): string {
-  if (resources.length !== 1) throw new errors.InvalidTarget('only one resource at a time');
-  return resources[0]!;
-}
-
 /**
  * The grant with which the rider need not be asked (docs/rules.md#consent): the one just consented to; or, for a web
- * client in the same session, one with half of its life left; or a new one, for a client that skips consent.
- * oidc-provider itself asks each time for a native client. The page of connected apps needs no consent, because it reads
- * nothing.
+ * client, one of the same session; or a new one, for a client that skips consent. oidc-provider itself asks each time
+ * for a native client. The page of connected apps needs no consent, because it reads nothing.
  */
 async function existingGrant(
   { oidc }: KoaContextWithOIDC,
-  { service, lifetimes, consentSkippers, audit }: ProviderOptions,
+  { service, consentSkippers, audit }: ProviderOptions,
   grants: Grants,
 ) {
   const { Grant } = oidc.provider;
   const of = { accountId: oidc.account!.accountId, clientId: oidc.client!.clientId };
   if (of.clientId === connectedAppsClientId) return allowRead(new Grant(of), service);
-  const consented = (oidc.result?.consent as { grantId?: string } | undefined)?.grantId;
-  if (consented !== undefined) return await Grant.find(consented);
-  const before = oidc.session?.grantIdFor(of.clientId);
-  const grant = before === undefined ? undefined : await Grant.find(before);
-  const fresh = grant?.exp !== undefined && grant.exp - Date.now() / 1000 > lifetimes.grant / 2;
-  if (fresh && grant.accountId === of.accountId) return grant;
+  const consented = oidc.result?.consent as { grantId?: string } | undefined;
+  const id = consented?.grantId ?? oidc.session?.grantIdFor(of.clientId);
+  const grant = id === undefined ? undefined : await Grant.find(id);
+  if (grant) return grant;
   // With a `prompt` that is still to be answered, another rider may sign in, or this one may say no.
   const isAsked = oidc.promptPending('login') || oidc.promptPending('consent');
   if (isAsked || !consentSkippers.has(of.clientId)) return undefined;
   const skipped = await grants.make(of);
   audit('consent_skipped', { client: of.clientId });
   return skipped;
-}
-
-/** oidc-provider's own prompts, and one more: a session whose rider is gone needs a new sign-in. */
-function policy() {
-  const base = interactionPolicy.base();
-  base
-    .get('login')!
-    .checks.add(
-      new interactionPolicy.Check('rider_gone', 'the rider of this session is gone', 'login_required', (ctx) =>
-        ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined
-          ? interactionPolicy.Check.REQUEST_PROMPT
-          : interactionPolicy.Check.NO_NEED_TO_PROMPT,
-      ),
-    );
-  return base;
 }

@@ -14,7 +14,6 @@ import type { ProviderOptions } from './provider-options.ts';
 import { withholdErrors } from './provider-pages.ts';
 import { providerSettings } from './provider-settings.ts';
 import { riderErasure } from './rider-erasure.ts';
-import { storeId } from './sealed-store.ts';
 
 /** A request as oidc-provider should see it. */
 export interface ProviderRequest {
@@ -22,17 +21,14 @@ export interface ProviderRequest {
   url: string;
   /** Replaces the request's own body, which has been read. */
   body?: { text: string; type: string };
-  /** The format of errors, whatever the request accepts: endpoints for programs answer JSON, pages HTML. */
-  accept?: 'application/json' | 'text/html';
+  /** The format of errors, whatever the request accepts: endpoints for programs answer JSON. */
+  accept?: 'application/json';
   /** Headers of the answer. */
   headers: Record<string, string>;
 }
 
 // With these headers a client could choose the host in the URLs that oidc-provider writes.
 const forwarding = /^(x-)?forwarded(-.*)?$/;
-
-/** The kinds of what a form of the token and revocation endpoints may hold, by its names. */
-const heldKinds = { code: 'AuthorizationCode', refresh_token: 'RefreshToken', token: 'RefreshToken' };
 
 /**
  * Opens oidc-provider, which implements the protocol, and is the only interface to it. oidc-provider answers raw
@@ -88,24 +84,12 @@ export async function openProvider(options: ProviderOptions) {
     },
     /** An interaction by its id, for requests to which browsers do not send its cookie. */
     interactionOf: (uid: string): Promise<Interaction | undefined> => provider.Interaction.find(uid),
-    /** Whether a form holds a code or refresh token that this client was given. */
-    async keeps(form: URLSearchParams, clientId: string): Promise<boolean> {
-      for (const [name, kind] of Object.entries(heldKinds)) {
-        const value = form.get(name);
-        const entry = value ? await store.find(kind, storeId(kind, value)) : null;
-        if (entry?.clientId === clientId) return true;
-      }
-      return false;
-    },
     /** Has oidc-provider answer a Fastify request. Resolves once it has. */
     async answer(request: FastifyRequest, reply: FastifyReply, wanted: ProviderRequest): Promise<void> {
       reply.hijack();
       const response: ServerResponse = reply.raw;
       // Hijacking drops the headers that were set on the reply.
       for (const [name, value] of Object.entries(wanted.headers)) response.setHeader(name, value);
-      // An unread body must not be parsed as the next request.
-      if (wanted.body === undefined && request.raw.headers['content-length'] !== undefined)
-        response.setHeader('Connection', 'close');
       await (callback(as(request, wanted), response) as unknown as Promise<void>);
     },
   };
@@ -171,11 +155,9 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
-    const { client } = ctx.oidc;
-    const authenticated = client !== undefined && client.tokenEndpointAuthMethod !== 'none';
-    const fault = error.error === 'invalid_grant' ? grantFault(error, authenticated) : null;
-    audit('token_request_refused', { client: client?.clientId, cause: fault?.cause ?? causeOf(error.error) });
-    if (fault?.words) (ctx.body as { error_description: string }).error_description = fault.words;
+    const fault = error.error === 'invalid_grant' ? grantFault(error) : { cause: causeOf(error.error) };
+    audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: fault.cause });
+    if (fault.words) (ctx.body as { error_description: string }).error_description = fault.words;
   });
   provider.on('server_error', (ctx: KoaContextWithOIDC, error: Error) => {
     logger.error({ err: error, path: ctx.path }, 'sign-in failed');
@@ -188,39 +170,33 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
 const causeOf = (error: string): AuditCause<'token_request_refused'> =>
   auditEvents.token_request_refused.causes.find((cause) => cause === error) ?? 'other';
 
-interface GrantFault {
+interface TokenFault {
   cause: AuditCause<'token_request_refused'>;
-  /** What the app is told. Null: no more than that the request is invalid. */
-  words: string | null;
+  /** What the app is told. If absent: no more than that the request is invalid. */
+  words?: string;
 }
 
 const after = 'ask the rider to sign in again';
 
 /**
  * Why a code or refresh token was refused with `invalid_grant`, by oidc-provider's details. An app is told of its own
- * codes and tokens. Of any other it is told only if it has authenticated: else anybody could try what they found.
+ * codes and tokens, and nothing of any other: else anybody could try what they found.
  */
-function grantFault(error: errors.OIDCProviderError, authenticated: boolean): GrantFault {
-  const detail = error.error_detail ?? '';
+function grantFault({ error_detail: detail = '', cause }: errors.OIDCProviderError): TokenFault {
   if (detail.includes('used already')) return { cause: 'grant_used', words: 'it was used already' };
   if (detail.includes('expired')) return { cause: 'grant_expired', words: `it has expired; ${after}` };
   if (/^grant not found|account not found|rider is gone/.test(detail))
     return { cause: 'grant_revoked', words: `its connection has ended; ${after}` };
   if (detail.includes('redirect_uri mismatch'))
     return { cause: 'grant_wrong', words: 'redirect_uri is not that of the authorization request' };
-  if (error.cause instanceof Error) return { cause: 'grant_wrong', words: error.cause.message };
-  return { cause: 'grant_wrong', words: authenticated ? 'it is not a code or refresh token of this client' : null };
+  // What is wrong with the code's verifier.
+  return { cause: 'grant_wrong', ...(cause instanceof Error && { words: cause.message }) };
 }
 
-/**
- * Makes oidc-provider compare a client's secret with its hash, and accept it only by the method that the client
- * registered. By itself oidc-provider accepts `client_secret_basic` for `client_secret_post`, and the reverse.
- */
+/** Makes oidc-provider compare a client's secret with its hash. */
 function compareSecretHashes(provider: Provider): void {
   provider.Client.prototype.compareClientSecret = function (actual) {
-    const inHeader = Provider.ctx!.headers.authorization !== undefined;
-    const isRegistered = this.tokenEndpointAuthMethod === (inHeader ? 'client_secret_basic' : 'client_secret_post');
-    return isRegistered && isSecretOf(this.clientId, actual, this.clientSecret ?? '');
+    return isSecretOf(this.clientId, actual, this.clientSecret ?? '');
   };
 }
 

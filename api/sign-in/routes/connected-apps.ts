@@ -11,20 +11,17 @@ import type { SignInParts } from './sign-in-parts.ts';
 interface SignedIn {
   rider: string;
   card: RiderCard;
-  /** What the page's forms are bound to. */
-  session: string;
 }
 
 /** The page where a rider sees which apps may read, and disconnects them (docs/rules.md#signing-out). */
 export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void {
-  const { service, csrf, pages, knownClients, consentSkippers, audit } = parts;
+  const { service, pages, knownClients, consentSkippers, audit } = parts;
   const { grants } = parts.provider;
 
-  const show = async ({ rider, card, session }: SignedIn, reply: FastifyReply, disconnected?: string) =>
+  const show = async ({ rider, card }: SignedIn, reply: FastifyReply, disconnected?: string) =>
     pages.page(
       reply,
       connectedAppsPage({
-        csrf: csrf.token(session),
         rider: card,
         apps: await grants.apps(rider),
         knownClients,
@@ -47,7 +44,6 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
     const form = formOf(request);
     const who = await signedIn(parts, request, reply);
     if (!who) return pages.trouble(reply, 'expired');
-    if (!csrf.accepts(request, form, who.session)) return pages.trouble(reply, 'forged');
     const client = form.get('disconnect') ?? '';
     const name = await grants.disconnect(who.rider, client);
     if (name !== null) audit('disconnect', { client });
@@ -56,11 +52,14 @@ export function addConnectedApps(app: FastifyInstance, parts: SignInParts): void
 }
 
 /** The rider of the browser's session. Null if there is no session, or its rider is gone. */
-async function signedIn({ provider, riders }: SignInParts, request: FastifyRequest, reply: FastifyReply) {
-  const session = await provider.session(request, reply);
-  const rider = session.accountId;
+async function signedIn(
+  { provider, riders }: SignInParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<SignedIn | null> {
+  const { accountId: rider } = await provider.session(request, reply);
   const card = rider === undefined ? null : await riders.card(rider);
-  return rider !== undefined && card ? ({ rider, card, session: session.uid } satisfies SignedIn) : null;
+  return rider !== undefined && card ? { rider, card } : null;
 }
 
 /**

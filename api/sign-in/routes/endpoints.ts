@@ -1,20 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { InteractionResults } from 'oidc-provider';
 import { corsHeaders, options } from '../../messages/answer.ts';
-import { isLoopback } from '../../messages/service-url.ts';
+import { type ClientMetadata, knownMetadata } from '../clients/client-policy.ts';
 import { pageHeaders, pagePolicy } from '../pages/page.ts';
-import { canonicalAuthorizeQuery, canonicalTokenRequest, registrationRequest } from '../provider/provider-requests.ts';
+import { canonicalAuthorizeQuery, canonicalForm } from '../provider/provider-requests.ts';
 import { paths, resourceMetadata, serverMetadata } from '../tokens/metadata.ts';
 import { noStore } from './faults.ts';
-import { formOf, takeBodies } from './request-body.ts';
+import { formOf, takeJson } from './request-body.ts';
 import type { SignInParts } from './sign-in-parts.ts';
-import { tokenLimit } from './token-limit.ts';
 
 const publicHeaders = { ...corsHeaders, 'Cache-Control': 'public, max-age=300' };
 const formType = 'application/x-www-form-urlencoded';
-
-/** For an address that continues a sign-in and works once: no HEAD, which programs send to preview a link. */
-export const usedOnce = { exposeHeadRoute: false };
 
 /** The protocol's own endpoints: authorize, token, revocation, registration, keys and metadata. */
 export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
@@ -23,7 +18,7 @@ export function addEndpoints(app: FastifyInstance, parts: SignInParts): void {
   addTokenEndpoints(app, parts);
   if (parts.registration)
     app.register(async (scope) => {
-      takeBodies(scope, 'application/json');
+      takeJson(scope);
       addRegistration(scope, parts);
     });
 }
@@ -58,49 +53,37 @@ function addMetadata(app: FastifyInstance, { service, registration, metadataFetc
   addOptions(app, paths.jwks, 'GET, HEAD, OPTIONS');
 }
 
-function addAuthorize(app: FastifyInstance, { service, provider, riders, limits, pages, who }: SignInParts): void {
+function addAuthorize(app: FastifyInstance, { service, provider, limits, pages }: SignInParts): void {
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
   app.get(paths.authorize, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
-    // Cookies belong to a host name. A browser that uses another name of this machine is redirected to BASE_URL's.
-    const host = request.headers.host ?? '';
-    if (who === 'picker' && host !== service.host && isLoopback(host.replace(/:\d+$/, '')))
-      return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
-    const wait = await limits.authorize.hit(request.ip);
+    const wait = await limits.authorize(request.ip);
     if (wait !== null) return pages.trouble(reply, 'busy', wait);
     await provider.answer(request, reply, {
       url: `${paths.authorize}?${canonicalAuthorizeQuery(query, service)}`,
       headers,
     });
   });
-  app.get<{ Params: { uid: string } }>(`${paths.authorize}/:uid`, usedOnce, async (request, reply) => {
-    const { uid } = request.params;
-    // oidc-provider ends the interaction before it asks whether the rider exists. If the views are away, the rider
-    // would be back at the app with an error. This throws before the end, so the page can be loaded again.
-    const interaction = await provider.interactionOf(uid);
-    const { login, error } = (interaction?.result ?? {}) as InteractionResults;
-    const rider = login?.accountId ?? interaction?.session?.accountId;
-    if (rider !== undefined && error === undefined) await riders.card(rider);
-    await provider.answer(request, reply, { url: `${paths.authorize}/${encodeURIComponent(uid)}`, headers });
+  app.get(`${paths.authorize}/:uid`, async (request, reply) => {
+    await provider.answer(request, reply, { url: request.raw.url!, headers });
   });
 }
 
-function addTokenEndpoints(app: FastifyInstance, { service, provider, limits }: SignInParts): void {
-  const limit = tokenLimit(limits, provider);
+function addTokenEndpoints(app: FastifyInstance, { service, provider }: SignInParts): void {
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
-      const form = formOf(request);
-      const wait = await limit.wait(request, form);
-      if (wait !== null) return tooMany(reply, wait, 'too many refused requests of this client from this address');
-      const canonical = path === paths.token ? canonicalTokenRequest(form, service) : { form: form.toString() };
-      if ('refuse' in canonical) return reply.code(400).headers(noStore).send(canonical.refuse);
+      const form = canonicalForm(formOf(request), service);
+      // oidc-provider would refuse another resource only once it has used up the refresh token.
+      if (path === paths.token && new URLSearchParams(form).has('resource')) {
+        const why = `the only resource here is ${service.resource}`;
+        return reply.code(400).headers(noStore).send({ error: 'invalid_target', error_description: why });
+      }
       await provider.answer(request, reply, {
         url: path,
         accept: 'application/json',
-        body: { text: canonical.form, type: formType },
+        body: { text: form, type: formType },
         headers: noStore,
       });
-      if (reply.raw.statusCode === 400 || reply.raw.statusCode === 401) await limit.refused(request, form);
     });
     addOptions(app, path, 'POST, OPTIONS');
   }
@@ -108,23 +91,19 @@ function addTokenEndpoints(app: FastifyInstance, { service, provider, limits }: 
 
 function addRegistration(app: FastifyInstance, { provider, limits }: SignInParts): void {
   app.post(paths.register, async (request, reply) => {
-    const wait = await limits.registrations.hit(request.ip);
-    if (wait !== null) return tooMany(reply, wait, 'too many registrations from this address');
-    const wanted = registrationRequest(String(request.body));
-    if ('refuse' in wanted) return reply.code(400).headers(noStore).send(wanted.refuse);
+    const wait = await limits.registrations(request.ip);
+    if (wait !== null) {
+      const why = `too many registrations; try again in ${wait} seconds`;
+      const headers = { ...noStore, 'Retry-After': String(wait) };
+      return reply.code(429).headers(headers).send({ error: 'temporarily_unavailable', error_description: why });
+    }
+    const metadata = knownMetadata(Object(request.body) as ClientMetadata);
     await provider.answer(request, reply, {
       url: paths.register,
       accept: 'application/json',
-      body: { text: JSON.stringify(wanted.metadata), type: 'application/json' },
+      body: { text: JSON.stringify(metadata), type: 'application/json' },
       headers: corsHeaders,
     });
   });
   addOptions(app, paths.register, 'POST, OPTIONS');
-}
-
-function tooMany(reply: FastifyReply, seconds: number, why: string): FastifyReply {
-  return reply
-    .code(429)
-    .headers({ ...noStore, 'Retry-After': String(seconds) })
-    .send({ error: 'temporarily_unavailable', error_description: `${why}; try again in ${seconds} seconds` });
 }

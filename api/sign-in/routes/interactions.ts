@@ -20,7 +20,7 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * cookie can see.
  */
 export function addInteractions(app: FastifyInstance, parts: SignInParts): void {
-  const { pages, csrf, provider, who, audit } = parts;
+  const { pages, provider, who, audit } = parts;
   const path = `${paths.signIn}/:uid`;
 
   // DNS rebinding: another host name that resolves to this machine must not reach the picker.
@@ -41,7 +41,6 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
     const form = formOf(request);
     const interaction = await provider.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
-    if (!csrf.accepts(request, form, interaction.uid)) return pages.trouble(reply, 'forged');
     const client = String(interaction.params.client_id);
     const finish = async (result: object): Promise<FastifyReply> => {
       interaction.result = result as Interaction['result'];
@@ -75,9 +74,7 @@ async function askWho(parts: SignInParts, interaction: Interaction, reply: Fasti
   const { who, pages, riders } = parts;
   const form: SignInForm = {
     action: `${paths.signIn}/${interaction.uid}`,
-    csrf: parts.csrf.token(interaction.uid),
     app: await askingApp(parts, interaction),
-    skipsConsent: parts.consentSkippers.has(String(interaction.params.client_id)),
     alert,
   };
   const targets = redirectSources(String(interaction.params.redirect_uri));
@@ -124,7 +121,7 @@ export async function finishLogin(
 }
 
 async function askConsent(parts: SignInParts, interaction: Interaction, reply: FastifyReply) {
-  const { provider, pages, riders, csrf, lifetimes, knownClients } = parts;
+  const { provider, pages, riders, lifetimes, knownClients } = parts;
   const rider = interaction.session?.accountId;
   const client = await provider.client(String(interaction.params.client_id));
   const card = rider === undefined ? null : await riders.card(rider);
@@ -132,7 +129,6 @@ async function askConsent(parts: SignInParts, interaction: Interaction, reply: F
   if (!card) return pages.trouble(reply, 'expired');
   const page = consentPage({
     action: `${paths.signIn}/${interaction.uid}`,
-    csrf: csrf.token(interaction.uid),
     app: clientName(client),
     goesTo: redirectWords(String(interaction.params.redirect_uri)),
     known: knownClients.has(client.clientId),

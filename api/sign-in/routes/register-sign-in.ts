@@ -4,7 +4,8 @@ import { addConnectedApps } from './connected-apps.ts';
 import { addEndpoints } from './endpoints.ts';
 import { answerFaults } from './faults.ts';
 import { addInteractions } from './interactions.ts';
-import { takeBodies } from './request-body.ts';
+import { takeOwnForms } from './own-forms.ts';
+import { takeForms } from './request-body.ts';
 import { type SignInDeps, signInParts } from './sign-in-parts.ts';
 import { addSignOut } from './sign-out.ts';
 import { addUpstreamRoutes } from './upstream-routes.ts';
@@ -18,15 +19,18 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
   const { service, store, provider, logger, who } = parts;
 
   await app.register(async (scope) => {
-    takeBodies(scope, 'application/x-www-form-urlencoded');
+    takeForms(scope);
     answerFaults(scope, parts);
     keepClientAddress(scope);
     if (service.https && !deps.proxiesNamed) warnOfUnnamedProxy(scope, logger);
     addEndpoints(scope, parts);
-    addInteractions(scope, parts);
     if (typeof who === 'object') addUpstreamRoutes(scope, parts, who);
-    addSignOut(scope, parts);
-    addConnectedApps(scope, parts);
+    await scope.register(async (forms) => {
+      takeOwnForms(forms, parts);
+      addInteractions(forms, parts);
+      addSignOut(forms, parts);
+      addConnectedApps(forms, parts);
+    });
   });
 
   if (who === 'nobody')

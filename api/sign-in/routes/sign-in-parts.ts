@@ -10,7 +10,6 @@ import { openProvider, type SignInProvider } from '../provider/provider.ts';
 import type { ProviderOptions } from '../provider/provider-options.ts';
 import { sealedStore } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
-import { type Csrf, createCsrf } from './csrf.ts';
 import { type UpstreamSettings, type UpstreamSignIn, upstreamSignIn } from './upstream-sign-in.ts';
 
 export interface SignInDeps
@@ -35,7 +34,6 @@ export interface SignInParts extends ProviderOptions {
   provider: SignInProvider;
   limits: RateLimits;
   pages: PageSender;
-  csrf: Csrf;
   /** How riders authenticate: at the ride-management system's provider, by picking a rider, or not at all. */
   who: UpstreamSignIn | 'picker' | 'nobody';
 }
@@ -59,8 +57,7 @@ export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
     lifetimes: { ...defaultLifetimes, ...deps.lifetimes },
   };
   const provider = await openProvider(options);
-  const [pages, csrf] = [pageSender(service), createCsrf(cookieKeys, service.origin, audit)];
-  return { ...options, provider, limits, pages, csrf, who };
+  return { ...options, provider, limits, pages: pageSender(service), who };
 }
 
 /**

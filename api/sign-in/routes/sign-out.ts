@@ -1,21 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { signedOutPage, signOutPage } from '../pages/pages.ts';
 import { paths } from '../tokens/metadata.ts';
-import { formOf } from './request-body.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 
 /** Ends the session of a rider's browser, and nothing else (docs/rules.md#signing-out). */
-export function addSignOut(app: FastifyInstance, { service, provider, csrf, pages, who, audit }: SignInParts) {
+export function addSignOut(app: FastifyInstance, { service, provider, pages, who, audit }: SignInParts) {
   const upstreamHost = typeof who === 'object' ? who.host : null;
   app.get(paths.signOut, async (request, reply) => {
-    const { accountId, uid } = await provider.session(request, reply);
-    return pages.page(reply, accountId === undefined ? signedOutPage(upstreamHost) : signOutPage(csrf.token(uid)));
+    const { accountId } = await provider.session(request, reply);
+    return pages.page(reply, accountId === undefined ? signedOutPage(upstreamHost) : signOutPage);
   });
 
   app.post(paths.signOut, async (request, reply) => {
     const session = await provider.session(request, reply);
     if (session.accountId !== undefined) {
-      if (!csrf.accepts(request, formOf(request), session.uid)) return pages.trouble(reply, 'forged');
       await session.destroy();
       audit('sign_out');
     }

@@ -6,7 +6,6 @@ import { noRiderPage, type Trouble, troubles } from '../pages/error-page.ts';
 import { isAway } from '../provider/provider.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
-import { usedOnce } from './endpoints.ts';
 import { finishLogin } from './interactions.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 import {
@@ -38,12 +37,11 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
     `${paths.signIn}/:uid/start`,
-    usedOnce,
     async (request, reply) => {
       const interaction = await provider.interaction(request, reply, request.params.uid);
       if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
       // Each attempt is kept as long as an interaction, so strangers could fill the store.
-      const wait = await limits.authorize.hit(request.ip);
+      const wait = await limits.authorize(request.ip);
       if (wait !== null) return pages.trouble(reply, 'busy', wait);
       const attempt = newAttempt();
       const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
@@ -58,7 +56,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     },
   );
 
-  app.get(paths.callback, usedOnce, async (request, reply) => {
+  app.get(paths.callback, async (request, reply) => {
     const callback = new URL(service.origin + paths.callback);
     callback.search = request.raw.url!.split('?').slice(1).join('?');
     const state = callback.searchParams.get('state') ?? '';
@@ -92,11 +90,11 @@ function upstreamTroubles(log: FastifyBaseLogger): (error: unknown) => Trouble {
   const isWorthALine = lineLimit(Date.now);
   return (error) => {
     if (error instanceof UpstreamAwayError) {
-      if (isWorthALine(error.message)) log.error({ err: error }, 'the riders’ sign-in can’t be reached');
+      if (isWorthALine(error.name)) log.error({ err: error }, 'the riders’ sign-in can’t be reached');
       return troubles.upstreamAway;
     }
     if (error instanceof UpstreamRefusedError) {
-      if (isWorthALine(error.message)) log.warn(error.message);
+      if (isWorthALine(error.name)) log.warn(error.message);
       return troubles.upstreamRefused;
     }
     throw error;

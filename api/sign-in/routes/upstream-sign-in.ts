@@ -118,17 +118,10 @@ async function discover(server: URL, clientId: string, secret: string): Promise<
   return config;
 }
 
-const knownErrors = new Set(
-  `access_denied account_selection_required consent_required interaction_required invalid_client invalid_grant
-  invalid_request invalid_scope login_required server_error temporarily_unavailable unauthorized_client
-  unsupported_grant_type unsupported_response_type`.split(/\s+/),
-);
-
-/** An error code of RFC 6749 or OpenID Connect, or openid-client's own; `other` for any other text. */
+/** The provider's error code, or openid-client's own; `other` for what has not the shape of one. */
 function reasonOf(cause: unknown): string {
   const { error, code } = cause as { error?: string; code?: string };
-  if (error !== undefined) return knownErrors.has(error) ? error : 'other';
-  return code ?? 'unknown';
+  return error === undefined ? (code ?? 'unknown') : (/^[a-z_]{1,40}$/.exec(error)?.[0] ?? 'other');
 }
 
 /** Whether trying again may help: the fault is the provider's, not the rider's or the request's. */

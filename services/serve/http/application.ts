@@ -3,7 +3,6 @@ import { createApp } from '../../../api/http/app.ts';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
-import { noSuchPage } from '../../../api/sign-in/pages/page-sender.ts';
 import type { SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
 import { auditLog } from '../sign-in/audit-log.ts';
@@ -45,7 +44,6 @@ export async function application(options: ApplicationOptions, closing: AbortSig
     checker: createTokenChecker({ issuer: origin, audience: baseUrl, keys: files.keys, audit }),
     openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
     riderGone: (rider) => void signIn?.eraseRider(rider),
-    noSuchPath: noSuchPage(origin.startsWith('https:')),
     onFault: (cause) => log.error({ err: cause }, 'Cannot answer a request'),
     onAnswer: metrics.answered,
   });

@@ -60,7 +60,7 @@ const registered = [
   ['/oauth/revoke', 'POST, OPTIONS'],
   ['/oauth/register', 'POST, OPTIONS'],
   ['/oauth/authorize?client_id=x', 'GET, HEAD'],
-  ['/oauth/authorize/some-sign-in', 'GET'],
+  ['/oauth/authorize/some-sign-in', 'GET, HEAD'],
   ['/oauth/sign-in/some-sign-in', 'GET, HEAD, POST'],
   ['/oauth/sign-out', 'GET, HEAD, POST'],
   ['/oauth/connected-apps', 'GET, HEAD, POST'],

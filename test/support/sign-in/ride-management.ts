@@ -45,11 +45,8 @@ export async function startRideManagement(options: RideManagementOptions): Promi
     let at = await browser.open(url);
     for (let pages = 0; pages < 4 && at.page !== ''; pages++) {
       const action = new URL(/<form[^>]+action="([^"]+)"/.exec(at.page)![1]!, at.url).href;
-      const form = at.page.includes('name="login"')
-        ? { prompt: 'login', login, password: 'any' }
-        : { prompt: 'consent' };
-      const next = await browser.follow(await browser.post(action, form));
-      at = { ...next, page: next.response.headers.has('location') ? '' : await next.response.text() };
+      const isLogin = at.page.includes('name="login"');
+      at = await browser.submit(action, isLogin ? { prompt: 'login', login, password: 'any' } : { prompt: 'consent' });
     }
     return at.url;
   };

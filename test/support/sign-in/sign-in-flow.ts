@@ -1,5 +1,5 @@
 import type { RideManagement } from './ride-management.ts';
-import { csrfOf, newPkce, type Pkce, TestBrowser } from './test-browser.ts';
+import { newPkce, type Pkce, TestBrowser } from './test-browser.ts';
 
 export const callback = 'http://127.0.0.1:9/callback';
 
@@ -50,23 +50,21 @@ export async function approve(
   let at = await browser.open(url);
   for (let pages = 0; pages < 5; pages++) {
     if (at.page === '') return new URL(at.url);
-    const form: Record<string, string> = at.page.includes('value="pick"')
-      ? { csrf: csrfOf(at.page), do: 'pick', rider }
-      : { csrf: csrfOf(at.page), do: 'allow' };
-    const start = /href="([^"]+\/start)"/.exec(at.page)?.[1];
-    const next = await browser.follow(
-      upstream && start ? await atUpstream(browser, start, rider, upstream) : await browser.post(at.url, form),
-    );
-    const page = next.response.headers.has('location') ? '' : await next.response.text();
-    if (page !== '' && next.url === at.url) throw new Error(`no way on: ${next.response.status} ${page}`);
-    at = { ...next, page };
+    const form: Record<string, string> = at.page.includes('value="pick"') ? { do: 'pick', rider } : { do: 'allow' };
+    const door = upstream && at.page.includes('/start"') ? await doorOf(browser, at.page) : null;
+    const next = door
+      ? await browser.open(await upstream!.signIn(door.href, rider))
+      : await browser.submit(at.url, form);
+    if (next.page !== '' && next.url === at.url) throw new Error(`no way on: ${next.response.status} ${next.page}`);
+    at = next;
   }
   throw new Error('pages without end');
 }
 
-async function atUpstream(browser: TestBrowser, start: string, rider: string, upstream: RideManagement) {
-  const sent = await browser.get(start);
-  return browser.get(await upstream.signIn(sent.headers.get('location')!, rider));
+/** Where the sign-in page sends the browser: the door of the ride-management system. */
+export async function doorOf(browser: TestBrowser, page: string): Promise<URL> {
+  const sent = await browser.get(/href="([^"]+\/start)"/.exec(page)![1]!);
+  return new URL(sent.headers.get('location')!);
 }
 
 export async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {

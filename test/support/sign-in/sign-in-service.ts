@@ -7,7 +7,6 @@ import { createApp } from '../../../api/http/app.ts';
 import { serviceUrl } from '../../../api/messages/service-url.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
-import { noSuchPage } from '../../../api/sign-in/pages/page-sender.ts';
 import { registerSignIn, type SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import type { SignInDeps } from '../../../api/sign-in/routes/sign-in-parts.ts';
 import { parseSigningKeys, type SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
@@ -105,8 +104,6 @@ export interface TestService {
 export type TestServiceOptions = Partial<SignInDeps> & {
   riders?: TestRiders;
   port?: number;
-  /** Where Fastify listens. */
-  host?: string;
   trustProxy?: readonly string[];
 };
 
@@ -129,7 +126,7 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
 
 /** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { port = (await freePorts(1))[0]!, host = '127.0.0.1', trustProxy, ...given } = options;
+  const { port = (await freePorts(1))[0]!, trustProxy, ...given } = options;
   const log: string[] = [];
   const deps: SignInDeps = {
     ...(await signInDeps(`http://127.0.0.1:${port}/api`)),
@@ -154,12 +151,11 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
       ...(deps.audit && { audit: deps.audit }),
     }),
     openApi: Buffer.from('{}'),
-    noSuchPath: noSuchPage(origin.startsWith('https:')),
     riderGone: (rider) => void signIn.eraseRider(rider),
     onFault: (cause) => log.push(String(cause)),
   });
   const signIn: SignIn = await registerSignIn(app, deps);
-  await app.listen({ port, host });
+  await app.listen({ port, host: '127.0.0.1' });
   return {
     origin,
     baseUrl: resource,

@@ -5,20 +5,24 @@ interface Cookie {
   path: string;
 }
 
+/** Where a browser has got to: a page, or '' for a redirect elsewhere. */
+export interface Opened {
+  url: string;
+  response: Response;
+  page: string;
+}
+
 /** What a browser without script does, on one origin: cookies by path, redirects by hand, forms. */
 export class TestBrowser {
   readonly #cookies = new Map<string, Cookie>();
   readonly #origin: string;
-  /** Sent with every request. */
-  readonly headers: Record<string, string>;
-  constructor(origin: string, headers: Record<string, string> = {}) {
+  constructor(origin: string) {
     this.#origin = origin;
-    this.headers = headers;
   }
 
   /** Follows no redirect. */
-  async get(url: string, headers: Record<string, string> = {}): Promise<Response> {
-    return await this.#send(url, { headers });
+  async get(url: string): Promise<Response> {
+    return await this.#send(url);
   }
 
   async post(url: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
@@ -40,9 +44,13 @@ export class TestBrowser {
     throw new Error('redirects without end');
   }
 
-  async open(url: string): Promise<{ url: string; response: Response; page: string }> {
-    const found = await this.follow(await this.get(url));
-    return { ...found, page: found.response.headers.has('location') ? '' : await found.response.text() };
+  async open(url: string): Promise<Opened> {
+    return await this.#openAt(await this.get(url));
+  }
+
+  /** Posts a form of the page at a URL, and opens what that leads to. */
+  async submit(url: string, form: Record<string, string>): Promise<Opened> {
+    return await this.#openAt(await this.post(url, form));
   }
 
   /** What it would send as its Cookie header. */
@@ -58,10 +66,15 @@ export class TestBrowser {
     );
   }
 
-  async #send(url: string, init: RequestInit): Promise<Response> {
+  async #openAt(first: Response): Promise<Opened> {
+    const found = await this.follow(first);
+    return { ...found, page: found.response.headers.has('location') ? '' : await found.response.text() };
+  }
+
+  async #send(url: string, init: RequestInit = {}): Promise<Response> {
     const target = new URL(url, this.#origin);
     const cookie = this.cookieHeader(url);
-    const headers = { ...this.headers, ...(cookie !== '' && { cookie }), ...init.headers };
+    const headers = { ...(cookie !== '' && { cookie }), ...init.headers };
     const response = await fetch(target, { ...init, headers, redirect: 'manual' });
     for (const line of response.headers.getSetCookie()) this.#keep(line);
     return response;
@@ -78,11 +91,6 @@ export class TestBrowser {
       this.#cookies.delete(`${name} ${path}`);
     else this.#cookies.set(`${name} ${path}`, { value, path });
   }
-}
-
-/** The hidden CSRF token of a page of ours. */
-export function csrfOf(page: string): string {
-  return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
 export interface Pkce {

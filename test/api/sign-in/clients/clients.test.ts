@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientProblem, redirectProblem } from '../../../../api/sign-in/clients/client-policy.ts';
+import { borrowedName, clientProblem, redirectProblem } from '../../../../api/sign-in/clients/client-policy.ts';
 import { isSecretOf, withHashedSecret } from '../../../../api/sign-in/clients/client-secrets.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 
@@ -8,101 +8,71 @@ const web = { client_id: 'site', redirect_uris: ['https://site.example/cb'], cli
 const parse = (...clients: unknown[]) => parseClients(JSON.stringify(clients), 'OAUTH_CLIENTS clients.json');
 
 describe('clients of the file', () => {
-  test('are public without a secret, confidential with one, and web or native by their addresses', () => {
-    expect(parse(web, { client_id: 'app', redirect_uris: ['com.example.app:/cb', 'http://127.0.0.1/cb'] })).toEqual([
-      { ...web, token_endpoint_auth_method: 'client_secret_basic', application_type: 'web' },
-      {
-        client_id: 'app',
-        redirect_uris: ['com.example.app:/cb', 'http://127.0.0.1/cb'],
-        token_endpoint_auth_method: 'none',
-        application_type: 'native',
-      },
+  test('are public without a secret, and confidential with one', () => {
+    const app = { client_id: 'app', redirect_uris: ['com.example.app:/cb', 'http://127.0.0.1/cb'] };
+    expect(parse(web, app, { ...web, client_id: 'post', token_endpoint_auth_method: 'client_secret_post' })).toEqual([
+      { ...web, token_endpoint_auth_method: 'client_secret_basic' },
+      { ...app, token_endpoint_auth_method: 'none' },
+      { ...web, client_id: 'post', token_endpoint_auth_method: 'client_secret_post' },
     ]);
-    expect(parse({ ...web, skip_consent: true })).toMatchObject([{ skip_consent: true, application_type: 'web' }]);
+    expect(parse({ ...web, skip_consent: true })).toMatchObject([{ skip_consent: true }]);
     expect(parse()).toEqual([]);
-    // Schemes are case-insensitive (RFC 3986 §3.1).
-    expect(parse({ client_id: 'loud', redirect_uris: ['HTTPS://A.example/cb'] })).toMatchObject([
-      { application_type: 'web' },
-    ]);
   });
 
   test.each([
-    ['without an id', [{ redirect_uris: ['https://a.example'] }], /client 1: client_id /],
-    ['with a wrong id', [{ ...web, client_id: 'a b' }], /client 1 \("a b"\): client_id must be 1 to 128/],
-    ['with the id of another', [web, web], /client 2 \("site"\): client_id is taken/],
-    ['with an id of the service', [{ ...web, client_id: 'docs' }], /client 1 \("docs"\): client_id is taken/],
-    [
-      'without addresses',
-      [web, { ...web, client_id: 'b', redirect_uris: [] }],
-      /client 2 \("b"\): redirect_uris must name/,
-    ],
-    [
-      'with a plain http address',
-      [{ ...web, redirect_uris: ['http://site.example/cb'] }],
-      /redirect_uris must be https/,
-    ],
-    ['with a member nobody knows', [{ ...web, jwks_uri: 'x' }], /client 1 \("site"\): jwks_uri is not client metadata/],
-    ['with another scope', [{ ...web, scope: 'write' }], /scope must be "read"/],
-    ['with a short secret', [{ ...web, client_secret: 'hush' }], /client_secret must be 32 to 512/],
-    ['with a short second secret', [{ ...web, client_secret: [secret, 'hush'] }], /client_secret.1 must be 32 to 512/],
-    ['with three secrets', [{ ...web, client_secret: [secret, secret, secret] }], /or a list of two such/],
+    ['without an id', { ...web, client_id: undefined }, /client 1: client_id /],
+    ['with a wrong id', { ...web, client_id: 'a b' }, /client 1 \("a b"\): client_id must be 1 to 128/],
+    ['with an id of the service', { ...web, client_id: 'docs' }, /client 1 \("docs"\): client_id is taken/],
+    ['without addresses', { ...web, redirect_uris: [] }, /client 1 \("site"\): redirect_uris must name/],
+    ['with plain http', { ...web, redirect_uris: ['http://site.example/cb'] }, /redirect_uris must be https/],
+    ['with a member nobody knows', { ...web, jwks_uri: 'x' }, /client 1 \("site"\): unrecognized key: "jwks_uri"/],
+    ['with another scope', { ...web, scope: 'write' }, /scope must be "read"/],
+    ['with a short secret', { ...web, client_secret: 'hush' }, /client_secret must be 32 to 512/],
+    ['with a short second secret', { ...web, client_secret: [secret, 'hush'] }, /client_secret.1 must be 32 to 512/],
+    ['with three secrets', { ...web, client_secret: [secret, secret, secret] }, /or a list of two such/],
     [
       'that needs a secret and has none',
-      [{ ...web, client_secret: undefined, token_endpoint_auth_method: 'client_secret_post' }],
+      { ...web, client_secret: undefined, token_endpoint_auth_method: 'client_secret_post' },
       /client_secret is missing/,
     ],
-    [
-      'that is public and has a secret',
-      [{ ...web, token_endpoint_auth_method: 'none' }],
-      /client_secret must not be there/,
-    ],
-    [
-      'with a way to authenticate that isn’t offered',
-      [{ ...web, token_endpoint_auth_method: 'private_key_jwt' }],
-      /token_endpoint_auth_method must be one of none/,
-    ],
-    ['that skips consent of a sort', [{ ...web, skip_consent: 'yes' }], /skip_consent must be true or false/],
+    ['that is public and has one', { ...web, token_endpoint_auth_method: 'none' }, /client_secret must not be there/],
+    ['with keys', { ...web, token_endpoint_auth_method: 'private_key_jwt' }, /token_endpoint_auth_method must be one/],
+    ['that skips consent of a sort', { ...web, skip_consent: 'yes' }, /skip_consent must be true or false/],
     [
       'that skips consent on a rider’s device',
-      [{ ...web, redirect_uris: ['https://site.example/cb', 'http://127.0.0.1/cb'], skip_consent: true }],
+      { ...web, redirect_uris: ['https://site.example/cb', 'http://127.0.0.1/cb'], skip_consent: true },
       /client 1 \("site"\): skip_consent needs a web client: let every redirect URI be https/,
     ],
     [
       'that skips consent and says that it is native',
-      [{ ...web, application_type: 'native', skip_consent: true }],
+      { ...web, application_type: 'native', skip_consent: true },
       /skip_consent needs a web client/,
     ],
-    ['that is no object', ['x', null, 7], /client 1: .*\nclient 2: .*\nclient 3: /],
-  ])('%s: the error names the file, the entry and the member', (_, clients, message) => {
-    expect(() => parse(...clients)).toThrow(message);
-    expect(() => parse(...clients)).toThrow(/^Cannot read OAUTH_CLIENTS clients.json: /);
-    expect(() => parse(...clients)).not.toThrow(/hush|a-secret/);
+    ['that is no object', 'x', /client 1: invalid input/],
+  ])('%s: the error names the file, the entry and the member', (_, client, message) => {
+    // A second fault is told of with the first.
+    const wrong = () => parse(client, web, { ...web, scope: 'x' });
+    expect(wrong).toThrow(message);
+    expect(wrong).toThrow(/^Cannot read OAUTH_CLIENTS clients.json: .*[\s\S]*client 3 \("site"\): client_id is taken/);
+    expect(wrong).not.toThrow(/hush|a-secret/);
   });
 
   test('may have two secrets, and each is accepted', () => {
     const [client] = parse({ ...web, client_secret: [`${secret}-1`, `${secret}-2`] });
     const { client_id, client_secret } = withHashedSecret(client!);
     const accepts = (given: string) => isSecretOf(String(client_id), given, String(client_secret));
-    expect([`${secret}-1`, `${secret}-2`, secret, '', String(client_secret)].map(accepts)).toEqual([
-      true,
-      true,
-      ...[false, false, false],
-    ]);
+    const given = [`${secret}-1`, `${secret}-2`, secret, '', String(client_secret)];
+    expect(given.map(accepts)).toEqual([true, true, false, false, false]);
   });
 
-  test('that are no JSON or no array are refused without quoting them', () => {
-    expect(() => parseClients('[{"client_secret": "hush', 'OAUTH_CLIENTS c')).toThrow(
-      /^Cannot read OAUTH_CLIENTS c: it is not JSON/,
-    );
-    expect(() => parseClients('[{"client_secret": "hush', 'OAUTH_CLIENTS c')).not.toThrow(/hush/);
-    expect(() => parseClients('{}', 'OAUTH_CLIENTS c')).toThrow(/it is not an array/);
-  });
-
-  test('with several faults are told of all at once', () => {
-    expect(() => parse({ ...web, scope: 'x', redirect_uris: [] }, { ...web, client_id: '' })).toThrow(
-      /redirect_uris[\s\S]*scope[\s\S]*client 2/,
-    );
-  });
+  test.each(['[{"client_secret": "hush', '{"a": "hush"}'])(
+    'that are no list are refused without a quote: %s',
+    (text) => {
+      const wrong = () => parseClients(text, 'OAUTH_CLIENTS c');
+      expect(wrong).toThrow(/^Cannot read OAUTH_CLIENTS c: want a JSON array of client metadata/);
+      expect(wrong).not.toThrow(/hush/);
+    },
+  );
 });
 
 // docs/rules.md#redirect-uris
@@ -116,9 +86,8 @@ describe('a redirect URI', () => {
     'com.example.app:/cb',
     'com.example.my-app://cb',
     'xn--p1ai.example:/cb',
-    'https://A.example:443/%C3%A4//cb;v=1?x=%2F..&y=a?b/@:',
+    'https://a.example/%C3%A4//cb;v=1?x=%2F..&y=a?b/@:',
     'https://a.example',
-    'https://a.example:/?',
   ])('%s is fine', (uri) => expect(redirectProblem(uri)).toBeNull());
   test.each([
     'http://a.example/cb',
@@ -126,25 +95,17 @@ describe('a redirect URI', () => {
     'http://0.0.0.0/cb',
     'http://10.0.0.1/cb',
     'javascript:alert(1)',
-    'JavaScript:alert(1)',
     'data:text/html,x',
     'file:///etc/passwd',
     'ws://127.0.0.1/x',
-    'intent://x#Intent;end',
     'view-source:https://a.example',
     'https://user@a.example/cb',
     'https://user:pw@a.example/cb',
     'https://a.example/cb#x',
-    'https://a.example/\u0000',
-    'https://ä.example/',
-    'https://x;frame-ancestors/cb',
-    'https://x,y/cb',
-    'https://*.example/cb',
-    "https://'self'/cb",
-    'ms-settings:x',
+    'https://a.example/cb#',
+    'com.example.app://me@cb',
     // Systems act on these by themselves, and no app owns a name without a domain (RFC 8252, 7.1).
     'smb://evil.example/share',
-    'ssh://evil.example',
     'itms-services://?action=download-manifest',
     'vscode://publisher.ext/cb',
     'x-apple.systempreferences:x',
@@ -152,63 +113,53 @@ describe('a redirect URI', () => {
     'com.:/cb',
     'com..example:/cb',
     'com.example-:/cb',
-    'chrome-extension://x/cb',
-    // Read by URL parsers in one way, and by RFC 3986 in another or in none.
+    // Of these, URL parsers make one address, and who reads the text another.
     'https:///x',
     'https:/a.example/cb',
     'https:a.example/cb',
-    'https:////a.example/cb',
-    String.raw`https://evil.example\\@good.example/`,
-    String.raw`https:\\\\a.example/cb`,
-    String.raw`https://a.example/cb\\x`,
-    String.raw`com.example.app:\\cb`,
+    String.raw`https://evil.example\@good.example/`,
+    String.raw`https://a.example/cb\x`,
     'https://@a.example/cb',
-    'https://:@a.example/cb',
-    'https://a@b@c.example/cb',
     'https://%61.example/cb',
     'https://0x7f.1/cb',
-    'http://0x7f.1/cb',
-    'http://2130706433/cb',
     'http://127.1/cb',
-    'http://[0:0:0:0:0:0:0:1]/cb',
+    'https://ä.example/',
+    'https://A.example/cb',
+    'https://a.example:443/cb',
     'https://a.example/x/../cb',
-    'https://a.example/./cb',
     'https://a.example/x/%2e%2E/cb',
-    'https://a.example/%zz',
-    'https://a.example/%4',
     'https://a.example/<script>',
     'https://a.example/"cb',
-    'https://a.example/[cb]',
-    'https://a.example/cb?x=[1]',
-    'https://a.example/cb?x=|',
+    'https://a.example/\u0000',
     'https://a.example:x/cb',
-    'https://a.example]/cb',
-    'com.example.app://me@cb',
     '/cb',
     '',
-    `https://a.example/${'x'.repeat(2000)}`,
   ])('%s is refused', (uri) => expect(redirectProblem(uri)).not.toBeNull());
 });
 
-test('a client cannot have a name that deceives', () => {
-  const fine = { redirect_uris: ['https://a.example/cb'], client_name: 'Radausflüge 🚲' };
-  expect(clientProblem(fine)).toBeNull();
-  for (const client_name of ['I ❤️ rides', 'Ride Tiếng Việt', 'Chạy xe đêm', 'רכיבה', '라이딩', 'a\u0323\u0302\u0301'])
-    expect([client_name, clientProblem({ ...fine, client_name })]).toEqual([client_name, null]);
-  for (const more of [
-    { client_name: 'Ride\u202eradnelaC' },
-    { client_name: 'a\nb' },
-    { client_name: 'a\ue000' },
-    { client_name: 'a\ud800' },
-    { client_name: '\u3164' },
-    { client_name: '\u2800' },
-    { client_name: 'a\u034f' },
-    { client_name: `a${'\u0301'.repeat(4)}` },
-    { client_name: ' ' },
-    { client_name: 7 },
-    { client_name: 'x'.repeat(81) },
-    { redirect_uris: Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`) },
-    { redirect_uris: [7] },
-  ])
-    expect([more, clientProblem({ ...fine, ...more })]).toEqual([more, expect.any(String)]);
+test.each<[string | null, unknown[]]>([
+  [null, ['Radausflüge 🚲', 'I ❤️ rides', 'Chạy xe đêm', 'רכיבה', 'a\u0323\u0302\u0301']],
+  [
+    'characters that can’t be seen',
+    ['Ride\u202eradnelaC', 'a\nb', 'a\ue000', 'a\ud800', '\u3164', '\u2800', 'a\u034f'],
+  ],
+  ['three marks', [`a${'\u0301'.repeat(4)}`]],
+  ['must be a text', [' ', 7]],
+  ['at most 80', ['x'.repeat(81)]],
+])('a client cannot have a name that deceives: %s', (problem, names) => {
+  for (const client_name of names)
+    expect([client_name, clientProblem({ client_name })]).toEqual([
+      client_name,
+      problem && expect.stringContaining(problem),
+    ]);
+});
+
+test('a client that introduces itself has a name of its own', () => {
+  const isBorrowed = borrowedName([{ client_id: 'site', client_name: 'Portland Rides' }, { client_id: 'night-rider' }]);
+  const plain = ['RIDE-CALENDAR!', 'Ridé  Cálendar', '𝓡𝓲𝓭𝓮 Calendar', 'portland rides 🚲', 'Night Rider'];
+  // The last two have a Cyrillic and a Greek letter.
+  for (const client_name of [...plain, 'Rlde Ca1endar', 'p0rtland rides', 'Ridе Club', 'Pοrtland Club'])
+    expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, true]);
+  for (const client_name of ['Ride Calendar Helper', 'Яндекс GO', 'Ποδήλατο 2', 'LINEで自転車', '자전거app', undefined])
+    expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, false]);
 });

@@ -103,14 +103,11 @@ test('oauth4webapi, knowing only the base path, signs in with a client that it r
 
 describe('a client that has a secret', () => {
   const basic = { authorization: `Basic ${Buffer.from(`site:${secret}`).toString('base64')}` };
-  const posterBasic = { authorization: `Basic ${Buffer.from(`poster:${secret}`).toString('base64')}` };
   const form = { grant_type: 'refresh_token', refresh_token: 'x' };
 
   test.each([
-    ['by basic, as it said', form, basic, 'invalid_grant'],
-    ['by form, having said basic', { ...form, client_id: 'site', client_secret: secret }, {}, 'invalid_client'],
-    ['by form, as it said', { ...form, client_id: 'poster', client_secret: secret }, {}, 'invalid_grant'],
-    ['by basic, having said form', form, posterBasic, 'invalid_client'],
+    ['by basic', form, basic, 'invalid_grant'],
+    ['by form', { ...form, client_id: 'poster', client_secret: secret }, {}, 'invalid_grant'],
     ['not at all', { ...form, client_id: 'site' }, {}, 'invalid_client'],
     ['both ways', { ...form, client_secret: secret }, basic, 'invalid_request'],
   ])('shows it %s', async (_, body, headers, error) => {
@@ -147,17 +144,15 @@ describe('programs in browsers of other origins', () => {
     ['/.well-known/oauth-authorization-server', 'GET, HEAD, OPTIONS'],
     ['/.well-known/oauth-protected-resource/api', 'GET, HEAD, OPTIONS'],
   ])('may ask for %s, whatever their OPTIONS carries', async (path, allow) => {
-    for (const type of [undefined, 'application/json', 'application/x-www-form-urlencoded', 'text/plain', 'no type']) {
-      for (const body of [undefined, '{']) {
-        const headers = { 'access-control-request-method': 'POST', ...(type && { 'content-type': type }) };
-        const answer = await fetch(service.origin + path, { method: 'OPTIONS', headers, ...(body && { body }) });
-        expect([type, body, answer.status]).toEqual([type, body, 204]);
-        expect(Object.fromEntries(answer.headers)).toMatchObject({
-          allow,
-          'access-control-allow-origin': '*',
-          'access-control-allow-methods': allow,
-        });
-      }
+    for (const more of [{}, { headers: { 'content-type': 'no type' }, body: '{' }]) {
+      const headers = { 'access-control-request-method': 'POST', ...more.headers };
+      const answer = await fetch(service.origin + path, { method: 'OPTIONS', ...more, headers });
+      expect(answer.status).toBe(204);
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        allow,
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': allow,
+      });
     }
   });
 });

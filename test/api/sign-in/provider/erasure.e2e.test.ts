@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type StateStore, StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
+import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import {
   approve,
   authorizeUrl,
@@ -21,29 +19,24 @@ import {
   type TestService,
   testRiders,
 } from '../../../support/sign-in/sign-in-service.ts';
-import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { newPkce, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 // docs/rules.md#ended-tokens
-describe.each([
-  ['memory', () => memorySignInState()],
-  ['Redis', () => redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
-])('a rider who is erased, with state in %s,', (_, makeStore) => {
+describe('a rider who is erased', () => {
   let service: TestService;
   let origin: string;
-  let store: StateStore;
+  const store = memorySignInState();
   let number = 0;
   // Each test erases a rider of its own.
   const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
   const nextRider = () => ids[number++]!;
+  const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
   beforeAll(async () => {
-    store = makeStore();
     const riders = testRiders([...ids.map((rider) => ({ rider, handle: rider, name: null })), ...sampleRiders]);
     service = await startSignInService({ store, riders });
     origin = service.origin;
   });
-  afterAll(async () => {
-    await service.close();
-  });
+  afterAll(() => service.close());
 
   test('redeems no code', async () => {
     const rider = nextRider();
@@ -62,7 +55,6 @@ describe.each([
       expect.arrayContaining(['Grant', 'RefreshToken', 'Session']),
     );
     service.riders.erase(rider);
-    await service.signIn.eraseRider(rider);
     await service.signIn.eraseRider(rider);
     expect(await store.ofAccount(rider)).toEqual([]);
     const accounts = new Set<string>();
@@ -94,10 +86,7 @@ describe.each([
     service.riders.erase(rider);
     const at = await browser.open(authorizeUrl(origin, client, newPkce()));
     expect([at.response.status, at.page]).toEqual([200, expect.stringContaining('Pick any rider')]);
-    const picked = await browser.follow(
-      await browser.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) }),
-    );
-    expect(await picked.response.text()).toContain('Ada Lovelace');
+    expect((await browser.submit(at.url, { do: 'pick', rider: 'rider-ada' })).page).toContain('Ada Lovelace');
   });
 
   // docs/rules.md#republished-rider
@@ -107,9 +96,9 @@ describe.each([
     const other = await register(origin);
     const { code, pkce } = await codeFor(origin, other, {}, rider);
     const browser = new TestBrowser(origin);
-    const asked = await consentPage(origin, browser, await register(origin), rider);
+    const asked = await browser.submit((await begin(browser)).url, { do: 'pick', rider });
     const pickedOnly = new TestBrowser(origin);
-    const login = await loggedIn(origin, pickedOnly, await register(origin), rider);
+    const login = await pickedOnly.post((await begin(pickedOnly)).url, { do: 'pick', rider });
     service.riders.erase(rider);
     await service.signIn.eraseRider(rider);
     expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(401);
@@ -117,33 +106,27 @@ describe.each([
 
     expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect((await redeem(origin, other, code, pkce.verifier)).body.error).toBe('invalid_grant');
-    const allowed = await browser.follow(await browser.post(asked.url, { do: 'allow', csrf: csrfOf(asked.page) }));
-    expect(allowed.url).not.toContain('code=');
+    expect((await browser.submit(asked.url, { do: 'allow' })).url).not.toContain('code=');
     const resumed = await pickedOnly.follow(login);
     expect([resumed.response.status, resumed.url]).toEqual([400, expect.not.stringContaining('code=')]);
-    for (const each of [browser, pickedOnly])
-      expect((await each.open(authorizeUrl(origin, client, newPkce()))).page).toContain('Pick any rider');
+    for (const each of [browser, pickedOnly]) expect((await begin(each)).page).toContain('Pick any rider');
     expect(await store.ofAccount(rider)).toEqual([]);
   });
 
-  const status = {
-    'a rider’s own read': async ({ access_token: token }: TokenAnswer) => (await nights(service.baseUrl, token)).status,
-    'a public read': async ({ access_token: token }: TokenAnswer) => {
-      const headers = { authorization: `Bearer ${token}` };
-      return (await fetch(`${service.baseUrl}/rides/abcd`, { headers })).status;
-    },
-    'a refresh': async ({ refresh_token: token }: TokenAnswer, client: Client) =>
-      (await refresh(origin, client, token)).status,
-  };
-  test.each([
-    ['a rider’s own read', 401],
-    ['a public read', 401],
-    ['a refresh', 400],
-  ] as const)('is ended by whatever sees first that they are gone: %s', async (name, refused) => {
+  test.each<[string, number, (tokens: TokenAnswer, client: Client) => Promise<{ status: number }>]>([
+    ['a rider’s own read', 401, ({ access_token: token }) => nights(service.baseUrl, token)],
+    [
+      'a public read',
+      401,
+      ({ access_token: token }) =>
+        fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } }),
+    ],
+    ['a refresh', 400, ({ refresh_token: token }, client) => refresh(origin, client, token)],
+  ])('is ended by whatever sees first that they are gone: %s', async (_, refused, see) => {
     const rider = nextRider();
     const { client, tokens } = await signedIn(origin, rider);
     service.riders.erase(rider);
-    expect(await status[name](tokens, client)).toBe(refused);
+    expect((await see(tokens, client)).status).toBe(refused);
     service.riders.publish(rider);
     await expect.poll(() => store.ofAccount(rider)).toEqual([]);
     expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -158,39 +141,6 @@ describe.each([
     expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(200);
     expect((await refresh(origin, client, tokens.refresh_token)).status).toBe(200);
   });
-});
-
-/** The address that goes on after a rider was picked, not yet opened. */
-async function loggedIn(origin: string, browser: TestBrowser, client: Client, rider: string): Promise<Response> {
-  const first = await browser.open(authorizeUrl(origin, client, newPkce()));
-  return await browser.post(first.url, { do: 'pick', rider, csrf: csrfOf(first.page) });
-}
-
-async function consentPage(origin: string, browser: TestBrowser, client: Client, rider: string) {
-  const asked = await browser.follow(await loggedIn(origin, browser, client, rider));
-  return { url: asked.url, page: await asked.response.text() };
-}
-
-test('what can’t be destroyed at once is destroyed later, though the rider is back', async () => {
-  const state = redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
-  let away = true;
-  const store: StateStore = {
-    ...state,
-    async remove(kind, id) {
-      if (away && kind === 'Grant') throw new StateStoreAwayError('away');
-      await state.remove(kind, id);
-    },
-  };
-  const service = await startSignInService({ store, sweepDelayMs: 50 });
-  const { client, tokens } = await signedIn(service.origin, 'rider-ada');
-  service.riders.erase('rider-ada');
-  await service.signIn.eraseRider('rider-ada');
-  service.riders.publish('rider-ada');
-  expect(await store.ofAccount('rider-ada')).not.toEqual([]);
-  away = false;
-  await expect.poll(() => store.ofAccount('rider-ada')).toEqual([]);
-  expect((await refresh(service.origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
-  await service.close();
 });
 
 test('what is written in the midst of an erasure does not outlive it', async () => {
@@ -216,30 +166,23 @@ test('what is written in the midst of an erasure does not outlive it', async () 
 
 test('while it is not known who exists, riders are told to come back, and nobody is signed out', async () => {
   const service = await startSignInService();
-  const { tokens } = await signedIn(service.origin);
-  const client = await register(service.origin);
+  const { client, tokens } = await signedIn(service.origin);
   const browser = new TestBrowser(service.origin);
-  const at = await browser.open(authorizeUrl(service.origin, client, newPkce()));
-  const pick = async () => await browser.post(at.url, { do: 'pick', rider: 'rider-ada', csrf: csrfOf(at.page) });
+  const request = authorizeUrl(service.origin, client, newPkce());
+  const { url } = await browser.open(request);
+  const pick = () => browser.submit(url, { do: 'pick', rider: 'rider-ada' });
+  const expectAway = ({ response, page }: Opened) =>
+    expect([response.status, page]).toEqual([503, expect.stringContaining('not available right now')]);
   service.riders.away = true;
-  expect((await nights(service.baseUrl, tokens.access_token)).status).not.toBe(401);
+  expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(503);
   const away = await pick();
-  expect([away.status, away.headers.get('retry-after'), await away.text()]).toEqual([
-    503,
-    '60',
-    expect.stringContaining('not available right now'),
-  ]);
+  expectAway(away);
+  expect(away.response.headers.get('retry-after')).toBe('60');
   service.riders.away = false;
-  const picked = await pick();
+  const asked = await pick();
   service.riders.away = true;
-  // On the way to consent: the same page, loaded again, goes on.
-  expect((await browser.follow(picked)).response.status).toBe(503);
-  service.riders.away = false;
-  const asked = await browser.follow(picked);
-  service.riders.away = true;
-  expect((await browser.open(asked.url)).response.status).toBe(503);
-  const again = await browser.open(authorizeUrl(service.origin, client, newPkce()));
-  expect([again.response.status, again.page]).toEqual([503, expect.stringContaining('not available right now')]);
+  expectAway(await browser.open(asked.url));
+  expectAway(await browser.open(request));
   service.riders.away = false;
   expect((await browser.open(asked.url)).page).toContain('Ada Lovelace');
   await service.close();

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import {
+  type Client,
   callback,
   codeFor,
   nights,
@@ -15,27 +14,17 @@ import {
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
-import { Gathering } from './gathering.ts';
+import { TimedUses } from './timed-uses.ts';
 
-// Long enough for some requests in a row on a busy machine.
-const reuseSeconds = 5;
-const reuseIsOver = () => sleep(reuseSeconds * 1000 + 100);
-
-describe.each([
-  ['memory', () => memorySignInState()],
-  ['Redis', () => redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() })],
-])('with state in %s,', (_, makeStore) => {
+describe('at the token endpoint', () => {
   let service: TestService;
   let origin: string;
-  const gathering = new Gathering();
+  const uses = new TimedUses();
   beforeAll(async () => {
-    const store = gathering.in(makeStore());
-    service = await startSignInService({ store, lifetimes: { reuse: reuseSeconds } });
+    service = await startSignInService({ store: uses.in(memorySignInState()) });
     origin = service.origin;
   });
-  afterAll(async () => {
-    await service.close();
-  });
+  afterAll(() => service.close());
   const refused = (error: string) => ({ status: 400, body: { error } });
 
   // docs/rules.md#code-flow
@@ -70,8 +59,20 @@ describe.each([
     expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
     const second = await refresh(origin, client, tokens.refresh_token);
     expect(second.status).toBe(200);
-    await reuseIsOver();
+    uses.later(10);
     expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
+    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+  });
+
+  // docs/rules.md#code-flow
+  test('a refresh token used again after its ten seconds ends the whole connection, and serves no other client', async () => {
+    const { client, tokens } = await signedIn(origin);
+    const other = await register(origin);
+    expect(await refresh(origin, other, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+    const second = await refresh(origin, client, tokens.refresh_token);
+    expect(second.status).toBe(200);
+    uses.later(10);
+    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
     expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
   });
 
@@ -79,7 +80,7 @@ describe.each([
   test('of many who redeem one code at a time one gets tokens, and keeps them', async () => {
     const client = await register(origin);
     const { code, pkce } = await codeFor(origin, client);
-    gathering.of(6);
+    uses.together(6);
     const all = await Promise.all(Array.from({ length: 6 }, () => redeem(origin, client, code, pkce.verifier)));
     const winners = all.filter(({ status }) => status === 200);
     expect(winners).toHaveLength(1);
@@ -111,18 +112,9 @@ describe.each([
   });
 
   // docs/rules.md#code-flow
-  test('a refresh token used again after its ten seconds ends the whole connection', async () => {
-    const { client, tokens } = await signedIn(origin);
-    const second = await refresh(origin, client, tokens.refresh_token);
-    await reuseIsOver();
-    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
-    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
-  });
-
-  // docs/rules.md#code-flow
   test('of many who use one refresh token at a time three get a successor that lives, and the others end nothing', async () => {
     const { client, tokens } = await signedIn(origin);
-    gathering.of(6);
+    uses.together(6);
     const all = await Promise.all(Array.from({ length: 6 }, () => refresh(origin, client, tokens.refresh_token)));
     for (const loser of all) if (loser.status !== 200) expect(loser).toMatchObject(refused('invalid_grant'));
     const winners = all.filter(({ status }) => status === 200);
@@ -134,13 +126,6 @@ describe.each([
     }
   });
 
-  test('a refresh token serves no other client', async () => {
-    const { client, tokens } = await signedIn(origin);
-    const other = await register(origin);
-    expect(await refresh(origin, other, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
-    expect((await refresh(origin, client, tokens.refresh_token)).status).toBe(200);
-  });
-
   test('a refresh that asks for another resource or scope is refused, and does not use the token up', async () => {
     const { client, tokens } = await signedIn(origin);
     const token = tokens.refresh_token;
@@ -148,78 +133,56 @@ describe.each([
       refused('invalid_target'),
     );
     expect(await refresh(origin, client, token, { scope: 'read write' })).toMatchObject(refused('invalid_scope'));
-    await reuseIsOver();
+    uses.later(10);
     expect((await refresh(origin, client, token, { resource: `${service.baseUrl}/`, scope: 'read' })).status).toBe(200);
   });
 
-  // docs/rules.md#revocation
-  test('a revoked refresh token ends its family, and another client can’t revoke it', async () => {
+  // docs/rules.md#revocation, #access-tokens
+  test('a revoked refresh token ends its family; another client can’t revoke it, and nobody an access token', async () => {
     const { client, tokens } = await signedIn(origin);
     const other = await register(origin);
-    const revoke = async (client_id: string) =>
-      (
-        await fetch(`${origin}/oauth/revoke`, {
-          method: 'POST',
-          body: new URLSearchParams({ client_id, token: tokens.refresh_token }),
-        })
-      ).status;
-    await revoke(other.client_id);
+    const revoke = async ({ client_id }: Client, token: string) => {
+      const body = new URLSearchParams({ client_id, token });
+      return (await fetch(`${origin}/oauth/revoke`, { method: 'POST', body })).status;
+    };
+    expect(await revoke(other, tokens.refresh_token)).toBe(200);
     const second = await refresh(origin, client, tokens.refresh_token);
     expect(second.status).toBe(200);
-    expect(await revoke(client.client_id)).toBe(200);
+    expect(await revoke(client, tokens.access_token)).toBe(400);
+    expect(await revoke(client, tokens.refresh_token)).toBe(200);
     expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
-  });
-
-  // docs/rules.md#access-tokens
-  test('an access token can’t be revoked: it ends by itself', async () => {
-    const { client, tokens } = await signedIn(origin);
-    const response = await fetch(`${origin}/oauth/revoke`, {
-      method: 'POST',
-      body: new URLSearchParams({ client_id: client.client_id, token: tokens.access_token }),
-    });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: 'unsupported_token_type' }]);
+    expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(200);
   });
 
   test('where it is not known who exists, codes and refresh tokens are not used up', async () => {
     const client = await register(origin);
     const { code, pkce } = await codeFor(origin, client);
+    const away = { status: 503, body: { error: 'temporarily_unavailable' } };
+    const redeeming = () => redeem(origin, client, code, pkce.verifier);
     service.riders.away = true;
-    try {
-      expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject({
-        status: 503,
-        body: { error: 'temporarily_unavailable' },
-      });
-    } finally {
-      service.riders.away = false;
-    }
-    const { status, body } = await redeem(origin, client, code, pkce.verifier);
-    expect(status).toBe(200);
+    expect(await redeeming()).toMatchObject(away);
+    service.riders.away = false;
+    const { refresh_token: token } = (await redeeming()).body;
     service.riders.away = true;
-    try {
-      expect(await refresh(origin, client, body.refresh_token)).toMatchObject({ status: 503 });
-    } finally {
-      service.riders.away = false;
-    }
-    await reuseIsOver();
-    expect((await refresh(origin, client, body.refresh_token)).status).toBe(200);
+    expect(await refresh(origin, client, token)).toMatchObject(away);
+    service.riders.away = false;
+    uses.later(10);
+    expect((await refresh(origin, client, token)).status).toBe(200);
   });
 });
 
 // docs/rules.md#code-flow, #consent
-test('an expired code and an expired grant give no tokens', async () => {
-  const service = await startSignInService({ lifetimes: { code: 3, grant: 8 } });
+test('an expired code and an expired grant give no tokens, and refreshing extends no grant', async () => {
+  const service = await startSignInService({ lifetimes: { code: 4, grant: 5 } });
   const client = await register(service.origin);
-  const late = await codeFor(service.origin, client);
-  await sleep(3100);
-  expect(await redeem(service.origin, client, late.code, late.pkce.verifier)).toMatchObject({
-    status: 400,
-    body: { error: 'invalid_grant' },
-  });
+  const { code, pkce } = await codeFor(service.origin, client);
   const { client: other, tokens } = await signedIn(service.origin);
   const second = await refresh(service.origin, other, tokens.refresh_token);
   expect(second.status).toBe(200);
-  await sleep(8100);
-  // Refreshing has not extended it.
-  expect(await refresh(service.origin, other, second.body.refresh_token)).toMatchObject({ status: 400 });
+  await sleep(5100);
+  const refused = { status: 400, body: { error: 'invalid_grant' } };
+  const late = await redeem(service.origin, client, code, pkce.verifier);
+  expect(late).toMatchObject({ ...refused, body: { error_description: expect.stringContaining('expired') } });
+  expect(await refresh(service.origin, other, second.body.refresh_token)).toMatchObject(refused);
   await service.close();
 });

@@ -1,60 +1,62 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
 import { riderErasure } from '../../../../api/sign-in/provider/rider-erasure.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
 // docs/rules.md#ended-tokens
-it('a sweep for erased riders that fails is repeated until it succeeds, and one line says so', async () => {
+test('a sweep that fails is repeated until it succeeds, is not put off by those who ask, and one line says so', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const store = memorySignInState();
   await store.put('Grant', 'one', {}, { lifeSeconds: 60, account: 'rider-ada' });
   const said: string[] = [];
-  const ended: string[] = [];
-  let failures = 3;
+  let asked = 0;
   const erasure = riderErasure({
-    store: { ...store, remove: async () => {}, tidyAccount: async (rider) => void ended.push(rider) },
+    store,
     riders: {
       async card() {
-        if (failures-- > 0) throw new Error('the views are away');
+        if (++asked <= 3) throw new Error('the views are away');
         return null;
       },
     },
     logger: { info: () => undefined, warn: (line: unknown) => void said.push(String(line)) },
-    sweepDelayMs: 1,
-  });
-  erasure.sweepSoon();
-  await expect.poll(() => ended).toEqual(['rider-ada']);
-  expect(said).toEqual(['Cannot destroy the grants of erased riders, trying again: the views are away']);
-  failures = 1;
-  erasure.sweepSoon();
-  await expect.poll(() => ended).toHaveLength(2);
-  expect(said).toHaveLength(2);
-  erasure.close();
-  await store.close();
-});
-
-it('a sweep is not put off by those who ask for one meanwhile, and none follows once it is closed', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const sweeps: PromiseWithResolvers<never>[] = [];
-  const erasure = riderErasure({
-    store: {
-      ...memorySignInState(),
-      async *accounts() {
-        const sweep = Promise.withResolvers<never>();
-        sweeps.push(sweep);
-        yield await sweep.promise;
-      },
-    },
-    riders: { card: async () => null },
-    logger: { info: () => undefined, warn: () => undefined },
     sweepDelayMs: 5,
   });
   for (let ms = 0; ms < 5; ms++) {
     erasure.sweepSoon();
     await vi.advanceTimersByTimeAsync(1);
   }
-  expect(sweeps).toHaveLength(1);
+  expect(asked).toBe(1);
+  await vi.advanceTimersByTimeAsync(15);
+  expect([asked, await store.ofAccount('rider-ada')]).toEqual([4, []]);
+  expect(said).toEqual(['Cannot destroy the grants of erased riders, trying again: the views are away']);
+  erasure.sweepSoon();
   erasure.close();
-  sweeps[0]!.reject(new Error('the store is away'));
+  await store.put('Grant', 'two', {}, { lifeSeconds: 60, account: 'rider-bo' });
+  erasure.sweepSoon();
   await vi.advanceTimersByTimeAsync(20);
-  expect(sweeps).toHaveLength(1);
+  expect(asked).toBe(4);
+});
+
+// docs/rules.md#republished-rider
+test('an erasure that the store could not finish is finished later, though the rider is back', async () => {
+  const store = memorySignInState();
+  await store.put('Grant', 'one', {}, { lifeSeconds: 60, account: 'rider-ada' });
+  let away = true;
+  const erasure = riderErasure({
+    store: {
+      ...store,
+      async remove(kind, id) {
+        if (away) throw new StateStoreAwayError('away');
+        await store.remove(kind, id);
+      },
+    },
+    riders: { card: async () => ({ handle: 'ada', name: null }) },
+    logger: { info: () => undefined, warn: () => undefined },
+    sweepDelayMs: 1,
+  });
+  await erasure.eraseRider('rider-ada');
+  expect(await store.ofAccount('rider-ada')).toHaveLength(1);
+  away = false;
+  await expect.poll(() => store.ofAccount('rider-ada')).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
+import { describe, expect, test } from 'vitest';
 import { defaultLifetimes } from '../../../../api/sign-in/provider/lifetimes.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
@@ -12,13 +11,14 @@ import {
   authorizeUrl,
   type Client,
   callback,
+  doorOf,
   refresh,
   register,
   signedIn,
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import { newSigningKeys, startSignInService, testCookieKeys } from '../../../support/sign-in/sign-in-service.ts';
-import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 import { dumpRedis } from '../../../support/stores/redis-dump.ts';
 
 const basic = ({ client_id: id, client_secret: secret }: Client) => ({
@@ -70,19 +70,18 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
   know('interaction', uid, ...cookiesOf(browser, asked.url));
   await dump('who are you?');
 
-  const sent = await browser.get(`${asked.url}/start`);
-  const door = new URL(sent.headers.get('location')!);
+  const door = await doorOf(browser, asked.page);
   for (const name of ['state', 'nonce']) know(`the provider’s ${name}`, door.searchParams.get(name)!);
   know('browser', ...cookiesOf(browser, asked.url));
   await dump('at the provider’s door');
 
   const consent = await browser.open(await upstream.signIn(door.href, 'rider-ada'));
-  know('second interaction', /sign-in\/([^/]+)$/.exec(consent.url)![1]!, csrfOf(consent.page));
+  know('second interaction', /sign-in\/([^/]+)$/.exec(consent.url)![1]!);
   know('session', ...cookiesOf(browser, `${origin}/oauth/authorize`));
   await dump('may this app read?');
 
-  const allowed = await browser.post(consent.url, { do: 'allow', csrf: csrfOf(consent.page) });
-  const code = new URL((await browser.follow(allowed)).url).searchParams.get('code')!;
+  const allowed = await browser.submit(consent.url, { do: 'allow' });
+  const code = new URL(allowed.url).searchParams.get('code')!;
   know('code', code);
   know('session after', ...cookiesOf(browser, `${origin}/oauth/authorize`));
   await dump('a code');
@@ -97,9 +96,7 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
 
   const again = await browser.open(authorizeUrl(origin, client, newPkce()));
   know('third interaction', /sign-in\/([^/]+)$/.exec(again.url)![1]!);
-  const signOut = await browser.open(`${origin}/oauth/sign-out`);
-  know('sign-out form', csrfOf(signOut.page));
-  await dump('sign out?');
+  await dump('may this app read, again?');
 
   for (const [name, value] of credentials) expect([name, service.log.join('').includes(value)]).toEqual([name, false]);
   for (const [moment, text] of dumps) {
@@ -110,14 +107,8 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
     // All that there is, was looked at.
     expect(text).toContain(`e:Client:${client.client_id} p`);
   }
-  const kinds = new Set(
-    [
-      ...dumps
-        .map(([, text]) => text)
-        .join('\n')
-        .matchAll(/:e:(\w+):/g),
-    ].map(([, kind]) => kind),
-  );
+  const all = dumps.map(([, text]) => text).join('\n');
+  const kinds = new Set([...all.matchAll(/:e:(\w+):/g)].map(([, kind]) => kind));
   expect([...kinds].sort()).toEqual([
     'AuthorizationCode',
     'Client',
@@ -147,19 +138,11 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
 });
 
 describe('over restarts', () => {
-  let store: StateStore;
-  let kept: StateStore;
-  beforeAll(() => {
-    store = memorySignInState();
-    kept = { ...store, close: async () => {} };
-  });
-  afterAll(async () => {
-    await store.close();
-  });
+  const store = { ...memorySignInState(), close: async () => {} };
   const [fresh, old] = ['another key for tests, 32 characters and more', testCookieKeys[0]!];
   const keys = newSigningKeys();
   const run = async (cookieKeys: string[], port?: number) =>
-    await startSignInService({ store: kept, keys: await keys, cookieKeys, ...(port && { port }) });
+    await startSignInService({ store, keys: await keys, cookieKeys, ...(port && { port }) });
 
   test('a new cookie key goes before the old one without a rider noticing, and the old one’s sessions end with it', async () => {
     let service = await run([old]);
@@ -173,8 +156,7 @@ describe('over restarts', () => {
     await service.close();
 
     service = await run([fresh, old], port);
-    const allowed = await browser.post(pending.url, { do: 'allow', csrf: csrfOf(pending.page) });
-    expect((await browser.follow(allowed)).url).toContain('code=');
+    expect((await browser.submit(pending.url, { do: 'allow' })).url).toContain('code=');
     const second = await browser.open(authorizeUrl(origin, client, newPkce()));
     expect(second.page).toContain('will be able to see');
     const idle = new TestBrowser(origin);

@@ -1,6 +1,7 @@
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import {
   authorizeUrl,
   type Client,
@@ -11,15 +12,24 @@ import {
   register,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
-import { csrfOf, newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 let service: TestService;
 let origin: string;
 let client: Client;
+const pending: string[] = [];
 beforeAll(async () => {
+  const state = memorySignInState();
   service = await startSignInService({
     // A trusted proxy's headers say who asks. They too change no URL.
     trustProxy: ['127.0.0.1'],
+    store: {
+      ...state,
+      async put(kind, id, payload, options) {
+        if (kind === 'Interaction') pending.push(JSON.stringify(payload));
+        await state.put(kind, id, payload, options);
+      },
+    },
     clients: [
       {
         client_id: 'two-addresses',
@@ -32,9 +42,7 @@ beforeAll(async () => {
   origin = service.origin;
   client = await register(origin);
 });
-afterAll(async () => {
-  await service.close();
-});
+afterAll(() => service.close());
 
 const ask = async (more: Record<string, string>, by: Client = client) => {
   const response = await fetch(authorizeUrl(origin, by, newPkce(), more), { redirect: 'manual' });
@@ -44,14 +52,12 @@ const ask = async (more: Record<string, string>, by: Client = client) => {
 describe('an authorization request', () => {
   test.each([
     ['one character more', `${callback}x`],
-    ['one character less', callback.slice(0, -1)],
     ['another case', callback.replace('callback', 'Callback')],
     ['a slash more', `${callback}/`],
     ['a query', `${callback}?x=1`],
     ['a fragment', `${callback}#x`],
     ['a path that leads back', 'http://127.0.0.1:9/x/../callback'],
     ['a user', 'http://127.0.0.1@evil.example/callback'],
-    ['another host', 'https://evil.example/callback'],
     ['a host that begins alike', 'http://127.0.0.1.evil.example/callback'],
     ['another scheme', 'javascript:alert(1)'],
     ['no scheme', '//evil.example/callback'],
@@ -73,44 +79,25 @@ describe('an authorization request', () => {
     expect((await ask({ redirect_uri: '' }, web)).status).toBe(400);
   });
 
-  // docs/rules.md#redirect-uris
-  test('of an unknown client goes nowhere, and makes no link of the address that it names', async () => {
-    for (const client_id of ['x'.repeat(3000), '../../etc', 'https://evil.example/client.json', '%00']) {
+  test.each(['x'.repeat(3000), '../../etc', 'https://evil.example/client.json', '%00'])(
+    'of an unknown client goes nowhere: %s',
+    async (client_id) => {
       const { status, location, page } = await ask({}, { client_id });
-      expect([client_id, status, location]).toEqual([client_id, 400, null]);
+      expect([status, location]).toEqual([400, null]);
       expect(page).toContain('invalid_client');
-    }
-    const addresses = [
-      'https://evil.example/login',
-      'javascript:alert(1)',
-      'smb://evil/x',
-      'x',
-      '//evil.example',
-      'http://',
-    ];
-    for (const redirect_uri of addresses) {
-      for (const client_id of ['nobody', '']) {
-        const { status, location, page } = await ask({ redirect_uri }, { client_id });
-        expect([redirect_uri, status, location]).toEqual([redirect_uri, 400, null]);
-        expect(page).not.toContain('href="https://evil');
-        expect(page).not.toMatch(/javascript:|smb:|evil\.example\/login\?/);
-      }
-    }
-  });
+      expect(page).not.toContain('127.0.0.1:9');
+    },
+  );
 
   const faulty: [string, Record<string, string>, string][] = [
     ['without PKCE', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
     ['with PKCE by plain text', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['with a method of PKCE left to default to plain', { code_challenge_method: '' }, 'invalid_request'],
-    ['with a challenge too short', { code_challenge: 'short' }, 'invalid_request'],
     ['for a token at once', { response_type: 'token' }, 'unsupported_response_type'],
-    ['for an id token', { response_type: 'id_token' }, 'unsupported_response_type'],
     ['for code and token', { response_type: 'code token' }, 'unsupported_response_type'],
     ['for an answer by form', { response_mode: 'form_post' }, 'unsupported_response_mode'],
     ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
-    ['for an answer by message', { response_mode: 'web_message' }, 'unsupported_response_mode'],
     ['for more than read', { scope: 'read write' }, 'invalid_scope'],
-    ['for other than read', { scope: 'write' }, 'invalid_scope'],
     ['for an identity', { scope: 'openid read' }, 'invalid_scope'],
     ['for another resource', { resource: 'https://elsewhere.example/api' }, 'invalid_target'],
     ['for a resource above ours', { resource: 'http://127.0.0.1/' }, 'invalid_target'],
@@ -120,75 +107,69 @@ describe('an authorization request', () => {
     ['without pages, of nobody signed in', { prompt: 'none' }, 'login_required'],
     ['with an unknown prompt', { prompt: 'create' }, 'invalid_request'],
   ];
+  // docs/rules.md#redirect-uris
   test.each(faulty)(
-    'of a client that the operator named, %s, is answered in the query, with the issuer',
+    '%s is answered in the query, with the issuer; for a client that introduced itself, only once the rider clicks',
     async (_, more, error) => {
       const { status, location } = await ask(more, { client_id: 'named' });
-      expect(status).toBe(303);
-      const url = new URL(location!);
-      expect([url.origin + url.pathname, url.hash]).toEqual([callback, '']);
-      expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'the-state', iss: origin });
-      expect(url.searchParams.has('code')).toBe(false);
+      const shown = await ask(more);
+      expect([status, shown.status, shown.location]).toEqual([303, 400, null]);
+      expect(shown.page).toContain(`<code>${error}</code>`);
+      const link = /<a href="([^"]+)">Go on to an app on this device<\/a>/.exec(shown.page)![1]!;
+      for (const answer of [location!, link.replaceAll('&#38;', '&')]) {
+        const url = new URL(answer);
+        expect([url.origin + url.pathname, url.hash]).toEqual([callback, '']);
+        expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'the-state', iss: origin });
+        expect(url.searchParams.has('code')).toBe(false);
+      }
     },
   );
 
-  test.each(faulty.filter(([, , error], i, all) => all.findIndex((each) => each[2] === error) === i))(
-    'of a client that introduced itself, %s, sends nobody away without a click',
-    async (_, more, error) => {
-      const { status, location, page } = await ask(more);
-      expect([status, location]).toEqual([400, null]);
-      expect(page).toContain(`<code>${error}</code>`);
-      const link = /<a href="([^"]+)">Go on to an app on this device<\/a>/.exec(page)![1]!;
-      const url = new URL(link.replaceAll('&#38;', '&'));
-      expect([url.origin + url.pathname, url.hash]).toEqual([callback, '']);
-      expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'the-state', iss: origin });
-    },
-  );
-
-  test('with a parameter given twice is refused', async () => {
-    for (const name of ['state', 'scope', 'code_challenge', 'client_id', 'redirect_uri']) {
+  test.each(['state', 'scope', 'code_challenge', 'client_id', 'redirect_uri'])(
+    'with two of %s is refused',
+    async (name) => {
       const url = `${authorizeUrl(origin, { client_id: 'named' }, newPkce())}&${name}=read&${name}=other`;
       const response = await fetch(url, { redirect: 'manual' });
       const location = response.headers.get('location');
-      expect([name, location === null ? response.status : new URL(location).searchParams.get('error')]).toEqual([
-        name,
-        expect.toBeOneOf([400, 'invalid_request']),
-      ]);
-    }
-  });
+      const answer = location === null ? response.status : new URL(location).searchParams.get('error');
+      expect(answer).toBeOneOf([400, 'invalid_request']);
+    },
+  );
 
   // docs/rules.md#scope, #resource
-  test('without scope, without resource, or with the resource’s address and a slash gets a token for read', async () => {
-    for (const more of [
-      { scope: '' },
-      { scope: ' ' },
-      { scope: 'read offline_access' },
-      { resource: service.baseUrl },
-      { resource: `${service.baseUrl}/` },
-    ] as Record<string, string>[]) {
-      const { code, pkce } = await codeFor(origin, client, more);
-      const { body } = await redeem(
-        origin,
-        client,
-        code,
-        pkce.verifier,
-        more.resource ? { resource: more.resource } : {},
-      );
-      expect(decodeJwt(body.access_token)).toMatchObject({ scope: 'read', aud: service.baseUrl });
-      expect((await nights(service.baseUrl, body.access_token)).status).toBe(200);
+  test.each([
+    { scope: '' },
+    { scope: ' ' },
+    { scope: 'read offline_access' },
+    { resource: 'ours' },
+    { resource: 'ours/' },
+  ] as Record<string, string>[])('with %j gets a token for read', async (given) => {
+    const resource = given.resource?.replace('ours', service.baseUrl);
+    const { code, pkce } = await codeFor(origin, client, { ...given, ...(resource && { resource }) });
+    const { body } = await redeem(origin, client, code, pkce.verifier, resource ? { resource } : {});
+    expect(decodeJwt(body.access_token)).toMatchObject({ scope: 'read', aud: service.baseUrl });
+    expect((await nights(service.baseUrl, body.access_token)).status).toBe(200);
+  });
+
+  test('is kept without what has no meaning here', async () => {
+    const long = 'n'.repeat(3000);
+    for (const name of ['nonce', 'max_age', 'login_hint', 'ui_locales', 'claims', 'made_up']) {
+      pending.length = 0;
+      expect((await ask({ [name]: long })).location).toContain('/oauth/sign-in/');
+      expect(pending).toHaveLength(1);
+      expect(pending[0]!.length).toBeLessThan(2000);
     }
   });
 
-  test('has no other of oidc-provider’s endpoints beside it', async () => {
-    for (const path of [
-      '/oauth/me',
-      '/oauth/request',
-      '/oauth/introspection',
-      '/oauth/device/auth',
-      '/oauth',
-      '/.well-known/openid-configuration',
-    ])
-      expect([path, (await fetch(origin + path)).status]).toEqual([path, 404]);
+  test.each([
+    '/oauth/me',
+    '/oauth/request',
+    '/oauth/introspection',
+    '/oauth/device/auth',
+    '/oauth',
+    '/.well-known/openid-configuration',
+  ])('has no other of oidc-provider’s endpoints beside it: %s', async (path) => {
+    expect((await fetch(origin + path)).status).toBe(404);
   });
 });
 
@@ -202,86 +183,41 @@ describe('headers that name another host', () => {
     'x-forwarded-port': '443',
     forwarded: 'host=evil.example;proto=https',
   };
-  const send = (path: string, method = 'GET', form?: string, target = path) =>
-    new Promise<{ status: number; text: string; headers: IncomingHttpHeaders }>((resolve, reject) => {
+  /** Status, and headers and body as one text. */
+  const send = (target: string) =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
       const { hostname, port } = new URL(origin);
-      const headers = { ...forged, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) };
-      const asked = request({ hostname, port, path: target, method, headers }, (response) => {
+      const asked = request({ hostname, port, path: target, headers: forged }, (response) => {
         let text = JSON.stringify(response.headers);
         response.on('data', (chunk) => {
           text += chunk;
         });
-        response.on('end', () => resolve({ status: response.statusCode!, text, headers: response.headers }));
+        response.on('end', () => resolve({ status: response.statusCode!, text }));
       });
-      asked.on('error', reject);
-      asked.end(form);
+      asked.on('error', reject).end();
     });
 
   test.each([
-    ['/.well-known/oauth-authorization-server'],
-    ['/.well-known/oauth-protected-resource/api'],
-    ['/api/me/nights'],
-    ['/oauth/jwks'],
-    ['/oauth/connected-apps'],
-    ['/oauth/sign-out'],
-    ['/oauth/authorize?client_id=nobody'],
-  ])('change nothing at %s', async (path) => {
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-protected-resource/api',
+    '/api/me/nights',
+    '/oauth/jwks',
+    '/oauth/connected-apps',
+    '/oauth/sign-out',
+    '/oauth/authorize?client_id=nobody',
+  ])('change nothing at %s, nor does a whole URL as the request’s target', async (path) => {
     expect((await send(path)).text).not.toContain('evil.example');
+    expect((await send(`http://evil.example${path}`)).text).not.toMatch(/"(location|issuer|[a-z_]+)":"[^"]*evil/);
   });
 
-  test('change nothing in an authorization, nor in a token', async () => {
-    const started = await send(
-      new URL(authorizeUrl(origin, client, newPkce())).pathname +
-        new URL(authorizeUrl(origin, client, newPkce())).search,
-    );
+  test('change nothing in an authorization, and can’t bring another name to the page where riders are picked', async () => {
+    const started = await send(authorizeUrl(origin, client, newPkce()).slice(origin.length));
+    expect(started.status).toBe(303);
     expect(started.text).not.toContain('evil.example');
-    const { code, pkce } = await codeFor(origin, client);
-    const form = new URLSearchParams({
-      grant_type: 'authorization_code',
-      client_id: client.client_id,
-      code,
-      code_verifier: pkce.verifier,
-      redirect_uri: callback,
-    });
-    const { status, text } = await send('/oauth/token', 'POST', form.toString());
-    expect(status).toBe(200);
-    const { access_token } = JSON.parse(text.slice(text.lastIndexOf('{'))) as { access_token: string };
-    expect(decodeJwt(access_token)).toMatchObject({ iss: origin, aud: service.baseUrl });
-  });
-
-  test('are not where the browser is sent on to, once the rider has said who they are', async () => {
-    const { pathname, search } = new URL(authorizeUrl(origin, client, newPkce()));
-    const { headers: started } = await send(pathname + search);
-    const cookie = started['set-cookie']!.map((line) => line.split(';')[0]).join('; ');
-    const page = await (await fetch(origin + started.location!, { headers: { cookie } })).text();
-    const picked = await fetch(origin + started.location!, {
-      method: 'POST',
-      headers: { cookie },
-      body: new URLSearchParams({ csrf: csrfOf(page), do: 'pick', rider: 'rider-ada' }),
-      redirect: 'manual',
-    });
-    expect(picked.headers.get('location')).toMatch(new RegExp(`^${origin}/oauth/authorize/`));
-    for (const line of started['set-cookie']!) expect(line).not.toMatch(/; secure/i);
-  });
-
-  test('nor does a whole URL as the request’s target', async () => {
-    const metadata = '/.well-known/oauth-authorization-server';
-    for (const path of [metadata, '/oauth/authorize?client_id=nobody', '/oauth/connected-apps'])
-      expect((await send(path, 'GET', undefined, `http://evil.example${path}`)).text).not.toMatch(
-        /"(location|issuer|authorization_endpoint)":"[^"]*evil/,
-      );
-  });
-
-  test('can’t bring somebody else’s name for this machine to the page on which riders are picked', async () => {
-    const started = await new TestBrowser(origin).get(authorizeUrl(origin, client, newPkce()));
-    const { status, text } = await send(new URL(started.headers.get('location')!, origin).pathname);
+    expect(started.text).not.toMatch(/; secure/i);
+    const { url } = await new TestBrowser(origin).open(authorizeUrl(origin, client, newPkce()));
+    const { status, text } = await send(new URL(url).pathname);
     expect(status).toBe(421);
     expect(text).not.toContain('Ada Lovelace');
-  });
-
-  test('another name of this machine is led to the one of BASE_URL, where its cookies are', async () => {
-    const url = authorizeUrl(origin, client, newPkce());
-    const elsewhere = await fetch(url.replace('127.0.0.1', 'localhost'), { redirect: 'manual' });
-    expect([elsewhere.status, elsewhere.headers.get('location')]).toEqual([307, url]);
   });
 });

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
+import { documentFetch } from '../../../../api/sign-in/clients/document-fetch.ts';
+import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import {
+  approve,
+  authorizeUrl,
+  callback,
+  codeFor,
+  nights,
+  redeem,
+  refresh,
+} from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+
+const host = 'https://client.example';
+const common = { redirect_uris: [callback] };
+
+describe('a client that is its own metadata document', () => {
+  const documents: Record<string, object> = {
+    '/client.json': { client_name: 'Document app', token_endpoint_auth_method: 'none', default_max_age: 5 },
+    '/bare.json': {},
+    // As clients of many servers have them.
+    '/worldly.json': {
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
+      response_types: ['code', 'code id_token'],
+      scope: 'openid email offline_access',
+      jwks_uri: 'http://169.254.169.254/latest',
+    },
+    '/other-id.json': { client_id: `${host}/x` },
+    '/secret.json': { client_secret: 'x'.repeat(40) },
+    '/http.json': { redirect_uris: ['http://app.example/cb'] },
+    '/name.json': { client_name: 'a\u202eb' },
+    '/own-name.json': { client_name: 'ride calendar' },
+  };
+  let away = false;
+  let fetched = 0;
+  const metadataFetch: typeof fetch = async (input) => {
+    fetched++;
+    if (away) throw new DocumentAwayError('the document can’t be fetched');
+    const document = documents[new URL(String(input)).pathname];
+    return document ? Response.json({ client_id: input, ...common, ...document }) : new Response(null, { status: 404 });
+  };
+  const store = { ...memorySignInState(), close: async () => {} };
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startSignInService({ registration: false, metadataFetch, store });
+  });
+  afterAll(() => service.close());
+
+  test.each(['/client.json', '/bare.json', '/worldly.json'])(
+    'signs riders in without being registered: %s',
+    async (path) => {
+      const client = { client_id: host + path };
+      const { code, pkce } = await codeFor(service.origin, client);
+      const before = fetched;
+      const { body } = await redeem(service.origin, client, code, pkce.verifier);
+      expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
+      expect((await refresh(service.origin, client, body.refresh_token)).status).toBe(200);
+      // It is fetched once while it holds.
+      expect(fetched).toBe(before);
+    },
+  );
+
+  test('is offered in the metadata, and is named with its host when it asks for consent', async () => {
+    const metadata = await (await fetch(`${service.origin}/.well-known/oauth-authorization-server`)).json();
+    expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
+    const browser = new TestBrowser(service.origin);
+    const client = { client_id: `${host}/client.json` };
+    const asked = await browser.open(authorizeUrl(service.origin, client, newPkce()));
+    const { page } = await browser.submit(asked.url, { do: 'pick', rider: 'rider-ada' });
+    expect(page).toContain('as “Document app” of <strong>client.example</strong>');
+  });
+
+  test.each([
+    '/missing.json',
+    '/other-id.json',
+    '/secret.json',
+    '/http.json',
+    '/name.json',
+    '/own-name.json',
+    `/${'x'.repeat(1000)}`,
+  ])('is refused for a document that is wrong: %s', async (path) => {
+    const url = authorizeUrl(service.origin, { client_id: host + path }, newPkce());
+    const response = await fetch(url, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([400, null]);
+    expect(await response.text()).toMatch(/invalid_client|invalid_redirect_uri/);
+  });
+
+  test('whose document can’t be had just now loses no token, and can be disconnected', async () => {
+    const [client, browser, pkce] = [{ client_id: `${host}/client.json` }, new TestBrowser(service.origin), newPkce()];
+    const end = await approve(browser, authorizeUrl(service.origin, client, pkce));
+    const { body } = await redeem(service.origin, client, end.searchParams.get('code')!, pkce.verifier);
+    await service.close();
+    away = true;
+    // It has not seen the document yet.
+    service = await startSignInService({ metadataFetch, store, port: Number(new URL(service.origin).port) });
+    const token = body.refresh_token;
+    const basic = {
+      authorization: `Basic ${Buffer.from(`${encodeURIComponent(client.client_id)}:x`).toString('base64')}`,
+    };
+    for (const [path, form, headers] of [
+      ['/oauth/token', { ...client, grant_type: 'refresh_token', refresh_token: token }],
+      ['/oauth/token', { grant_type: 'refresh_token', refresh_token: token }, basic],
+      ['/oauth/revoke', { ...client, token }],
+    ] as [string, Record<string, string>, Record<string, string>?][]) {
+      const request = { method: 'POST', body: new URLSearchParams(form), ...(headers && { headers }) };
+      const answer = await fetch(service.origin + path, request);
+      expect([answer.status, answer.headers.get('retry-after'), await answer.json()]).toMatchObject([
+        503,
+        '5',
+        { error: 'temporarily_unavailable' },
+      ]);
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+      expect(answer.headers.get('www-authenticate')).toBeNull();
+    }
+    expect((await browser.open(authorizeUrl(service.origin, client, newPkce()))).response.status).toBe(503);
+    // The app's id stands in for its name.
+    const apps = await browser.open(`${service.origin}/oauth/connected-apps`);
+    expect(apps.page).toContain(`Disconnect ${client.client_id}`);
+    away = false;
+    expect((await refresh(service.origin, client, token)).status).toBe(200);
+  });
+});
+
+describe('the fetch of a document', () => {
+  const read = (response: Response) => {
+    const limits = rateLimits(memorySignInState());
+    return documentFetch({ fetchPublic: async () => response, limits, clientAddress: () => '192.0.2.1' })(host);
+  };
+
+  test('keeps the members that have a meaning here, and the headers that say how long it holds', async () => {
+    const document = { client_id: host, client_name: 'App', jwks_uri: `${host}/keys`, scope: 'openid' };
+    const response = await read(Response.json(document, { headers: { 'cache-control': 'max-age=60' } }));
+    expect(response.headers.get('cache-control')).toBe('max-age=60');
+    expect(await response.json()).toEqual({ client_id: host, client_name: 'App', token_endpoint_auth_method: 'none' });
+  });
+
+  test.each([
+    ['no JSON', '{', 'application/json'],
+    ['a list', '[]', 'application/json'],
+    ['another type', '{}', 'text/plain'],
+  ])('refuses one that is %s, and does not call it away', async (_, body, type) => {
+    const wrong = new Response(body, { headers: { 'content-type': type } });
+    await expect(read(wrong)).rejects.not.toBeInstanceOf(DocumentAwayError);
+  });
+
+  test('calls one away whose host has a fault', async () => {
+    await expect(read(new Response(null, { status: 503 }))).rejects.toBeInstanceOf(DocumentAwayError);
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest';
+import { authorizeUrl, callback } from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { newPkce } from '../../../support/sign-in/test-browser.ts';
+
+let service: TestService;
+afterEach(() => service.close());
+
+const by = (forwarded: string) => ({ 'x-forwarded-for': forwarded });
+
+/** Status of a registration that a proxy at 127.0.0.1 sends on. */
+async function registering(headers: Record<string, string>): Promise<number> {
+  const inside = service.app.listeningOrigin;
+  const body = JSON.stringify({ redirect_uris: [callback] });
+  const all = { 'content-type': 'application/json', ...headers };
+  return (await fetch(`${inside}/oauth/register`, { method: 'POST', headers: all, body })).status;
+}
+
+async function exhaust(headers: Record<string, string>): Promise<void> {
+  for (let i = 0; i < 100; i++) expect(await registering(headers)).toBe(201);
+  expect(await registering(headers)).toBe(429);
+}
+
+test('while no proxy is trusted, whom a request is said to be from changes nothing', async () => {
+  service = await startSignInService();
+  await exhaust(by('203.0.113.1'));
+  for (const headers of [by('203.0.113.2'), { forwarded: 'for=203.0.113.3' }, { 'x-real-ip': '203.0.113.4' }])
+    expect(await registering(headers)).toBe(429);
+});
+
+test('each address behind a trusted proxy has limits of its own', async () => {
+  service = await startSignInService({ trustProxy: ['127.0.0.1'] });
+  await exhaust(by('203.0.113.1'));
+  expect(await registering(by('203.0.113.2'))).toBe(201);
+  expect(await registering(by('2001:db8::1'))).toBe(201);
+  // A client that names others before itself is who the proxy says: the last one.
+  expect(await registering(by('203.0.113.7, 203.0.113.1'))).toBe(429);
+  // Of a chain of trusted proxies the first is asked about.
+  expect(await registering(by('203.0.113.1, 127.0.0.1'))).toBe(429);
+});
+
+test('documents that apps name themselves by are fetched for each address behind the proxy', async () => {
+  let fetched = 0;
+  const never: typeof fetch = async () => {
+    fetched++;
+    throw new Error('nothing there');
+  };
+  service = await startSignInService({ trustProxy: ['127.0.0.1'], metadataFetch: never });
+  const ask = async (forwarded: string, i: number) => {
+    const client = { client_id: `https://app-${i}.example/client.json` };
+    const headers = by(forwarded);
+    return (await fetch(authorizeUrl(service.origin, client, newPkce()), { headers, redirect: 'manual' })).status;
+  };
+  // oidc-provider looks twice for a client that it does not find.
+  for (let i = 0; i < 30; i++) expect(await ask('203.0.113.1', i)).toBe(400);
+  expect([await ask('203.0.113.1', 60), fetched]).toEqual([503, 60]);
+  expect(await ask('203.0.113.2', 62)).toBe(400);
+});
+
+const https = { baseUrl: 'https://rides.example/api', who: null };
+test.each([
+  ['once where the service is called by https', https, [40]],
+  ['never where the proxy is named', { ...https, trustProxy: ['127.0.0.1'] }, []],
+  ['never where the service is called by http', {}, []],
+])('of a proxy that TRUST_PROXY does not name the log warns %s', async (_, options, levels) => {
+  service = await startSignInService(options);
+  const warned = () => service.log.filter((line) => line.includes('TRUST_PROXY is not set'));
+  await registering({});
+  expect(warned()).toEqual([]);
+  for (let i = 0; i < 3; i++) await registering(by('203.0.113.1'));
+  expect(warned().map((line) => (JSON.parse(line) as { level: number }).level)).toEqual(levels);
+  expect(warned().join()).not.toContain('203.0.113.1');
+});
