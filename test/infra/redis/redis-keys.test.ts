@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fenceText, otherFormats, parseFence, redisKeys } from '../../../infra/redis/redis-keys.ts';
+import { fenceText, parseFence, redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { readerKey } from '../../../schemas/views/reader-fields.ts';
-import { completeKey, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
+import { completeKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { dayKey, developerKeyKey, rideKey, riderKey } from '../../../schemas/views/view-kinds.ts';
 
 const keys = redisKeys('app:', 3);
@@ -35,18 +35,11 @@ describe('the key of a view in Redis', () => {
 });
 
 describe('what a key of our format is', () => {
-  it.each([rideKey('loop'), readerKey('loop')])('a view: %s', (key) => {
-    const kind = key.includes('ride:') ? 'ride' : 'reader';
-    expect(keys.placeOf(keys.toRedis(key))).toEqual({ tag, kind, id: 'loop' });
-  });
-
-  it.each(['fence', 'complete', 'position', 'open', 'coming', 'led'] as const)('a note of projectors: %s', (note) => {
-    for (const each of [0, 63]) expect(keys.placeOf(keys[note](each))).toBeNull();
-  });
-
-  it('a note of all tags together', () => {
-    const { unreadable, schema } = redisKeys('app:', 3);
-    expect([unreadable(), schema('a/1')].map((key) => keys.placeOf(key))).toEqual([null, null]);
+  it('a view, or a note of projectors', () => {
+    expect(keys.placeOf(keys.toRedis(rideKey('loop')))).toEqual({ tag, kind: 'ride', id: 'loop' });
+    expect(keys.placeOf(keys.toRedis(readerKey('loop')))).toEqual({ tag, kind: 'reader', id: 'loop' });
+    const notes = [keys.fence, keys.complete, keys.position, keys.open, keys.coming, keys.led].map((note) => note(63));
+    expect([...notes, keys.unreadable(), keys.schema('a/1')].filter((key) => keys.placeOf(key) !== null)).toEqual([]);
   });
 
   it.each([
@@ -54,7 +47,6 @@ describe('what a key of our format is', () => {
     ['of another layer', `me:{v${tag}}:ride:loop`, tag],
     ['of a kind that no view has', `pub:{v${tag}}:route:loop`, tag],
     ['of the last tag', 'tag:{v63}:schema:', 63],
-    ['of the first tag', 'tag:{v0}:lost', 0],
     ['of a tag that is none', 'tag:{v64}:position', -1],
     ['whose first hash tag is another', 'tag:{other}{v5}:position', -1],
     ['in no tag', 'x', -1],
@@ -64,20 +56,12 @@ describe('what a key of our format is', () => {
   });
 });
 
-it('a fence is known by its key, with its tag', () => {
+it('a fence is known by its key, with its tag, and is written as it is read', () => {
   expect([0, 7, 63].map((each) => keys.fenceTag(keys.fence(each)))).toEqual([0, 7, 63]);
   const others = ['other:g3:pub:{v1}:fence', 'app:g3:x:pub:{v1}:fence', 'app:g3:pub:{v1}:fence:x', keys.complete(1)];
   expect(others.map((key) => keys.fenceTag(key))).toEqual([-1, -1, -1, -1]);
-});
-
-it('a fence is written as it is read, and an empty one has no owner', () => {
   const fence = { epoch: 1_700_000_000_000, sequence: 12, owner: 'ada', state: 'led' } as const;
   expect(fenceText(fence)).toBe('1700000000000:12:ada:led');
   expect(parseFence(fenceText(fence))).toEqual(fence);
   expect(parseFence('')).toEqual({ epoch: 0, sequence: 0, owner: '', state: '' });
-});
-
-it('other formats are all but ours', () => {
-  expect(otherFormats).toHaveLength(98);
-  expect([otherFormats[0], otherFormats.at(-1), otherFormats.includes(viewFormat)]).toEqual([1, 99, false]);
 });

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { Redis } from 'ioredis';
@@ -8,57 +6,38 @@ import { type RedisServer, startRedisServer } from '../../../infra/local/redis-s
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
-import { signInStateContract } from '../../contracts/sign-in-state.ts';
 import { viewStoreContract } from '../../contracts/view-store.ts';
-import { type Env, Processes } from '../../support/processes/process.ts';
 import { freshKeyPrefix } from '../../support/servers/backends.ts';
 import { makeCertificate } from '../../support/servers/certificate.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/servers/redis-cluster.ts';
 import { lead } from '../../support/stores/lead.ts';
-import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 // Servers of their own that want TLS and credentials: no other of the run does.
 
 const user = { name: 'rider', password: 'ty@re/7' };
 const certificate = makeCertificate(['localhost', '127.0.0.1']);
 const authorities = tls.getCACertificates('default');
-const processes = new Processes();
-const servers: { stop(): Promise<void> }[] = [];
 
-// What NODE_EXTRA_CA_CERTS does at the start of a process.
-beforeAll(() => tls.setDefaultCACertificates([...authorities, certificate.cert]));
+let server: RedisServer;
+let cluster: RedisCluster;
+beforeAll(async () => {
+  // What NODE_EXTRA_CA_CERTS does at the start of a process.
+  tls.setDefaultCACertificates([...authorities, certificate.cert]);
+  const rider = ['--user', user.name, 'on', `>${user.password}`, '~*', '&*', '+@all'];
+  [server, cluster] = await Promise.all([
+    startRedisServer({ tls: certificate, args: ['--user', 'default', 'off', ...rider] }),
+    startRedisCluster({ tls: certificate, password: user.password }),
+  ]);
+});
 afterAll(async () => {
   tls.setDefaultCACertificates(authorities);
-  await processes.close();
-  for (const server of servers) await server.stop();
-});
-
-const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-};
-
-const oneServer = once(async () => {
-  const rider = ['--user', user.name, 'on', `>${user.password}`, '~*', '&*', '+@all'];
-  const server = await startRedisServer({ tls: certificate, args: ['--user', 'default', 'off', ...rider] });
-  servers.push(server);
-  return server;
-});
-
-const oneCluster = once(async () => {
-  const cluster = await startRedisCluster({ tls: certificate, password: user.password });
-  servers.push(cluster);
-  return cluster;
+  await Promise.all([server?.stop(), cluster?.stop()]);
 });
 
 const signedIn = (url: string, name = user.name, password = user.password): string =>
   url.replace('//', `//${name}:${encodeURIComponent(password)}@`);
 
 viewStoreContract('redis cluster over TLS, signed in,', async () => {
-  const cluster = await oneCluster();
   const settings = { url: signedIn(cluster.url, ''), cluster: true, keyPrefix: freshKeyPrefix() };
   const admins = cluster.nodes.map((node) => new Redis(signedIn(node.url, '')));
   return {
@@ -73,9 +52,14 @@ viewStoreContract('redis cluster over TLS, signed in,', async () => {
   };
 });
 
-signInStateContract('a Redis Cluster over TLS, signed in', async () =>
-  redisSignInState({ url: signedIn((await oneCluster()).url, ''), cluster: true }),
-);
+test('sign-in keeps its state over TLS, signed in, in a Redis and in a Redis Cluster', async () => {
+  for (const settings of [{ url: signedIn(server.url) }, { url: signedIn(cluster.url, ''), cluster: true }]) {
+    const store = redisSignInState(settings);
+    await store.put('A', 'x', { n: 1 }, { lifeSeconds: 60, account: 'ada' });
+    expect(await store.take('A', 'x')).toEqual({ n: 1 });
+    await store.close();
+  }
+});
 
 /** What writing, readiness and sign-in's state say of a Redis. */
 async function said(
@@ -112,14 +96,7 @@ async function said(
 }
 
 describe('a Redis that refuses', () => {
-  let server: RedisServer;
-  let cluster: RedisCluster;
-  beforeAll(async () => {
-    [server, cluster] = await Promise.all([oneServer(), oneCluster()]);
-  });
-
   test.each([
-    ['a wrong password', false, 'rider', 'wheel-9'],
     ['no password', false, '', ''],
     ['a wrong password, as a cluster', true, '', 'wheel-9'],
   ])('%s is said to, with the setting and without the password', async (_, isCluster, name, password) => {
@@ -160,32 +137,5 @@ describe('a Redis that refuses', () => {
       timeout: 20_000,
     });
     await writer.close();
-  });
-});
-
-describe('the command', () => {
-  let env: Env;
-  beforeAll(async () => {
-    const { url } = await oneServer();
-    const authority = join(await processes.folder(), 'authority.pem');
-    await writeFile(authority, certificate.cert);
-    env = {
-      ARCHIVE_DIR: portlandDirectory,
-      NODE_EXTRA_CA_CERTS: authority,
-      REDIS_URL: signedIn(url),
-      AUTH_REDIS_URL: `${signedIn(url)}/1`,
-      REDIS_KEY_PREFIX: freshKeyPrefix(),
-    };
-  });
-
-  test('projects and serves, with both Redis over TLS', async () => {
-    const service = await processes.start('start', env);
-    await service.ready();
-    // Where sign-in's state is counted in its Redis.
-    const started = await fetch(`${service.origin}/oauth/authorize?client_id=nobody`, { redirect: 'manual' });
-    expect(started.status).toBe(400);
-    const { code, out, err } = await service.stop();
-    expect(code).toBe(0);
-    expect(out + err).not.toMatch(/Sign-in's Redis|ty(@|%40)re/);
   });
 });

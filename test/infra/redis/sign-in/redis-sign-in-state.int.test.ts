@@ -76,16 +76,6 @@ test('a connection that went silent without closing is given up for a new one, a
   }
 });
 
-test('a password that is refused is told of once, and to each who asks', async () => {
-  const url = redisUrl().replace('//', '//nobody:wrong@');
-  const heard: string[] = [];
-  const store = redisSignInState({ url, commandTimeoutMs: 2_000, onError: ({ message }) => heard.push(message) });
-  const refused = "Sign-in's Redis refuses the user and password of AUTH_REDIS_URL";
-  for (let n = 0; n < 3; n++) await expect(store.find('A', 'x')).rejects.toThrow(refused);
-  expect(heard).toEqual([expect.stringMatching(/^it refuses the user and password of AUTH_REDIS_URL/)]);
-  await store.close();
-});
-
 test('all accounts are listed, however many there are', async () => {
   const store = redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() });
   const accounts = Array.from({ length: 500 }, (_, i) => `rider-${i}`);
