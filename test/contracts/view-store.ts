@@ -131,7 +131,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect(Object.fromEntries(fields.map(([field, value]) => [field, String(value)]))).toEqual(all);
     });
 
-    it('lists keys with digests and hashes with fields, only of the tags asked for', async () => {
+    it('lists keys with digests, or whole, and hashes with fields, of the tags asked for, and reads them by their names', async () => {
       const w = await leader();
       const value = view('listed');
       const hash = readerKey('rider1');
@@ -153,21 +153,10 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         fields: new Map([['o2026-01-01', Buffer.from('a=1')]]),
       });
       expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
-      for await (const stored of w.list([tag], true)) expect(stored).toMatchObject({ bytes: value, whole: true });
-    });
-
-    it('reads whole values and hashes by their names, and null for what is absent', async () => {
-      const w = await leader();
-      const value = view('read');
-      const hash = readerKey('rider1');
-      await w.commit(tag, [valueWrite(ride, value)]);
-      await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
+      const whole = { tag, kind: 'ride', id: 'ride1', bytes: value, whole: true };
+      expect(await Array.fromAsync(w.list([tag], true))).toEqual([whole]);
       const names = [ride, rideKey('other'), hash].map((key) => parseKey(key));
-      expect(await w.read(names)).toEqual([
-        { ...names[0], bytes: value, whole: true },
-        null,
-        { ...names[2], fields: new Map([['o2026-01-01', Buffer.from('a=1')]]) },
-      ]);
+      expect(await w.read(names)).toEqual([whole, null, all.get(hash)]);
     });
 
     // docs/rules.md#ready-api

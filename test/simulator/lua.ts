@@ -9,21 +9,21 @@ export interface LuaTable {
   names?: Record<string, LuaValue>;
 }
 
-/** What a function of the host throws to raise an error in Lua: a table as it is, words with the place of the call. */
+/** What a function of the host throws to raise a table as an error in Lua. */
 export class LuaError extends Error {
-  readonly table: LuaTable | null;
+  readonly table: LuaTable;
 
-  constructor(words: string, table: LuaTable | null = null) {
-    super(words);
+  constructor(table: LuaTable) {
+    super('raised in Lua');
     this.table = table;
   }
 }
 
 /** What is used of Lua's C functions, which take and return numbers, and of the memory that they share with us. */
 type LuaModule = Record<
-  | `_luaL_${'newstate' | 'openlibs' | 'loadbuffer' | 'where'}`
+  | `_luaL_${'newstate' | 'openlibs' | 'loadbuffer'}`
   | `_lua_${'pcall' | 'gettop' | 'settop' | 'type' | 'toboolean' | 'tonumber' | 'tolstring' | 'next' | 'createtable'}`
-  | `_lua_${'rawset' | 'rawseti' | 'pushvalue' | 'concat' | 'error'}`
+  | `_lua_${'rawset' | 'rawseti' | 'pushvalue' | 'error'}`
   | `_lua_push${'nil' | 'boolean' | 'number' | 'lstring' | 'cclosure'}`
   | '_malloc'
   | '_free',
@@ -82,21 +82,12 @@ export class Lua {
         this.#push(called(args));
       } catch (cause) {
         if (!(cause instanceof LuaError)) throw cause;
-        this.#raise(cause);
+        this.#push(cause.table);
+        // Does not return: it throws what C's longjmp is here.
+        c._lua_error(this.#state);
       }
       return 1;
     }, 'ii');
-  }
-
-  #raise({ message, table }: LuaError): void {
-    if (table) this.#push(table);
-    else {
-      c._luaL_where(this.#state, 1);
-      this.#push(message);
-      c._lua_concat(this.#state, 2);
-    }
-    // Does not return: it throws what C's longjmp is here.
-    c._lua_error(this.#state);
   }
 
   #push(value: LuaValue): void {

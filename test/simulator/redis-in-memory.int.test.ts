@@ -92,11 +92,7 @@ const all = [...notes, ...views, ...riders];
 
 async function agreeOnAll(): Promise<void> {
   for (const key of all) {
-    for (const args of [
-      ['GET', key],
-      ['HGETALL', key],
-    ])
-      await agreed(args);
+    for (const name of ['GET', 'HGETALL']) await agreed([name, key]);
     const members = await agreed(['ZRANGE', key, '0', '-1']);
     if (Array.isArray(members))
       for (const member of members) await agreed(['ZSCORE', key, Buffer.from(String(member).slice(1), 'latin1')]);
@@ -236,11 +232,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.boolean().map((isFull) => () => setFull(isFull)) },
 );
 
-it('worlds can have a shorter open list than the shipped one', () => {
-  expect(smallScript).not.toBe(commitScript.source);
-});
-
 it('random commands and batches, with keys of other types and a full store, leave the same in both', async () => {
+  expect(smallScript).not.toBe(commitScript.source);
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
     await begin();
     for (const happen of steps) await happen();
@@ -251,54 +244,38 @@ it('random commands and batches, with keys of other types and a full store, leav
 });
 
 const snippets = [
-  ["return {1, 2.9, -2.9, 'a\\0\\255', true, {{}, 'b'}, false, 3, nil, 4}"],
-  ["return {ok = 'fine'}"],
-  ["return {err = 'MY words'}"],
-  ['return'],
-  ['return {tostring(1e15), tostring(2^53), string.format("%.0f", 2^53), 10 .. "", #KEYS, #ARGV, ARGV[1] .. KEYS[1]}'],
-  ["return redis.call('SET', KEYS[1], 12345678901234567)"],
-  ["redis.call('SET', KEYS[1], 0.1) return redis.call('GET', KEYS[1])"],
-  ["redis.call('SET', KEYS[1], '1') return redis.call('SET', KEYS[1], 'x')"],
-  [
-    "redis.call('ZADD', KEYS[1], 1700000000000, 'a') return {redis.call('ZSCORE', KEYS[1], 'a'), redis.call('ZSCORE', KEYS[1], 'b')}",
-  ],
-  ["return {type(redis.pcall('GET', KEYS[1])), redis.pcall('GET', KEYS[1]) == false}"],
-  [
-    "redis.call('RPUSH', KEYS[1], 'x')\nlocal reply = redis.pcall('GET', KEYS[1])\nreturn {reply.err, type(reply), tostring(reply.ok)}",
-  ],
-  ["redis.call('RPUSH', KEYS[1], 'x')\n\nredis.call('GET', KEYS[1])"],
-  ["redis.call('RPUSH', KEYS[1], 'x') return redis.pcall('GET', KEYS[1])"],
-  ["return redis.call('GET', nil)"],
-  ["return redis.call('GET', {})"],
-  ["return redis.call('GET')"],
-  ["return redis.pcall('NOSUCH', 'x')"],
-  ["error('mine')"],
-  ["error({err = 'ERR mine'})"],
-  ['return 1 + nil'],
-  ['return nosuch'],
-  ['nosuch = 1'],
-  ['return nosuch('],
-  ["local function f() return redis.call('GET', KEYS[1], 'x') end\nreturn f()"],
-  ['return {unpack({1, 2, 3})}'],
-  ['local t = {} for i = 1, 8000 do t[i] = i end return #{unpack(t)}'],
-  ['return {select("#", unpack(cmsgpack.unpack(ARGV[2])[1])), #cmsgpack.unpack(ARGV[2])}'],
-  ['return cmsgpack.unpack(ARGV[3])'],
-  ['return cmsgpack.unpack(ARGV[4])'],
-  [
-    "return {string.match(redis.call('INFO', 'server'), 'run_id:(%w+)'), string.match(redis.call('INFO', 'replication'), 'role:(%w+)')}",
-  ],
-  ["local t = redis.call('TIME') return {#t, type(t[1]), string.match(t[1] .. t[2], '^%d+$') ~= nil}"],
-] as const;
+  "return {1, 2.9, -2.9, 'a\\0\\255', true, {{}, 'b'}, false, 3, nil, 4}",
+  "return {ok = 'fine'}",
+  "return {err = 'MY words'}",
+  'return {tostring(1e15), tostring(2^53), string.format("%.0f", 2^53), 10 .. "", #KEYS, #ARGV, ARGV[1] .. KEYS[1]}',
+  "return redis.call('SET', KEYS[1], 12345678901234567)",
+  "redis.call('SET', KEYS[1], 0.1) return {redis.call('GET', KEYS[1]), type(redis.pcall('GET', 'none'))}",
+  "redis.call('ZADD', KEYS[1], 1700000000000, 'a') return redis.call('ZSCORE', KEYS[1], 'a')",
+  "redis.call('RPUSH', KEYS[1], 'x')\nlocal reply = redis.pcall('GET', KEYS[1])\nreturn {reply.err, type(reply)}",
+  "redis.call('RPUSH', KEYS[1], 'x')\n\nredis.call('GET', KEYS[1])",
+  "return redis.call('GET', nil)",
+  "local function f() return redis.call('GET', KEYS[1], 'x') end\nreturn f()",
+  "return redis.pcall('NOSUCH', 'x')",
+  "error({err = 'ERR mine'})",
+  'return 1 + nil',
+  'return nosuch',
+  'nosuch = 1',
+  'return nosuch(',
+  'return {select("#", unpack(cmsgpack.unpack(ARGV[2])[1])), #cmsgpack.unpack(ARGV[2])}',
+  "return {string.match(redis.call('INFO', 'server'), 'run_id:(%w+)'), #redis.call('TIME')}",
+];
 
-it.each(snippets)('a script gets and gives the same in both: %s', async (source) => {
-  await begin();
+it('scripts get and give the same in both, and fail in the same words', async () => {
   const fields = Array.from({ length: 40 }, (_, i) => ({ field: `field ${i}`, value: 'ü'.repeat(i * i) }));
   const packed = packFields([
     { sets: true, fields },
     { sets: false, fields: [] },
   ]);
-  await run(source, all.slice(0, 1), ['Ü', packed, packed.subarray(0, 50), Buffer.from([0xc1])]);
-  await agreeOnAll();
+  for (const source of snippets) {
+    await begin();
+    await run(source, all.slice(0, 1), ['Ü', packed]);
+    await agreeOnAll();
+  }
 });
 
 it('an open list that outgrows its limit, and more fields than Lua can pass on, end alike in both', async () => {

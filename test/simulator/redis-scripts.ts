@@ -12,20 +12,19 @@ let running: Call | null = null;
 
 // One for all stores: a script keeps nothing from one run to the next, and is compiled once.
 const lua = new Lua(readFileSync(new URL('redis-api.lua', import.meta.url), 'utf8'), {
-  hostCall: (args) =>
-    called(args, (refusal) => {
-      throw new LuaError('refused', refusal);
-    }),
-  hostPcall: (args) => called(args, (refusal) => refusal),
+  hostCall: (args) => called(args, true),
+  hostPcall: (args) => called(args, false),
   hostUnpack: ([packed]) => ({ items: unpacked(Buffer.from(String(packed), 'latin1')).map((items) => ({ items })) }),
 });
 
-function called(args: readonly LuaValue[], refuse: (refusal: LuaTable) => LuaValue): LuaValue {
+function called(args: readonly LuaValue[], raises: boolean): LuaValue {
   try {
     return toLua(running!(args.map(argumentOf)));
   } catch (cause) {
     if (!(cause instanceof RedisError)) throw cause;
-    return refuse({ items: [], names: { err: cause.message } });
+    const refusal = { items: [], names: { err: cause.message } };
+    if (raises) throw new LuaError(refusal);
+    return refusal;
   }
 }
 
@@ -71,25 +70,16 @@ function fromLua(value: LuaValue): Reply {
  */
 function unpacked(packed: Buffer): string[][] {
   let at = 0;
-  const take = (bytes: number): number => {
-    at += bytes;
-    if (at > packed.length) throw new LuaError('Missing bytes in input.');
-    return at - bytes;
-  };
-  const listOf = <T>(item: () => T): T[] => {
-    if (packed[take(1)] !== 0xdd) throw new LuaError('Bad data format in input.');
-    return Array.from({ length: packed.readUInt32BE(take(4)) }, item);
-  };
-  const length = (): number => {
-    const format = packed[take(1)]!;
-    if (format >> 5 === 0b101) return format & 31;
-    if (format === 0xdb) return packed.readUInt32BE(take(4));
-    throw new LuaError('Bad data format in input.');
+  const length32 = (format: number): number => {
+    if (packed[at] !== format) throw new Error('A script got what packFields does not make');
+    at += 5;
+    return packed.readUInt32BE(at - 4);
   };
   const text = (): string => {
-    const bytes = length();
-    const start = take(bytes);
-    return packed.toString('latin1', start, start + bytes);
+    const length = packed[at]! >> 5 === 0b101 ? packed[at++]! & 31 : length32(0xdb);
+    at += length;
+    return packed.toString('latin1', at - length, at);
   };
+  const listOf = <T>(item: () => T): T[] => Array.from({ length: length32(0xdd) }, item);
   return listOf(() => listOf(text));
 }

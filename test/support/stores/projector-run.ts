@@ -50,21 +50,13 @@ export function startProjector(
   };
 }
 
-/** Projects a log that does not grow into a store. */
-export async function projectInto(
-  store: MemoryViewStore,
-  history: Pick<History, 'partitions' | 'records'>,
-): Promise<void> {
-  const running = startProjector(new MemoryEventLog(history), store.writer());
-  await running.ready();
-  await running.stop();
-}
-
-/** What a store holds once a log was projected into it. */
+/** What a store holds once a log that does not grow was projected into it. */
 export async function projected(
   store: MemoryViewStore,
   history: Pick<History, 'partitions' | 'records'>,
 ): Promise<Map<string, string>> {
-  await projectInto(store, history);
+  const running = startProjector(new MemoryEventLog(history), store.writer());
+  await running.ready();
+  await running.stop();
   return dumpViews(store);
 }

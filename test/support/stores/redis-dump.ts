@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 
 /** Every key below a prefix and its value, as text in latin1; a hash's fields and a sorted set's members as `key field`, in order. Not those that go away meanwhile. */
 export async function dumpRedis(redis: Redis, prefix: string): Promise<Map<string, string>> {
@@ -35,28 +35,5 @@ async function entriesOf(redis: Redis, name: string, type: string): Promise<[str
   }
 }
 
-/** Every view under a key prefix, without the prefix, as text that can be compared. */
-export async function storedViews(url: string, prefix: string): Promise<Map<string, string>> {
-  const client = new Redis(url);
-  const dump = await dumpRedis(client, prefix).finally(() => client.disconnect());
-  const views = [...dump].map(([key, value]): [string, string] => [key.slice(prefix.length), value]);
-  return new Map(views.filter(([key]) => isView(key)));
-}
-
-/** Deletes all keys under a prefix at once, as FLUSHALL does in a Redis of one's own. */
-export async function deleteAll(url: string, prefix: string): Promise<void> {
-  const client = new Redis(url);
-  const script = "local k = redis.call('KEYS', ARGV[1]) for i = 1, #k do redis.call('DEL', k[i]) end return #k";
-  const deleted = await client.eval(script, 0, `${prefix}*`).finally(() => client.disconnect());
-  if (deleted === 0) throw new Error(`Cannot delete what is under ${prefix}: nothing is`);
-}
-
 /** Fences, stamps, positions and open lists say what was done, not what the facts are (infra/redis/redis-keys.ts). */
 export const isView = (key: string): boolean => /^g\d+:(?:pub|me):\{v\d+\}:(?!complete:)[a-z]+:/.test(key);
-
-/** What two stores differ in: views that the second lacks or has with other bytes, and those that only it has. */
-export function viewDifferences(wanted: ReadonlyMap<string, string>, got: ReadonlyMap<string, string>): string[] {
-  const wrong = [...wanted].filter(([key, value]) => got.get(key) !== value).map(([key]) => `differs: ${key}`);
-  const dangling = [...got.keys()].filter((key) => !wanted.has(key)).map((key) => `is dangling: ${key}`);
-  return [...wrong, ...dangling];
-}
