@@ -182,14 +182,6 @@ export class Cursor {
     return value;
   }
 
-  float(): number {
-    return this.buf.readFloatLE(this.#take(4));
-  }
-
-  double(): number {
-    return this.buf.readDoubleLE(this.#take(8));
-  }
-
   string(): string {
     const start = this.#take(this.long());
     return this.#text(start, this.pos);

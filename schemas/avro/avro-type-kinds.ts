@@ -13,15 +13,6 @@ export const isMap = (type: Type): type is types.MapType => type.typeName === 'm
 export const nameOf = (type: Type): string => type.name ?? type.typeName;
 export const unqualified = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-/** The writer's field for one of the reader's: by its name, else by one of its aliases. */
-export function writerField(field: types.Field, writer: types.RecordType): types.Field | undefined {
-  for (const name of [field.name, ...field.aliases]) {
-    const found = writer.fields.find((candidate) => candidate.name === name);
-    if (found) return found;
-  }
-  return undefined;
-}
-
 /** A schema that nests deeper is refused, because the code that reads it recurses as deep. */
 const nestingMax = 250;
 

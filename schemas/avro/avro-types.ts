@@ -2,14 +2,54 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
 import { byTopic, topicNames } from '../events/records.ts';
+import { Cursor } from './avro-cursor.ts';
 import { assertDepth } from './avro-type-kinds.ts';
-import { exactLongType } from './exact-long-type.ts';
 
 /** Our own Avro schemas (`schemas/events/*.avsc`; docs/rules.md#fields-of-records), and parsing of other schemas. */
 const folder = join(import.meta.dirname, '../events');
 
 const complexTypes = new Set(['record', 'error', 'enum', 'array', 'map', 'fixed']);
 const primitiveTypes = new Set(['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string']);
+
+/** avsc's position in a buffer, as its types use it. */
+interface Tap {
+  buf: Buffer;
+  pos: number;
+}
+
+const avscMin = -(2 ** 52);
+const avscMax = 2 ** 53 - 2;
+
+const cursor = new Cursor();
+
+/**
+ * A long of any size: a bigint if it is not a safe integer. avsc doubles a negative number before it subtracts one, which is
+ * inexact below -2^52 (-4503599627370497 would be written as 4503599627370496), and refuses 2^53 - 1, which is exact.
+ */
+class ExactLongType extends (avro.types.LongType as unknown as new () => {
+  _write(tap: Tap, value: unknown): void;
+}) {
+  _read(tap: Tap): number | bigint {
+    const value = cursor.set(tap.buf, tap.pos).long64();
+    tap.pos = cursor.pos;
+    return value;
+  }
+
+  override _write(tap: Tap, value: unknown): void {
+    const isInexact = Number.isSafeInteger(value) && ((value as number) < avscMin || (value as number) > avscMax);
+    if (isInexact || typeof value === 'bigint') writeBig(tap, BigInt(value as number | bigint));
+    else super._write(tap, value);
+  }
+}
+
+/** A number that is not a safe integer is a bigint: a revision may be in nanoseconds. */
+function writeBig(tap: Tap, value: bigint): void {
+  let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
+  for (; rest > 0x7fn; rest >>= 7n) tap.buf[tap.pos++] = 0x80 | Number(rest & 0x7fn);
+  tap.buf[tap.pos++] = Number(rest);
+}
+
+const exactLongType = new ExactLongType() as unknown as avro.types.LongType;
 
 /** Parses one of our schemas for reading and writing. A union of null and a type is plainly null or the value. */
 export function parseOurs(schema: Schema): Type {

@@ -12,7 +12,6 @@ import {
   takesBytes,
   type Union,
   unqualified,
-  writerField,
 } from './avro-type-kinds.ts';
 import { undecodable } from './undecodable.ts';
 
@@ -36,7 +35,7 @@ export class IncompatibleSchemaError extends Error {
 /**
  * Compiles a decoder for values that were written with one schema (the writer's) and are wanted in another (the reader's;
  * docs/rules.md#schema-versions; Avro specification 1.12, "Schema Resolution"). Fields that the reader lacks are skipped,
- * the reader's defaults fill in, numbers and texts are promoted, the reader's aliases count. If only some values do not fit
+ * the reader's defaults fill in, numbers and texts are promoted. If only some values do not fit
  * (a union's branch, an enum's symbol), decoding fails for those values. If none fits, this throws
  * IncompatibleSchemaError. It throws a plain error for a schema that nests too deeply.
  *
@@ -55,14 +54,12 @@ export function compileSkip(writer: Type): (cursor: Cursor) => void {
 const incompatible = undecodable('incompatible writer schema');
 const badIndex = undecodable('undecodable value');
 
-/** For each reader's type, the writers' types that it accepts, and how they are decoded. */
+/** For each type that our schemas have, the writers' types that it accepts, and how they are decoded. */
 const promotions: Record<string, Record<string, string>> = {
   null: { null: 'null' },
   boolean: { boolean: 'c.boolean()' },
   int: { int: 'c.int()' },
   long: { int: 'c.int()', long: 'c.long64()' },
-  float: { int: 'Math.fround(c.int())', long: 'Math.fround(Number(c.long64()))', float: 'c.float()' },
-  double: { int: 'c.int()', long: 'Number(c.long64())', float: 'c.float()', double: 'c.double()' },
   string: { string: 'c.string()', bytes: 'c.string()' },
   bytes: { bytes: 'c.bytes()', string: 'c.bytes()' },
 };
@@ -194,7 +191,7 @@ class DecoderCode {
    */
   #recordBody(writer: types.RecordType, reader: types.RecordType): string {
     const statements: string[] = [];
-    const sources = reader.fields.map((field) => writerField(field, writer));
+    const sources = reader.fields.map(({ name }) => writer.fields.find((field) => field.name === name));
     for (const field of writer.fields) {
       const wantedBy = sources.indexOf(field);
       if (wantedBy < 0) statements.push(`${this.skip(field.type)};`);
@@ -219,11 +216,9 @@ class DecoderCode {
     return `${this.#constant(() => field.defaultValue())}()`;
   }
 
-  /** Named types match by their unqualified name, or by an alias of the reader's. */
+  /** Named types match by their unqualified name. */
   #needSameName(writer: Type, reader: Type): void {
-    const name = writer.name ?? '';
-    if (this.#options.anyName || unqualified(name) === unqualified(reader.name ?? '')) return;
-    if (reader.aliases?.some((alias) => alias === name || unqualified(alias) === unqualified(name))) return;
+    if (this.#options.anyName || unqualified(writer.name ?? '') === unqualified(reader.name ?? '')) return;
     throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
   }
 

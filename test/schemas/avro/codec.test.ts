@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeKey, decodeValue, encodeValue } from '../../../schemas/avro/codec.ts';
+import type { UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Attendance, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { arbitraryRecords, sampleRecords } from '../../support/worlds/records.ts';
@@ -50,6 +51,9 @@ const ride = {
   changed_at: -1000,
 };
 
+const written = (topic: TopicName, body: string) => hex(`c301${fingerprints[topic]}${body}`);
+const read = (topic: TopicName, bytes: Buffer) => decodeValue(topic, bytes, writers);
+
 describe('bytes of another Avro library', () => {
   // docs/rules.md#fields-of-records
   test.each(topicNames)('the fingerprint of %s is the one that it works out', (topic) => {
@@ -57,24 +61,20 @@ describe('bytes of another Avro library', () => {
     expect(header.toString('hex')).toBe(`c301${fingerprints[topic]}`);
   });
 
-  test('a night is written and read byte for byte', () => {
-    const bytes = hex(`c301${fingerprints.nights}${nightBody}`);
-    expect(encodeValue('nights', night)).toEqual(bytes);
-    expect(decodeValue('nights', bytes, writers)).toEqual({ value: night });
-  });
-
-  test('a ride is written and read byte for byte', () => {
-    const bytes = hex(`c301${fingerprints.rides}${rideBody}`);
-    expect(encodeValue('rides', ride)).toEqual(bytes);
-    expect(decodeValue('rides', bytes, writers)).toEqual({ value: ride });
+  test('are written and read byte for byte', () => {
+    for (const [topic, record, body] of [
+      ['nights', night, nightBody],
+      ['rides', ride, rideBody],
+    ] as const) {
+      expect(encodeValue(topic, record as never)).toEqual(written(topic, body));
+      expect(read(topic, written(topic, body))).toEqual({ value: record });
+    }
   });
 
   test('blocks that state their size, and several blocks to an array, are read', () => {
     // leaders: two blocks of one item, the first with its size in bytes.
-    const bytes = hex(
-      `c301${fingerprints.rides}${rideBody}`.replace('040a723030303108722d325f00', '010c0a72303030310208722d325f00'),
-    );
-    expect(decodeValue('rides', bytes, writers)).toEqual({ value: ride });
+    const blocks = rideBody.replace('040a723030303108722d325f00', '010c0a72303030310208722d325f00');
+    expect(read('rides', written('rides', blocks))).toEqual({ value: ride });
   });
 });
 
@@ -83,107 +83,77 @@ describe('round trip', () => {
   test.each(topicNames)('any record of %s comes back as it was', (topic) => {
     fc.assert(
       fc.property(arbitraryRecords[topic] as fc.Arbitrary<never>, (record) => {
-        expect(decodeValue(topic, encodeValue(topic, record), writers)).toEqual({ value: record });
+        expect(read(topic, encodeValue(topic, record))).toEqual({ value: record });
       }),
     );
   });
 
   test('a record larger than the buffer it is encoded into comes back as it was', () => {
     const large = { ...ride, description: 'ø'.repeat(200_000) };
-    expect(decodeValue('rides', encodeValue('rides', large), writers)).toEqual({ value: large });
+    expect(read('rides', encodeValue('rides', large))).toEqual({ value: large });
   });
 
-  test('an encoded record stays as it is when the next one is encoded', () => {
-    const first = encodeValue('rides', ride);
-    const copy = Buffer.from(first);
+  test('what was encoded, and a key hash that was decoded, are copies', () => {
+    const key = sampleRecords['developer-keys'];
+    const bytes = encodeValue('developer-keys', key);
     encodeValue('nights', night);
-    expect(first).toEqual(copy);
-  });
-
-  test('a key hash is a copy: it does not change with the buffer it was read from', () => {
-    const bytes = encodeValue('developer-keys', sampleRecords['developer-keys']);
-    const decoded = decodeValue('developer-keys', bytes, writers);
+    const decoded = read('developer-keys', bytes);
     bytes.fill(0);
-    expect(decoded).toEqual({ value: sampleRecords['developer-keys'] });
+    expect(decoded).toEqual({ value: key });
   });
 });
 
-describe('encoding what does not fit', () => {
-  test('says so without showing the value', () => {
-    const secret = { ...night, cancellation_reason: { place: 'Lantern Yard' } as never };
-    expect(() => encodeValue('nights', secret)).toThrow(
-      "Cannot encode a record of nights: a field's value does not fit schemas/events/nights.avsc",
-    );
-  });
+test('what does not fit is not encoded, and the error does not show it', () => {
+  const secret = { ...night, cancellation_reason: { place: 'Lantern Yard' } as never };
+  expect(() => encodeValue('nights', secret)).toThrow(
+    "Cannot encode a record of nights: a field's value does not fit schemas/events/nights.avsc",
+  );
 });
 
 // docs/rules.md#what-is-bad
 describe('bad values', () => {
   const good = encodeValue('attendance', sampleRecords.attendance);
-  const change = (change: (bytes: Buffer) => Buffer | undefined) => {
-    const copy = Buffer.from(good);
-    return decodeValue('attendance', change(copy) ?? copy, writers);
-  };
   /** Where the fields of the sample begin. */
   const at = { ride: 10, day: 19, rider: 22, response: 28, saved: 29, revision: 30, changed_at: 31 };
+  /** The sample with other bytes from a place on. */
+  const altered = (from: number, bytes: string, to = from + bytes.length / 2): Buffer =>
+    Buffer.concat([good.subarray(0, from), hex(bytes), good.subarray(to)]);
+  const withDay = (bytes: string) => altered(at.day, bytes, at.rider);
+  const withRevision = (bytes: string) => altered(at.revision, bytes, at.changed_at);
 
   test('the sample is good, and its fields are where these tests change them', () => {
-    expect(change(() => undefined)).toEqual({ value: sampleRecords.attendance });
+    expect(read('attendance', good)).toEqual({ value: sampleRecords.attendance });
     expect(good.length).toBe(at.changed_at + 1);
   });
 
-  test.each([
-    ['no bytes', Buffer.alloc(0)],
-    ['JSON', Buffer.from('{"ride":"ride0001"}')],
-    ['a single object cut off in its header', good.subarray(0, 9)],
-    ['a registry header cut off', hex('00000001')],
-    ['another magic', Buffer.concat([hex('c302'), good.subarray(2)])],
-  ])('%s: not Avro', (_name, bytes) => {
-    expect(decodeValue('attendance', bytes, writers)).toEqual({ bad: 'not Avro' });
-  });
-
-  // docs/rules.md#unknown-schema
-  test('a fingerprint that nobody knows', () => {
-    expect(change((bytes) => void bytes.writeUInt8(bytes[5]! ^ 1, 5))).toEqual({ bad: 'unknown fingerprint' });
-  });
-
-  test("another topic's record is incompatible", () => {
-    const bytes = encodeValue('metros', sampleRecords.metros);
-    expect(decodeValue('attendance', bytes, writers)).toEqual({ bad: 'incompatible writer schema' });
+  test.each<[UndecodableReason, string, Buffer]>([
+    ['not Avro', 'no bytes', Buffer.alloc(0)],
+    ['not Avro', 'JSON', Buffer.from('{"ride":"ride0001"}')],
+    ['not Avro', 'a single object cut off in its header', good.subarray(0, 9)],
+    ['not Avro', 'a registry header cut off', hex('00000001')],
+    ['not Avro', 'another magic', altered(0, 'c302')],
+    // docs/rules.md#unknown-schema
+    ['unknown fingerprint', 'a fingerprint that nobody knows', altered(5, '00')],
+    ['incompatible writer schema', "another topic's record", encodeValue('metros', sampleRecords.metros)],
+    ['trailing bytes', 'a byte too many', Buffer.concat([good, hex('00')])],
+    ['undecodable value', 'a boolean other than 0 and 1', altered(at.saved, '02')],
+    ['undecodable value', 'an enum index beyond the symbols', altered(at.response, '06')],
+    ['undecodable value', 'an enum index below 0', altered(at.response, '01')],
+    ['undecodable value', 'a text of negative length', altered(at.ride, '01')],
+    ['undecodable value', 'a text longer than what is left', altered(at.rider, '7e')],
+    ['text is not UTF-8', 'a text that is not UTF-8', altered(at.ride + 3, 'ff')],
+    ['text is not UTF-8', 'half a surrogate pair', altered(at.ride + 1, 'eda080')],
+    ['number out of range', 'an int of more than 32 bits', withDay('ffffffff1f')],
+    ['number out of range', 'an int of too many bytes', withDay('808080808001')],
+    ['number out of range', 'a long of more than 64 bits', withRevision('80808080808080808002')],
+    ['undecodable value', 'a number of endless bytes', withRevision('8280808080808080808080')],
+  ])('%s: %s', (bad, _, bytes) => {
+    expect(read('attendance', bytes)).toEqual({ bad });
   });
 
   test('every cut off value is undecodable', () => {
-    for (let length = 10; length < good.length; length++) {
-      expect(decodeValue('attendance', good.subarray(0, length), writers)).toEqual({ bad: 'undecodable value' });
-    }
-  });
-
-  test('a byte too many: trailing bytes', () => {
-    expect(change((bytes) => Buffer.concat([bytes, hex('00')]))).toEqual({ bad: 'trailing bytes' });
-  });
-
-  test('a boolean other than 0 and 1', () => {
-    expect(change((bytes) => void bytes.writeUInt8(2, at.saved))).toEqual({ bad: 'undecodable value' });
-  });
-
-  test('an enum index beyond the symbols, and one below 0', () => {
-    expect(change((bytes) => void bytes.writeUInt8(6, at.response))).toEqual({ bad: 'undecodable value' });
-    expect(change((bytes) => void bytes.writeUInt8(1, at.response))).toEqual({ bad: 'undecodable value' });
-  });
-
-  test('a text of negative length, and one longer than what is left', () => {
-    expect(change((bytes) => void bytes.writeUInt8(1, at.ride))).toEqual({ bad: 'undecodable value' });
-    expect(change((bytes) => void bytes.writeUInt8(126, at.rider))).toEqual({ bad: 'undecodable value' });
-  });
-
-  test('a text that is not UTF-8, also where it encodes half a surrogate pair', () => {
-    expect(change((bytes) => void bytes.writeUInt8(0xff, at.ride + 3))).toEqual({ bad: 'text is not UTF-8' });
-    expect(change((bytes) => void hex('eda080').copy(bytes, at.ride + 1))).toEqual({ bad: 'text is not UTF-8' });
-  });
-
-  test('a text with U+FFFD in it is a text', () => {
-    const record = { ...sampleRecords.attendance, ride: 'a\uFFFDb' };
-    expect(decodeValue('attendance', encodeValue('attendance', record), writers)).toEqual({ value: record });
+    for (let length = 10; length < good.length; length++)
+      expect(read('attendance', good.subarray(0, length))).toEqual({ bad: 'undecodable value' });
   });
 
   test('a union index beyond the branches, and one below 0', () => {
@@ -191,58 +161,46 @@ describe('bad values', () => {
     // rider (6 bytes), handle (4), then the index of name's branch.
     for (const byte of [4, 1]) {
       rider[20] = byte;
-      expect(decodeValue('riders', rider, writers)).toEqual({ bad: 'undecodable value' });
+      expect(read('riders', rider)).toEqual({ bad: 'undecodable value' });
     }
   });
 
-  const withNumber = (from: number, to: number, bytes: string) =>
-    change((value) => Buffer.concat([value.subarray(0, from), hex(bytes), value.subarray(to)]));
-
-  test('an int of more than 32 bits is out of range, the widest ones are not', () => {
-    expect(withNumber(at.day, at.rider, 'ffffffff1f')).toEqual({ bad: 'number out of range' });
-    expect(withNumber(at.day, at.rider, '808080808001')).toEqual({ bad: 'number out of range' });
-    expect(withNumber(at.day, at.rider, 'feffffff0f')).toMatchObject({ value: { day: 2 ** 31 - 1 } });
-    expect(withNumber(at.day, at.rider, 'ffffffff0f')).toMatchObject({ value: { day: -(2 ** 31) } });
+  test('an array that claims more items than there are bytes fails at once', () => {
+    const claims = rideBody.replace('040a723030303108722d325f00', 'feffffff0f');
+    expect(read('rides', written('rides', claims))).toEqual({ bad: 'undecodable value' });
   });
 
-  test('a long beyond 2^53 is a bigint and is written again as it came, one of more than 64 bits is out of range', () => {
-    const revision = (bytes: string) => withNumber(at.revision, at.changed_at, bytes);
-    expect(revision('feffffffffffff1f')).toMatchObject({ value: { revision: 2 ** 53 - 1 } });
-    expect(revision('fdffffffffffff1f')).toMatchObject({ value: { revision: -(2 ** 53 - 1) } });
+  test.each<[string, string, Buffer, object]>([
+    ['a text with U+FFFD in it', 'text', altered(at.ride + 1, 'efbfbd'), { ride: '\uFFFDe0001' }],
+    ['the widest ints', 'positive', withDay('feffffff0f'), { day: 2 ** 31 - 1 }],
+    ['the widest ints', 'negative', withDay('ffffffff0f'), { day: -(2 ** 31) }],
+    ['the widest exact longs', 'positive', withRevision('feffffffffffff1f'), { revision: 2 ** 53 - 1 }],
+    ['the widest exact longs', 'negative', withRevision('fdffffffffffff1f'), { revision: -(2 ** 53 - 1) }],
+    ['a number of more bytes than it needs', 'three', withRevision('828000'), { revision: 1 }],
+    ['a number of more bytes than it needs', 'ten', withRevision('82808080808080808000'), { revision: 1 }],
+  ])('%s, %s, is good', (_, _which, bytes, fields) => {
+    expect(read('attendance', bytes)).toMatchObject({ value: fields });
+  });
+
+  test('a long beyond 2^53 is a bigint and is written again as it came', () => {
     for (const [bytes, wide] of [
       ['8080808080808020', 2n ** 53n],
       ['80808080808080808001', 2n ** 62n],
       ['feffffffffffffffff01', 2n ** 63n - 1n],
       ['ffffffffffffffffff01', -(2n ** 63n)],
     ] as const) {
-      const read = revision(bytes);
-      expect(read).toMatchObject({ value: { revision: wide } });
-      const again = encodeValue('attendance', (read as { value: Attendance }).value);
-      expect(again.toString('hex')).toContain(bytes);
+      const wider = read('attendance', withRevision(bytes)) as { value: Attendance };
+      expect(wider).toMatchObject({ value: { revision: wide } });
+      expect(encodeValue('attendance', wider.value).toString('hex')).toContain(bytes);
     }
-    expect(revision('80808080808080808002')).toEqual({ bad: 'number out of range' });
-  });
-
-  test('a number that takes more bytes than it needs is a number, one of endless bytes is not', () => {
-    expect(withNumber(at.revision, at.changed_at, '828000')).toMatchObject({ value: { revision: 1 } });
-    expect(withNumber(at.revision, at.changed_at, '82808080808080808000')).toMatchObject({ value: { revision: 1 } });
-    expect(withNumber(at.revision, at.changed_at, '8280808080808080808080')).toEqual({ bad: 'undecodable value' });
-  });
-
-  test('an array that claims more items than there are bytes fails at once', () => {
-    const bytes = hex(`c301${fingerprints.rides}${rideBody}`.replace('040a723030303108722d325f00', 'feffffff0f'));
-    expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'undecodable value' });
   });
 
   test('any bytes are either a value that reads the same once more, or bad: nothing is thrown', () => {
-    const header = encodeValue('nights', night).subarray(0, 10);
     fc.assert(
       fc.property(fc.constantFrom('nights', 'rides'), fc.uint8Array({ maxLength: 60 }), (topic, body) => {
-        const start = topic === 'nights' ? header : hex(`c301${fingerprints.rides}`);
-        const decoded = decodeValue(topic, Buffer.concat([start, body]), writers);
-        if ('value' in decoded) {
-          expect(decodeValue(topic, encodeValue(topic, decoded.value as never), writers)).toEqual(decoded);
-        } else expect(decoded).toHaveProperty('bad');
+        const decoded = read(topic, Buffer.concat([written(topic, ''), body]));
+        if ('value' in decoded) expect(read(topic, encodeValue(topic, decoded.value as never))).toEqual(decoded);
+        else expect(decoded).toHaveProperty('bad');
       }),
       { numRuns: 2000 },
     );
@@ -250,28 +208,20 @@ describe('bad values', () => {
 
   test('one byte changed anywhere: avsc agrees wherever it is not lax', () => {
     const body = hex(nightBody);
-    const type = topicTypes.nights;
     fc.assert(
       fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (index, mask) => {
         const changed = Buffer.from(body);
         changed[index] = changed[index]! ^ mask;
-        const decoded = decodeValue('nights', Buffer.concat([hex(`c301${fingerprints.nights}`), changed]), writers);
-        if ('value' in decoded) expect(decoded.value).toEqual({ ...(type.fromBuffer(changed) as object) });
+        const decoded = read('nights', Buffer.concat([written('nights', ''), changed]));
+        if ('value' in decoded) expect(decoded.value).toEqual({ ...(topicTypes.nights.fromBuffer(changed) as object) });
       }),
       { numRuns: 2000 },
     );
   });
 });
 
-describe('keys', () => {
-  test('a key is its text', () => {
-    expect(decodeKey(Buffer.from('ride0001/2015-06-13'))).toEqual({ key: 'ride0001/2015-06-13' });
-    expect(decodeKey(Buffer.from('a\uFFFDb'))).toEqual({ key: 'a\uFFFDb' });
-    expect(decodeKey(Buffer.alloc(0))).toEqual({ key: '' });
-  });
-
-  test('a missing key and one that is not UTF-8 are bad', () => {
-    expect(decodeKey(null)).toEqual({ bad: 'no key' });
-    expect(decodeKey(hex('c328'))).toEqual({ bad: 'key is not UTF-8' });
-  });
+test('a key is its text; a missing one, and one that is not UTF-8, are bad', () => {
+  for (const key of ['ride0001/2015-06-13', 'a\uFFFDb', '']) expect(decodeKey(Buffer.from(key))).toEqual({ key });
+  expect(decodeKey(null)).toEqual({ bad: 'no key' });
+  expect(decodeKey(hex('c328'))).toEqual({ bad: 'key is not UTF-8' });
 });

@@ -5,26 +5,13 @@ import { parseOurs, parseWriter } from '../../../schemas/avro/avro-types.ts';
 import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 
 // docs/rules.md#schema-versions
-describe("a reader's own defaults and aliases", () => {
+describe("a reader's own defaults and types", () => {
   const read = (writer: unknown, reader: unknown, value: unknown) => {
     const bytes = avro.Type.forSchema(structuredClone(writer) as Schema, { wrapUnions: true }).toBuffer(value);
     const ours = parseOurs(structuredClone(reader) as Schema);
     return compileDecoder(parseWriter(JSON.stringify(writer)), ours)(new Cursor().set(bytes, 0));
   };
   const record = (name: string, ...fields: object[]) => ({ type: 'record', name, fields });
-
-  test('an alias of a field, of a record and of an enum takes what was written by the old name', () => {
-    const writer = record('Old', { name: 'was', type: { type: 'enum', name: 'Kind', symbols: ['A'] } });
-    const reader = {
-      ...record('New', {
-        name: 'is',
-        aliases: ['was'],
-        type: { type: 'enum', name: 'Sort', aliases: ['Kind'], symbols: ['A'] },
-      }),
-      aliases: ['Old'],
-    };
-    expect(read(writer, reader, { was: 'A' })).toEqual({ is: 'A' });
-  });
 
   test("an enum's default stands for symbols that it lacks", () => {
     const writer = { type: 'enum', name: 'Kind', symbols: ['A', 'B'] };

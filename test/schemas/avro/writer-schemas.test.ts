@@ -3,218 +3,173 @@ import { describe, expect, test, vi } from 'vitest';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
+import type { UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
-import type { TopicName } from '../../../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
 interface RecordSchema {
-  type: 'record';
   name: string;
   namespace?: string;
   fields: { name: string; type: unknown; default?: unknown }[];
 }
+type Change = (schema: RecordSchema) => unknown;
 
 /** A copy of a topic's schema, changed. */
-function schemaLike(topic: TopicName, change: (schema: RecordSchema) => void): RecordSchema {
+function schemaLike(topic: TopicName, change: Change): RecordSchema {
   const schema = structuredClone(topicSchemas[topic]) as unknown as RecordSchema;
   change(schema);
   return schema;
 }
 
-const typeOf = (schema: RecordSchema, field: string, type: unknown) => {
-  const found = schema.fields.find((candidate) => candidate.name === field)!;
-  found.type = type;
-  delete found.default;
-};
+const without =
+  (name: string): Change =>
+  (schema) => {
+    schema.fields = schema.fields.filter((field) => field.name !== name);
+  };
 
-/** What a reader makes of a value that was written by the given schema under registry id 7. */
-function readWith(topic: TopicName, schema: unknown, value: unknown, references: string[] = []) {
+/** Fields that have other types. */
+const typed =
+  (types: Record<string, unknown>): Change =>
+  ({ fields }) => {
+    for (const field of fields)
+      if (field.name in types) Object.assign(field, { type: types[field.name], default: undefined });
+  };
+
+/** What a reader makes of a value that was written by the given schema under registry id 7, and whether it has all of it. */
+function readWith(topic: TopicName, schema: unknown, value: unknown, references: string[]) {
   const writers = new WriterSchemas();
   const text = JSON.stringify(schema);
   writers.addRegistered(7, { schema: text, references });
   const registry = {};
   for (const reference of references) avro.Type.forSchema(JSON.parse(reference), { wrapUnions: true, registry });
   const body = avro.Type.forSchema(JSON.parse(text), { wrapUnions: true, registry }).toBuffer(value);
-  return decodeValue(topic, Buffer.concat([Buffer.from([0, 0, 0, 0, 7]), body]), writers);
+  const decoder = writers.byId(topic, 7);
+  const read = decodeValue(topic, Buffer.concat([Buffer.from([0, 0, 0, 0, 7]), body]), writers);
+  return { ...read, holdsAll: typeof decoder === 'object' && decoder.holdsAll };
 }
 
-const rider = sampleRecords.riders;
+const { riders: rider, attendance, districts, nights: night } = sampleRecords;
 const wrappedRider = { ...rider, name: { string: 'Ada' } };
-const attendance = sampleRecords.attendance;
+const nameless = { ...rider, name: null };
+const enumOf = (name: string, ...symbols: string[]) => ({ type: 'enum', name, symbols });
 
-// docs/rules.md#schema-versions
-describe("a writer's schema that differs from ours", () => {
-  test('the same schema', () => {
-    expect(readWith('riders', topicSchemas.riders, wrappedRider)).toEqual({ value: rider });
+const manyMore: Change = ({ fields }) => {
+  const change = [
+    { name: 'at', type: 'long' },
+    { name: 'empty', type: 'null' },
+  ];
+  fields.unshift({
+    name: 'history',
+    type: { type: 'array', items: { type: 'record', name: 'Change', fields: change } },
+  });
+  fields.splice(2, 0, { name: 'tags', type: { type: 'map', values: ['null', 'double', 'bytes'] } });
+  fields.push(
+    { name: 'ratio', type: 'float' },
+    { name: 'level', type: enumOf('Level', 'LOW', 'HIGH') },
+    { name: 'mark', type: { type: 'fixed', name: 'Mark', size: 3 } },
+    { name: 'nothings', type: { type: 'array', items: 'null' } },
+    { name: 'next', type: ['null', 'Change'] },
+  );
+};
+const riderWithMore = {
+  ...wrappedRider,
+  tags: { a: { double: 1 }, b: null, c: { bytes: Buffer.from('xyz') } },
+  // Wider than JavaScript's numbers, which must not matter in a field that nobody wants.
+  history: [
+    { at: 9007199254740990, empty: null },
+    { at: 2, empty: null },
+  ],
+  ratio: 0.5,
+  level: 'HIGH',
+  mark: Buffer.from('abc'),
+  nothings: [null, null, null],
+  next: { 'ridecalendar.Change': { at: 1, empty: null } },
+};
+
+const promoted = typed({ revision: 'int', handle: 'bytes', name: 'string' });
+const reversed: Change = ({ fields }) => fields.reverse();
+const named =
+  (names: object): Change =>
+  (schema) =>
+    Object.assign(schema, names);
+const threeBranches = typed({ name: ['int', 'string', 'null'] });
+const maybeHandle = typed({ handle: ['null', 'string'] });
+const maybeGoing = typed({ response: enumOf('Response', 'MAYBE', 'GOING', 'NONE', 'CONFIRMED') });
+const maybe = { ...attendance, response: 'MAYBE' };
+const riderOfUnion = { ...wrappedRider, handle: { string: 'ada' } };
+const innerMore: Change = ({ fields }) => {
+  const [, meeting] = fields.find(({ name }) => name === 'meeting')!.type as [string, RecordSchema];
+  meeting.fields.push({ name: 'colour', type: 'string' });
+};
+const placed = { ...night.meeting, place_name: null, district: null, colour: 'red' };
+const nightWithMore = {
+  ...night,
+  meet_time: null,
+  cancellation_reason: null,
+  meeting: { 'ridecalendar.Meeting': placed },
+};
+const { colour: _, ...meeting } = placed;
+
+const incompatible = 'incompatible writer schema';
+
+type Case = [string, TopicName, Change, written: object, read: object | UndecodableReason, holdsAll: boolean];
+
+// docs/rules.md#schema-versions, #unknown-schema, #raw-values
+describe("a writer's schema that differs from ours, whether our record has all of the value", () => {
+  test.each<Case>([
+    ['the same', 'riders', () => {}, wrappedRider, rider, true],
+    ['more fields, of any types: they are stepped over', 'riders', manyMore, riderWithMore, rider, false],
+    ['more fields in an inner record', 'nights', innerMore, nightWithMore, { ...nightWithMore, meeting }, false],
+    ['no field that has a default: it is filled in', 'riders', without('name'), rider, nameless, true],
+    ['no field that has none', 'riders', without('handle'), wrappedRider, incompatible, false],
+    ['fields in another order: they come back in ours', 'attendance', reversed, attendance, attendance, true],
+    ['narrower numbers, bytes for texts', 'riders', promoted, { ...rider, handle: Buffer.from('ada') }, rider, true],
+    ['bytes that are no text', 'riders', promoted, { ...rider, handle: Buffer.of(255) }, 'text is not UTF-8', true],
+    ['a wider number', 'attendance', typed({ day: 'long' }), attendance, incompatible, false],
+    ['more branches in a union', 'riders', threeBranches, wrappedRider, rider, false],
+    ['another order of branches', 'riders', threeBranches, nameless, nameless, false],
+    ['a branch that ours lacks', 'riders', threeBranches, { ...rider, name: { int: 5 } }, incompatible, false],
+    ['a union where ours has none', 'riders', maybeHandle, riderOfUnion, rider, false],
+    ['null where ours has none', 'riders', maybeHandle, { ...wrappedRider, handle: null }, incompatible, false],
+    ['more symbols in an enum', 'attendance', maybeGoing, attendance, attendance, false],
+    ['a symbol that ours lacks', 'attendance', maybeGoing, maybe, 'unknown enum symbol', false],
+    ['another namespace', 'attendance', named({ namespace: 'com.example' }), attendance, attendance, true],
+    ['another name', 'attendance', named({ name: 'Answer' }), attendance, incompatible, false],
+    ['no logical types', 'attendance', typed({ day: 'int', changed_at: 'long' }), attendance, attendance, true],
+    ['a type by its name alone', 'districts', typed({ kind: 'ridecalendar.DistrictKind' }), districts, districts, true],
+  ])('%s', (_, topic, change, written, wanted, holdsAll) => {
+    const kind = { ...enumOf('DistrictKind', 'CITY', 'DISTRICT'), namespace: 'ridecalendar' };
+    const references = topic === 'districts' ? [JSON.stringify(kind)] : [];
+    const read = readWith(topic, schemaLike(topic, change), written, references);
+    expect(read).toEqual({ ...(typeof wanted === 'string' ? { bad: wanted } : { value: wanted }), holdsAll });
+    if ('value' in read) expect(Object.keys(read.value)).toEqual(Object.keys(sampleRecords[topic]));
   });
 
-  test('fields that ours lacks are stepped over, whatever their types', () => {
-    const schema = schemaLike('riders', (it) => {
-      it.fields.splice(1, 0, { name: 'tags', type: { type: 'map', values: ['null', 'double', 'bytes'] } });
-      it.fields.splice(0, 0, {
-        name: 'history',
-        type: {
-          type: 'array',
-          items: {
-            type: 'record',
-            name: 'Change',
-            fields: [
-              { name: 'at', type: 'long' },
-              { name: 'empty', type: 'null' },
-            ],
-          },
-        },
-      });
-      it.fields.push(
-        { name: 'ratio', type: 'float' },
-        { name: 'level', type: { type: 'enum', name: 'Level', symbols: ['LOW', 'HIGH'] } },
-        { name: 'mark', type: { type: 'fixed', name: 'Mark', size: 3 } },
-        { name: 'nothings', type: { type: 'array', items: 'null' } },
-        { name: 'next', type: ['null', 'Change'] },
-      );
-    });
-    const value = {
-      ...wrappedRider,
-      tags: { a: { double: 1 }, b: null, c: { bytes: Buffer.from('xyz') } },
-      // Wider than JavaScript's numbers, which must not matter in a field that nobody wants.
-      history: [
-        { at: 9007199254740990, empty: null },
-        { at: 2, empty: null },
-      ],
-      ratio: 0.5,
-      level: 'HIGH',
-      mark: Buffer.from('abc'),
-      nothings: [null, null, null],
-      next: { Change: { at: 1, empty: null } },
-    };
-    // avsc names branches by their full names.
-    value.next = { 'ridecalendar.Change': { at: 1, empty: null } } as never;
-    expect(readWith('riders', schema, value)).toEqual({ value: rider });
-  });
-
-  test('fields that it lacks are filled in where ours have a default', () => {
-    const schema = schemaLike('riders', (it) => {
-      it.fields = it.fields.filter((field) => field.name !== 'name');
-    });
-    expect(readWith('riders', schema, rider)).toEqual({ value: { ...rider, name: null } });
-  });
-
-  test('a missing field without a default makes it incompatible', () => {
-    const schema = schemaLike('riders', (it) => {
-      it.fields = it.fields.filter((field) => field.name !== 'handle');
-    });
-    expect(readWith('riders', schema, wrappedRider)).toEqual({ bad: 'incompatible writer schema' });
-  });
-
-  test('fields in another order come back in ours', () => {
-    const schema = schemaLike('attendance', (it) => it.fields.reverse());
-    const decoded = readWith('attendance', schema, attendance);
-    expect(decoded).toEqual({ value: attendance });
-    expect('value' in decoded && Object.keys(decoded.value)).toEqual(Object.keys(attendance));
-  });
-
-  test('int for long and bytes for string are promoted, long for int is not', () => {
-    const promoted = schemaLike('riders', (it) => {
-      typeOf(it, 'revision', 'int');
-      typeOf(it, 'handle', 'bytes');
-      typeOf(it, 'name', 'string');
-    });
-    expect(readWith('riders', promoted, { ...rider, handle: Buffer.from('ada') })).toEqual({ value: rider });
-    expect(readWith('riders', promoted, { ...rider, handle: Buffer.from([0xff]) })).toEqual({
-      bad: 'text is not UTF-8',
-    });
-    const narrowed = schemaLike('attendance', (it) => typeOf(it, 'day', 'long'));
-    expect(readWith('attendance', narrowed, attendance)).toEqual({ bad: 'incompatible writer schema' });
-  });
-
-  test('a union with more branches fails only with values of those', () => {
-    const schema = schemaLike('riders', (it) => typeOf(it, 'name', ['int', 'string', 'null']));
-    expect(readWith('riders', schema, wrappedRider)).toEqual({ value: rider });
-    expect(readWith('riders', schema, { ...rider, name: null })).toEqual({ value: { ...rider, name: null } });
-    expect(readWith('riders', schema, { ...rider, name: { int: 5 } })).toEqual({ bad: 'incompatible writer schema' });
-  });
-
-  test('a union where ours has none fails only with null', () => {
-    const schema = schemaLike('riders', (it) => typeOf(it, 'handle', ['null', 'string']));
-    expect(readWith('riders', schema, { ...wrappedRider, handle: { string: 'ada' } })).toEqual({ value: rider });
-    expect(readWith('riders', schema, { ...wrappedRider, handle: null })).toEqual({
-      bad: 'incompatible writer schema',
-    });
-  });
-
-  // docs/rules.md#unknown-schema
-  test('an enum with a symbol that ours lacks fails only with that symbol', () => {
-    const schema = schemaLike('attendance', (it) =>
-      typeOf(it, 'response', { type: 'enum', name: 'Response', symbols: ['MAYBE', 'GOING', 'NONE', 'CONFIRMED'] }),
-    );
-    expect(readWith('attendance', schema, attendance)).toEqual({ value: attendance });
-    expect(readWith('attendance', schema, { ...attendance, response: 'MAYBE' })).toEqual({
-      bad: 'unknown enum symbol',
-    });
-  });
-
-  test('another namespace is the same record, another name is not', () => {
-    const moved = schemaLike('attendance', (it) => {
-      it.namespace = 'com.example.rides';
-    });
-    expect(readWith('attendance', moved, attendance)).toEqual({ value: attendance });
-    const renamed = schemaLike('attendance', (it) => {
-      it.name = 'Answer';
-    });
-    expect(readWith('attendance', renamed, attendance)).toEqual({ bad: 'incompatible writer schema' });
-  });
-
-  test('logical types do not matter: their plain types do', () => {
-    const schema = schemaLike('attendance', (it) => {
-      typeOf(it, 'day', 'int');
-      typeOf(it, 'changed_at', { type: 'long', logicalType: 'timestamp-micros' });
-    });
-    expect(readWith('attendance', schema, attendance)).toEqual({ value: attendance });
-  });
-
-  test('defaults that avsc refuses are no reason to refuse the schema', () => {
-    const schema = schemaLike('attendance', (it) => {
-      it.fields[0]!.default = 17;
-    });
-    const writers = new WriterSchemas();
-    writers.addRegistered(7, { schema: JSON.stringify(schema), references: [] });
-    expect(writers.byId('attendance', 7)).toBeTypeOf('object');
-  });
-
-  test('schemas that it refers to are taken in', () => {
-    const kind = { type: 'enum', name: 'DistrictKind', namespace: 'ridecalendar', symbols: ['CITY', 'DISTRICT'] };
-    const schema = schemaLike('districts', (it) => typeOf(it, 'kind', 'ridecalendar.DistrictKind'));
-    expect(readWith('districts', schema, sampleRecords.districts, [JSON.stringify(kind)])).toEqual({
-      value: sampleRecords.districts,
-    });
+  test.each(topicNames)('ours of %s, found by its fingerprint, has all of it', (topic) => {
+    const header = singleObjectHeader(avro.Type.forSchema(structuredClone(topicSchemas[topic])));
+    expect(new WriterSchemas().byFingerprint(topic, header.toString('latin1', 2))).toMatchObject({ holdsAll: true });
   });
 });
 
 describe('what is known', () => {
-  test('an id that was not looked up yet is asked for', () => {
-    const writers = new WriterSchemas();
-    const bytes = Buffer.from([0, 0, 0, 1, 2, 0]);
-    expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
-    writers.addRegistered(258, { schema: JSON.stringify(topicSchemas.rides), references: [] });
-    expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'undecodable value' });
-  });
+  const bytes = Buffer.from([0, 0, 0, 1, 2, 0]);
 
-  test('an id that the registry did not know is bad until it is time to ask again', () => {
+  test('an id that was not looked up yet is asked for, and again some time after the registry did not know it', () => {
     const writers = new WriterSchemas();
-    const bytes = Buffer.from([0, 0, 0, 1, 2, 0]);
+    expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
     writers.addRegistered(258, { bad: 'unknown schema id' });
     expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'unknown schema id' });
     const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 30_001);
     expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
     later.mockRestore();
+    writers.addRegistered(258, { schema: JSON.stringify(topicSchemas.rides), references: [] });
+    expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'undecodable value' });
   });
 
-  test('an id below 1 is never asked for', () => {
-    const writers = new WriterSchemas();
-    expect(decodeValue('rides', Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 0]), writers)).toEqual({
-      bad: 'unknown schema id',
-    });
-    expect(decodeValue('rides', Buffer.alloc(8), writers)).toEqual({ bad: 'unknown schema id' });
+  test.each(['00ffffffff00', '0000000000000000'])('an id below 1 is never asked for: %s', (below) => {
+    const read = decodeValue('rides', Buffer.from(below, 'hex'), new WriterSchemas());
+    expect(read).toEqual({ bad: 'unknown schema id' });
   });
 
   test.each([
@@ -232,13 +187,20 @@ describe('what is known', () => {
     expect(writers.byId('riders', 7)).toBe('unusable writer schema');
   });
 
-  test('a schema made known is found by its fingerprint', () => {
-    const schema = schemaLike('riders', (it) => it.fields.push({ name: 'since', type: 'int' }));
-    const type = avro.Type.forSchema(structuredClone(schema) as unknown as Schema, { wrapUnions: false });
-    const bytes = Buffer.concat([singleObjectHeader(type), type.toBuffer({ ...rider, since: 2001 })]);
+  test('a schema with a default that avsc refuses is of use', () => {
+    const schema = schemaLike('attendance', ({ fields }) => Object.assign(fields[0]!, { default: 17 }));
     const writers = new WriterSchemas();
-    expect(decodeValue('riders', bytes, writers)).toEqual({ bad: 'unknown fingerprint' });
+    writers.addRegistered(7, { schema: JSON.stringify(schema), references: [] });
+    expect(writers.byId('attendance', 7)).toBeTypeOf('object');
+  });
+
+  test('a schema made known is found by its fingerprint', () => {
+    const schema = schemaLike('riders', ({ fields }) => fields.push({ name: 'since', type: 'int' }));
+    const type = avro.Type.forSchema(structuredClone(schema) as unknown as Schema, { wrapUnions: false });
+    const value = Buffer.concat([singleObjectHeader(type), type.toBuffer({ ...rider, since: 2001 })]);
+    const writers = new WriterSchemas();
+    expect(decodeValue('riders', value, writers)).toEqual({ bad: 'unknown fingerprint' });
     writers.addKnown(JSON.stringify(schema));
-    expect(decodeValue('riders', bytes, writers)).toEqual({ value: rider });
+    expect(decodeValue('riders', value, writers)).toEqual({ value: rider });
   });
 });
