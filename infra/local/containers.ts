@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { freePort } from './free-port.ts';
-import { kafkaVersion } from './kafka-jars.ts';
+import { kafkaVersion } from './kafka-broker.ts';
 
 /** A server in a container. */
 interface ContainerServer {

@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { needProgram } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
-import { kafkaJars } from './kafka-jars.ts';
 import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
 
 const run = promisify(execFile);
+
+export const kafkaVersion = '4.1.1';
 
 export interface KafkaBroker extends LocalServer {
   /** `127.0.0.1:<port>`, as KAFKA_BROKERS takes it. */
@@ -106,4 +108,45 @@ num.io.threads=2
 num.network.threads=2
 background.threads=2
 num.recovery.threads.per.data.dir=1
+`;
+
+const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
+
+/**
+ * The folder with a Kafka broker's jars. Maven fetches them the first time (43 MB, some seconds). If two processes do
+ * so at once, each fills its own folder, and the first to rename its folder wins.
+ */
+async function kafkaJars(): Promise<string> {
+  const folder = join(cacheFolder, kafkaVersion);
+  if (existsSync(folder)) return folder;
+  await needProgram('mvn', 'maven');
+  await mkdir(cacheFolder, { recursive: true });
+  const work = await mkdtemp(join(cacheFolder, 'resolving-'));
+  try {
+    await writeFile(join(work, 'pom.xml'), pom);
+    const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
+    const args = ['-q', '-B', '-f', join(work, 'pom.xml'), goal, `-DoutputDirectory=${join(work, 'jars')}`];
+    await run('mvn', args, { timeout: 300_000, maxBuffer: 1 << 24 }).catch((cause) => {
+      const fix = 'is the Maven repository reachable? Or set KAFKA_BROKERS';
+      throw new Error(`Cannot fetch the Kafka broker by Maven: ${fix}`, { cause });
+    });
+    await rename(join(work, 'jars'), folder).catch((error) => {
+      if (!existsSync(folder)) throw error;
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>local</groupId>
+  <artifactId>kafka-broker</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${kafkaVersion}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
 `;

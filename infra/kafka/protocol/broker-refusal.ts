@@ -8,8 +8,6 @@ const sasl = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD'
 const authorizationErrors = ['TOPIC', 'GROUP', 'CLUSTER', 'TRANSACTIONAL_ID'].map(
   (what) => `${what}_AUTHORIZATION_FAILED`,
 );
-/** The same errors by their codes. */
-const authorizationCodes = new Set([29, 30, 31, 53]);
 
 /** Kafka's name for one of its error codes, by which its documentation lists them. */
 export const errorText = (code: number): string => `Kafka's error ${protocolErrorsCodesById[code] ?? code}`;
@@ -24,7 +22,8 @@ export class MissingKafkaRightError extends Error {
 }
 
 /** Whether an error code of Kafka says that a right is missing. */
-export const isUnauthorized = (code: number): boolean => authorizationCodes.has(code);
+export const isUnauthorized = (code: number): boolean =>
+  authorizationErrors.includes(protocolErrorsCodesById[code] ?? '');
 
 /** An error that names the right, if Kafka refused a request because the right is missing. Else the error itself. */
 export function namingRight(error: unknown, right: string): unknown {

@@ -80,15 +80,8 @@ const compacted: WantedSetting[] = [
   { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
 ];
 
-interface PlanOptions {
-  partitions?: number | undefined;
-  /** The size of the largest record that `rejected` must accept. */
-  rejectedBytesMax?: number;
-}
-
-/** The nine topics and their settings. */
-function topicsPlan(topicPrefix: string, options: PlanOptions = {}): TopicPlan[] {
-  const { partitions, rejectedBytesMax = rejectedBytesMin } = options;
+/** The nine topics and their settings. `rejectedBytesMax`: the size of the largest record that `rejected` must accept. */
+function topicsPlan(topicPrefix: string, partitions: number | undefined, rejectedBytesMax: number): TopicPlan[] {
   const facts = topicNames.map((name) => ({
     topic: topicPrefix + name,
     partitions: defaultPartitions[name] === 1 ? 1 : (partitions ?? defaultPartitions[name]),
@@ -114,13 +107,12 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
   const signal = options.signal ? AbortSignal.any([options.signal, done.signal]) : done.signal;
   const admin = kafkaJs(kafka, log, signal).admin();
   try {
-    const names = topicsPlan(topicPrefix).map(({ topic }) => topic);
+    const names = [...topicNames, 'rejected'].map((name) => topicPrefix + name);
     const found = await untilAnswered('Cannot look up the topics', () => cluster.topics(names), { log, signal });
     const there = new Map(found.map((topic) => [topic.name, topic]));
     await untilAborted(admin.connect(), signal);
     const settings = await untilAborted(topicSettings(admin, [...there.keys()]), signal);
-    const rejectedBytes = rejectedBytesMax(settings);
-    const plans = topicsPlan(topicPrefix, { partitions, rejectedBytesMax: rejectedBytes });
+    const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
       await untilAborted(createTopics(admin, missing, options.replicationFactor ?? -1), signal);
