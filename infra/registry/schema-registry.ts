@@ -14,16 +14,8 @@ export class SchemaRegistryAwayError extends Error {
   override name = 'SchemaRegistryAwayError';
 }
 
-export interface SchemaRegistryOptions {
-  /** SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
-  url: string;
-  timeoutMs?: number;
-}
-
-const answerMsMax = 10_000;
-
-export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
-  const { url, timeoutMs = answerMsMax } = options;
+/** `url`: SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
+export function schemaRegistry({ url, timeoutMs = 10_000 }: { url: string; timeoutMs?: number }): SchemaRegistry {
   const found = new Map<number, RegisteredSchema>();
 
   async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {

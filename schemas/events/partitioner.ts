@@ -34,7 +34,7 @@ const seed = 0x9747b28c;
 const m = 0x5bd1e995;
 
 /** Like org.apache.kafka.common.utils.Utils.murmur2: 32-bit MurmurHash2 with Kafka's seed, as a signed number. */
-export function murmur2(data: Uint8Array): number {
+function murmur2(data: Uint8Array): number {
   const { length } = data;
   const rest = length & 3;
   const whole = length - rest;

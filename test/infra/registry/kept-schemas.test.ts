@@ -39,32 +39,20 @@ function store() {
 const kept = (texts: ReturnType<typeof store>, answers: Record<number, RegisteredSchema>, at = url) =>
   keptSchemas({ registry: registryOf(answers), url: at }, texts, silentLog);
 
-it('a schema that was looked up once is there for later processes, though the registry is away', async () => {
+const useless = { bad: 'unusable writer schema' } as const;
+
+it.each<[what: string, first: RegisteredSchema, then: RegisteredSchema | null, found: RegisteredSchema]>([
+  ['a schema that was looked up once is there, though the registry is away', known, null, known],
+  ['a schema that the registry has lost is still the one that records were read with', known, unknown, known],
+  ['a schema that is of no use is stored too, so that the same records are bad', useless, null, useless],
+  ['an id that the registry did not know is not known while it is away', unknown, null, unknown],
+  ['an id that the registry did not know is known once it was registered', unknown, known, known],
+])('for later processes %s', async (_, first, then, found) => {
   const texts = store();
-  expect(await kept(texts, { 7: known }).lookUp(7)).toEqual(known);
-  expect(await kept(texts, {}).lookUp(7)).toEqual(known);
+  expect(await kept(texts, { 7: first }).lookUp(7)).toEqual(first);
+  expect(await kept(texts, then ? { 7: then } : {}).lookUp(7)).toEqual(found);
+  expect(await kept(texts, {}).lookUp(7)).toEqual(found);
   await expect(kept(texts, {}).lookUp(8)).rejects.toThrow(SchemaRegistryAwayError);
-});
-
-it('a schema that the registry has lost is still the one that records were read with', async () => {
-  const texts = store();
-  await kept(texts, { 7: known }).lookUp(7);
-  expect(await kept(texts, { 7: unknown }).lookUp(7)).toEqual(known);
-});
-
-it('a schema that is of no use is stored too, so that later processes take the same records for bad', async () => {
-  const texts = store();
-  const useless = { bad: 'unusable writer schema' } as const;
-  await kept(texts, { 7: useless }).lookUp(7);
-  expect(await kept(texts, {}).lookUp(7)).toEqual(useless);
-});
-
-it('an id that the registry did not know is not known later while it is away, and is once it was registered', async () => {
-  const texts = store();
-  expect(await kept(texts, { 7: unknown }).lookUp(7)).toEqual(unknown);
-  expect(await kept(texts, {}).lookUp(7)).toEqual(unknown);
-  expect(await kept(texts, { 7: known }).lookUp(7)).toEqual(known);
-  expect(await kept(texts, {}).lookUp(7)).toEqual(known);
 });
 
 it('no record is folded with a schema that could not be stored', async () => {

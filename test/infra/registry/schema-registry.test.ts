@@ -1,11 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import {
-  SchemaRegistryAwayError,
-  type SchemaRegistryOptions,
-  schemaRegistry,
-} from '../../../infra/registry/schema-registry.ts';
+import { SchemaRegistryAwayError, schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -13,7 +9,7 @@ afterEach(() => {
 });
 
 /** A registry on a free port; `paths` lists what was asked. */
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+async function registryOf(answer: RequestListener, timeoutMs?: number) {
   const paths: string[] = [];
   const server = createServer((request, response) => {
     paths.push(request.url!);
@@ -24,35 +20,24 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { registry: schemaRegistry({ url, ...(timeoutMs && { timeoutMs }) }), paths, url };
 }
 
 const json = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' }).end(JSON.stringify(body));
 
-async function registryOf(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-  options: Partial<SchemaRegistryOptions> = {},
-) {
-  const { url, paths } = await serve(answer);
-  return { registry: schemaRegistry({ url, ...options }), paths, url };
-}
-
 const away = (url: string, what: string) => new SchemaRegistryAwayError(`the schema registry at ${url} ${what}`);
+
+const referring = { schema: 'top', references: [{ name: 'b', subject: 'b', version: 2 }] };
 
 describe('a schema id', () => {
   // docs/rules.md#schema-registry
-  test('is looked up once and kept', async () => {
-    const { registry, paths } = await registryOf((_, response) => json(response, 200, { schema: '"int"' }));
-    expect(await registry.lookUp(17)).toEqual({ schema: '"int"', references: [] });
-    expect(await registry.lookUp(17)).toEqual({ schema: '"int"', references: [] });
-    expect(paths).toEqual(['/schemas/ids/17']);
-  });
-
-  test('is asked below the path that the URL has', async () => {
-    const { paths, url } = await registryOf((_, response) => json(response, 200, { schema: '"int"' }));
-    await schemaRegistry({ url: `${url}/apis/ccompat/v7/` }).lookUp(1);
-    expect(paths).toEqual(['/apis/ccompat/v7/schemas/ids/1']);
+  test('is looked up once and kept, below the path that the URL has', async () => {
+    const { url, paths } = await registryOf((_, response) => json(response, 200, { schema: '"int"' }));
+    const registry = schemaRegistry({ url: `${url}/apis/ccompat/v7/` });
+    for (const _ of ['first', 'second']) expect(await registry.lookUp(17)).toEqual({ schema: '"int"', references: [] });
+    expect(paths).toEqual(['/apis/ccompat/v7/schemas/ids/17']);
   });
 
   test.each([
@@ -60,28 +45,15 @@ describe('a schema id', () => {
     ['without words', (response: ServerResponse) => response.writeHead(404).end()],
   ])('that the registry says is unknown, %s, is bad, and asked for again', async (_name, answer) => {
     const { registry, paths } = await registryOf((_, response) => void answer(response));
-    expect(await registry.lookUp(9)).toEqual({ bad: 'unknown schema id' });
-    await registry.lookUp(9);
+    for (const _ of ['first', 'second']) expect(await registry.lookUp(9)).toEqual({ bad: 'unknown schema id' });
     expect(paths).toHaveLength(2);
   });
 
-  test('of a schema in another language is unusable', async () => {
-    const { registry } = await registryOf((_, response) =>
-      json(response, 200, { schemaType: 'PROTOBUF', schema: 'syntax = "proto3";' }),
-    );
-    expect(await registry.lookUp(4)).toEqual({ bad: 'unusable writer schema' });
-  });
-
   test('brings what its schema refers to, each after what it needs itself', async () => {
+    const c = { name: 'c', subject: 'c/d', version: 1 };
     const schemas: Record<string, object> = {
-      '/schemas/ids/5': {
-        schema: 'top',
-        references: [
-          { name: 'b', subject: 'b', version: 2 },
-          { name: 'c', subject: 'c/d', version: 1 },
-        ],
-      },
-      '/subjects/b/versions/2?deleted=true': { schema: 'b', references: [{ name: 'c', subject: 'c/d', version: 1 }] },
+      '/schemas/ids/5': { ...referring, references: [...referring.references, c] },
+      '/subjects/b/versions/2?deleted=true': { schema: 'b', references: [c] },
       '/subjects/c%2Fd/versions/1?deleted=true': { schema: 'c' },
     };
     const { registry, paths } = await registryOf((request, response) => json(response, 200, schemas[request.url!]));
@@ -89,66 +61,48 @@ describe('a schema id', () => {
     expect(paths).toHaveLength(3);
   });
 
-  test('whose schema refers to one that is gone is unusable', async () => {
-    const { registry } = await registryOf((request, response) =>
-      request.url === '/schemas/ids/5'
-        ? json(response, 200, { schema: 'top', references: [{ name: 'b', subject: 'b', version: 2 }] })
-        : json(response, 404, { error_code: 40402 }),
-    );
-    expect(await registry.lookUp(5)).toEqual({ bad: 'unusable writer schema' });
+  test('of a schema in another language, or of one that refers to one that is gone, is unusable', async () => {
+    const { registry } = await registryOf(({ url }, response) => {
+      if (url === '/schemas/ids/4') json(response, 200, { schemaType: 'PROTOBUF', schema: 'syntax = "proto3";' });
+      else if (url === '/schemas/ids/5') json(response, 200, referring);
+      else json(response, 404, { error_code: 40402 });
+    });
+    for (const id of [4, 5]) expect(await registry.lookUp(id)).toEqual({ bad: 'unusable writer schema' });
   });
 });
 
-describe('credentials', () => {
-  test('in the URL become basic authentication, and are in no message', async () => {
-    let authorization: string | undefined;
-    const { url } = await serve((request, response) => {
-      authorization = request.headers.authorization;
-      json(response, 401, {});
-    });
-    const registry = schemaRegistry({ url: url.replace('http://', 'http://us%40er:se%3Acret@') });
-    const answer = registry.lookUp(1);
-    await expect(answer).rejects.toThrow(away(url, 'answered 401'));
-    expect(authorization).toBe(`Basic ${Buffer.from('us@er:se:cret').toString('base64')}`);
+test('credentials in the URL become basic authentication, and are in no message', async () => {
+  let authorization: string | undefined;
+  const { url } = await registryOf((request, response) => {
+    authorization = request.headers.authorization;
+    json(response, 401, {});
   });
+  const registry = schemaRegistry({ url: url.replace('http://', 'http://us%40er:se%3Acret@') });
+  await expect(registry.lookUp(1)).rejects.toThrow(away(url, 'answered 401'));
+  expect(authorization).toBe(`Basic ${Buffer.from('us@er:se:cret').toString('base64')}`);
 });
 
 describe('a registry is away, and no record is bad, when', () => {
-  test.each([401, 403, 429, 500, 503])('it answers %i', async (status) => {
-    const { registry, url } = await registryOf((_, response) => json(response, status, { error_code: status }));
-    await expect(registry.lookUp(1)).rejects.toThrow(away(url, `answered ${status}`));
-  });
-
-  test.each([200, 404])('a web page comes back with %i', async (status) => {
-    const { registry } = await registryOf((_, response) =>
-      response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Sign in</h1>'),
-    );
-    await expect(registry.lookUp(1)).rejects.toThrow(SchemaRegistryAwayError);
-  });
-
-  test('JSON without a schema comes back', async () => {
-    const { registry } = await registryOf((_, response) => json(response, 200, {}));
-    await expect(registry.lookUp(1)).rejects.toThrow(SchemaRegistryAwayError);
-  });
-
-  test('nothing listens there', async () => {
-    const { url } = await serve(() => undefined);
-    for (const close of closers.splice(0)) close();
-    await expect(schemaRegistry({ url }).lookUp(1)).rejects.toThrow(away(url, "can't be reached (ECONNREFUSED)"));
-  });
-
-  test('it does not answer in time', async () => {
-    const { registry, url } = await registryOf(() => undefined, { timeoutMs: 50 });
-    await expect(registry.lookUp(1)).rejects.toThrow(away(url, 'did not answer in time'));
+  const page = (status: number) => (response: ServerResponse) =>
+    response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Sign in</h1>');
+  type Case = [what: string, answer: (response: ServerResponse) => unknown, why: string];
+  test.each<Case>([
+    ...[403, 429, 500, 503].map((code): Case => [`it answers ${code}`, (to) => json(to, code, {}), `answered ${code}`]),
+    ['a web page comes back', page(200), 'answered 200 with something other than a schema'],
+    ['a web page comes back with 404', page(404), 'answered 404 with a web page'],
+    ['JSON without a schema comes back', (to) => json(to, 200, {}), 'answered 200 with something other than a schema'],
+    ['it does not answer in time', () => undefined, 'did not answer in time'],
+    ['it closes the connection', (to) => to.destroy(), "can't be reached (UND_ERR_SOCKET)"],
+  ])('%s', async (_, answer, what) => {
+    const { registry, url } = await registryOf((_, response) => void answer(response), 200);
+    await expect(registry.lookUp(1)).rejects.toThrow(away(url, what));
   });
 
   test('what the schema refers to can not be had: it is not kept without', async () => {
     let fails = true;
-    const { registry } = await registryOf((request, response) => {
-      if (request.url === '/schemas/ids/5') {
-        json(response, 200, { schema: 'top', references: [{ name: 'b', subject: 'b', version: 2 }] });
-      } else if (fails) json(response, 500, {});
-      else json(response, 200, { schema: 'b' });
+    const { registry } = await registryOf(({ url }, response) => {
+      if (url === '/schemas/ids/5') json(response, 200, referring);
+      else json(response, fails ? 500 : 200, { schema: 'b' });
     });
     await expect(registry.lookUp(5)).rejects.toThrow(SchemaRegistryAwayError);
     fails = false;
