@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { decoded, type LogRecord, type UndecodableRecord } from '../../projector/ports/decoded-record.ts';
+import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import {
   type EventLog,
   type LogBatch,
@@ -12,6 +12,7 @@ import {
 import { decodeValue } from '../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { Following } from '../support/servers/following.ts';
 import { sampleRecords } from '../support/worlds/records.ts';
 
 export interface FixtureRecord {
@@ -37,42 +38,6 @@ export interface EventLogFixture {
 }
 
 const soon = { timeout: 20_000, interval: 20 };
-
-/** A follower that keeps what it is given. */
-class Following {
-  readonly records: (LogRecord | UndecodableRecord)[] = [];
-  readonly position: Position;
-  readonly done: Promise<void>;
-  readonly #abort = new AbortController();
-
-  constructor(log: EventLog, from: Position, onBatch?: (batch: LogBatch) => Promise<void>) {
-    this.position = structuredClone(from);
-    const follower = {
-      onBatch: async (batch: LogBatch) => {
-        await onBatch?.(batch);
-        this.records.push(...batch.records.map(decoded));
-        this.position[batch.topic][batch.partition] = batch.nextOffset;
-      },
-    };
-    this.done = log.follow(from, follower, this.#abort.signal);
-    // Looked at by stop, or by the test.
-    this.done.catch(() => undefined);
-  }
-
-  /** `key@offset`, or `!@offset` for one that could not be decoded. */
-  get texts(): string[] {
-    return this.records.map((record) => `${'key' in record ? record.key : '!'}@${record.offset}`);
-  }
-
-  abort(): void {
-    this.#abort.abort();
-  }
-
-  async stop(): Promise<void> {
-    this.abort();
-    await this.done;
-  }
-}
 
 const from = (partitions: number, changed: Partial<Position> = {}): Position => ({
   ...(Object.fromEntries(topicNames.map((topic) => [topic, Array<number>(partitions).fill(0)])) as Position),
@@ -267,13 +232,15 @@ export function eventLogContract(
       await expect(follow(from(1)).done).rejects.toThrow(PartitionsChangedError);
     });
 
-    test.runIf(grows)('a partition that is added ends the following', async () => {
+    // docs/rules.md#partition-growth
+    test.runIf(grows)('a partition that is added ends the following, with words on new topics', async () => {
       await fixture.createTopics(1);
       await fixture.append('riders', 0, riders(1));
       const following = follow(from(1));
       await vi.waitFor(() => expect(following.records).toHaveLength(1), soon);
       await fixture.addPartition('riders');
       await expect(following.done).rejects.toThrow(PartitionsChangedError);
+      await expect(following.done).rejects.toThrow(/riders: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
     });
 
     test('a position below what is left, or beyond the end, ends the following', async () => {

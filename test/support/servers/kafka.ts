@@ -7,13 +7,13 @@ import { kafkaJs } from '../../../infra/kafka/client/kafka-js.ts';
 import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
 import { untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
 import type { SchemaRegistry } from '../../../infra/registry/schema-registry.ts';
-import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
-import type { EventLog, LogBatch, Position } from '../../../projector/ports/event-log.ts';
+import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
 import { type Log, silentLog } from '../../../projector/ports/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
+import { Following } from './following.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 const { snappy, lz4 } = compressionsAlgorithms;
@@ -117,6 +117,15 @@ export class TestKafka implements AsyncDisposable {
     await producer.disconnect();
   }
 
+  /** An open transaction, of a producer that closes with this. */
+  async transaction(): Promise<kafkajs.Transaction> {
+    const transactionalId = `${this.topicPrefix}${this.#opened.length}`;
+    const producer = this.client.producer({ transactionalId, maxInFlightRequests: 1, idempotent: true });
+    await producer.connect();
+    this.#opened.push({ close: () => producer.disconnect() });
+    return producer.transaction();
+  }
+
   async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
     const name = this.topicPrefix + topic;
     const admin = await this.admin();
@@ -147,44 +156,6 @@ export class TestKafka implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const one of this.#opened.reverse()) await one.close();
     await this.#admin.disconnect();
-  }
-}
-
-/** A follower that keeps everything. */
-export class Following {
-  readonly batches: LogBatch[] = [];
-  readonly waits: [partition: string, waiting: boolean][] = [];
-  readonly position: Position;
-  readonly done: Promise<void>;
-  readonly #stop = new AbortController();
-
-  constructor(eventLog: EventLog, from: Position) {
-    this.position = structuredClone(from);
-    const onBatch = async (batch: LogBatch) => {
-      this.batches.push(batch);
-      this.position[batch.topic][batch.partition] = batch.nextOffset;
-    };
-    const onWaiting = (topic: TopicName, partition: number, waiting: boolean) => {
-      this.waits.push([`${topic}/${partition}`, waiting]);
-    };
-    this.done = eventLog.follow(from, { onBatch, onWaiting }, this.#stop.signal);
-    this.done.catch(() => undefined);
-  }
-
-  get records(): (LogRecord | UndecodableRecord)[] {
-    return this.batches.flatMap(({ records }) => records.map(decoded));
-  }
-
-  /** Keys of the decodable records of `metros`, or what is wrong with the others. */
-  get metros(): string[] {
-    return this.records
-      .filter(({ topic }) => topic === 'metros')
-      .map((record) => ('key' in record ? record.key : record.undecodable));
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.done;
   }
 }
 

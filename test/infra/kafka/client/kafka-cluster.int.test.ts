@@ -15,7 +15,7 @@ test('what is asked while a fetch waits for records is answered before that', as
     await vi.waitFor(() => cluster.bounds(topics), { timeout: 20_000, interval: 50 });
     const answered: string[] = [];
     const from = { topicId: id, partition: 0, offset: 0, leaderEpoch: epoch, lastEpoch: -1 };
-    const fetched = cluster.fetch(node, [from], 5_000).then(() => answered.push('fetch'));
+    const fetched = cluster.fetch(node, [from], 2_000).then(() => answered.push('fetch'));
     await cluster.bounds(topics).then(() => answered.push('bounds'));
     await cluster.topics([topic]).then(() => answered.push('topics'));
     await fetched;

@@ -69,9 +69,9 @@ describe('the event log', () => {
       const eventLog = kafka.eventLog({ group });
       expect((await eventLog.bounds()).metros).toEqual([{ low: 0, end: 2 }]);
       const following = kafka.follow(eventLog, positionAt(1));
-      await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb']), soon);
+      await vi.waitFor(() => expect(following.keys).toEqual(['aa', 'bb']), soon);
       await publisher.publish('metros', [record('cc')]);
-      await vi.waitFor(() => expect(following.metros).toEqual(['aa', 'bb', 'cc']), soon);
+      await vi.waitFor(() => expect(following.keys).toEqual(['aa', 'bb', 'cc']), soon);
       await following.stop();
       const offsets = await (await kafka.admin()).fetchOffsets({
         groupId: group,

@@ -1,10 +1,8 @@
 import { expect, vi } from 'vitest';
 import { encodeValue } from '../../../../schemas/avro/codec.ts';
-import type { AnyRecord, TopicName } from '../../../../schemas/events/records.ts';
+import type { TopicName } from '../../../../schemas/events/records.ts';
 import type { EventLogFixture, FixtureRecord } from '../../../contracts/event-log.ts';
 import { TestKafka, topicBounds } from '../../../support/servers/kafka.ts';
-
-const value = (topic: TopicName, record: AnyRecord | null) => record && encodeValue(topic, record as never);
 
 /** Kafka for the contract suite of event logs. */
 export class KafkaFixture implements EventLogFixture {
@@ -19,10 +17,9 @@ export class KafkaFixture implements EventLogFixture {
   }
 
   async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
-    const messages = records.map(({ key, value: record, timestampMs }) => ({
-      key,
-      value: value(topic, record),
-      timestampMs,
+    const messages = records.map(({ value, ...record }) => ({
+      ...record,
+      value: value && encodeValue(topic, value as never),
     }));
     await this.#kafka.sendRaw(topic, messages, { partition });
   }
@@ -33,18 +30,11 @@ export class KafkaFixture implements EventLogFixture {
 
   /** An aborted transaction: its records and one control record. */
   async skipOffsets(topic: TopicName, partition: number, count: number): Promise<void> {
-    const producer = this.#kafka.client.producer({
-      transactionalId: `${this.#kafka.topicPrefix}${topic}`,
-      maxInFlightRequests: 1,
-      idempotent: true,
-    });
-    await producer.connect();
     const before = await this.#end(topic, partition);
-    const transaction = await producer.transaction();
+    const transaction = await this.#kafka.transaction();
     const messages = Array.from({ length: count - 1 }, () => ({ key: 'aborted', value: 'aborted', partition }));
     await transaction.send({ topic: this.#kafka.topicPrefix + topic, messages });
     await transaction.abort();
-    await producer.disconnect();
     // The control record is written some time after the answer.
     await vi.waitFor(async () => expect(await this.#end(topic, partition)).toBe(before + count), { timeout: 10_000 });
   }
