@@ -46,19 +46,15 @@ async function token({ claims = {}, header = {}, signedBy = keys }: Forgery = {}
 }
 
 describe('an access token', () => {
-  test('of ours names its rider, at once the second time', async () => {
-    const good = await token();
-    expect(await checker.check(good)).toBe('rider-1');
-    expect(checker.check(good)).toBe('rider-1');
-  });
-
-  test('made as a sample is as good as one from the token endpoint', async () => {
-    const sample = await signSampleToken({ rider: 'rider-7', keys, issuer, audience });
-    expect(await checker.check(sample)).toBe('rider-7');
-  });
-
-  test('may carry more scopes beside read', async () => {
-    expect(await checker.check(await token({ claims: { scope: 'write read' } }))).toBe('rider-1');
+  test('of ours names its rider, at once the second time, and may carry more scopes beside read', async () => {
+    for (const good of [
+      await token(),
+      await token({ claims: { scope: 'write read' } }),
+      await signSampleToken({ rider: 'rider-1', keys, issuer, audience }),
+    ]) {
+      expect(await checker.check(good)).toBe('rider-1');
+      expect(checker.check(good)).toBe('rider-1');
+    }
   });
 
   const past = Math.floor(Date.now() / 1000) - 1;
@@ -89,11 +85,6 @@ describe('an access token', () => {
     const telling = createTokenChecker({ issuer, audience, keys, audit });
     expect(await telling.check(await token(forgery))).toBeNull();
     expect(told).toEqual([[cause === 'unknown_key' ? 'unknown_key_used' : 'token_refused', { cause }]]);
-  });
-
-  test('is good while a key is rotated', async () => {
-    const rotating = createTokenChecker({ issuer, audience, keys: [foreign[0], keys[0]] });
-    expect(await rotating.check(await token())).toBe('rider-1');
   });
 
   test('with alg none is refused', async () => {
@@ -158,14 +149,4 @@ describe('the cache of verified tokens', () => {
     expect(again).toBeInstanceOf(Promise);
     expect(await again).toBe('rider-1');
   });
-});
-
-test('a key that was appended verifies, and one that was removed no longer does', async () => {
-  const next = await newKeys();
-  const both = createTokenChecker({ issuer, audience, keys: [keys[0], next[0]] });
-  const byNext = await token({ signedBy: next });
-  expect(await both.check(byNext)).toBe('rider-1');
-  expect(await both.check(await token())).toBe('rider-1');
-  const onlyNext = createTokenChecker({ issuer, audience, keys: next });
-  expect(await onlyNext.check(await token())).toBeNull();
 });
