@@ -4,14 +4,13 @@ import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state
 import {
   approve,
   authorizeUrl,
-  type Client,
   codeFor,
   nights,
   redeem,
   refresh,
   register,
+  type SignedIn,
   signedIn,
-  type TokenAnswer,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import {
   sampleRiders,
@@ -30,6 +29,8 @@ describe('a rider who is erased', () => {
   // Each test erases a rider of its own.
   const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
   const nextRider = () => ids[number++]!;
+  const publicRead = (token: string) =>
+    fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
   const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
   beforeAll(async () => {
     const riders = testRiders([...ids.map((rider) => ({ rider, handle: rider, name: null })), ...sampleRiders]);
@@ -37,16 +38,6 @@ describe('a rider who is erased', () => {
     origin = service.origin;
   });
   afterAll(() => service.close());
-
-  test('redeems no code', async () => {
-    const rider = nextRider();
-    const client = await register(origin);
-    const pkce = newPkce();
-    const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, pkce), rider);
-    service.riders.erase(rider);
-    const answer = await redeem(origin, client, end.searchParams.get('code')!, pkce.verifier);
-    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-  });
 
   test('leaves nothing behind, and takes nothing of others along', async () => {
     const rider = nextRider();
@@ -113,20 +104,17 @@ describe('a rider who is erased', () => {
     expect(await store.ofAccount(rider)).toEqual([]);
   });
 
-  test.each<[string, number, (tokens: TokenAnswer, client: Client) => Promise<{ status: number }>]>([
-    ['a rider’s own read', 401, ({ access_token: token }) => nights(service.baseUrl, token)],
-    [
-      'a public read',
-      401,
-      ({ access_token: token }) =>
-        fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } }),
-    ],
-    ['a refresh', 400, ({ refresh_token: token }, client) => refresh(origin, client, token)],
+  test.each<[string, number, (of: SignedIn) => Promise<{ status: number }>]>([
+    ['a rider’s own read', 401, ({ tokens }) => nights(service.baseUrl, tokens.access_token)],
+    ['a public read', 401, ({ tokens }) => publicRead(tokens.access_token)],
+    ['a refresh', 400, ({ tokens, client }) => refresh(origin, client, tokens.refresh_token)],
+    ['a code', 400, ({ code, pkce, client }) => redeem(origin, client, code, pkce.verifier)],
   ])('is ended by whatever sees first that they are gone: %s', async (_, refused, see) => {
     const rider = nextRider();
     const { client, tokens } = await signedIn(origin, rider);
+    const unused = await codeFor(origin, client, {}, rider);
     service.riders.erase(rider);
-    expect((await see(tokens, client)).status).toBe(refused);
+    expect((await see({ client, tokens, ...unused })).status).toBe(refused);
     service.riders.publish(rider);
     await expect.poll(() => store.ofAccount(rider)).toEqual([]);
     expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');

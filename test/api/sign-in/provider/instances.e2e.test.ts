@@ -1,11 +1,25 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
+import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
-import { authorizeUrl, nights, redeem, refresh, register, signedIn } from '../../../support/sign-in/sign-in-flow.ts';
-import { newSigningKeys, startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
+import {
+  approve,
+  authorizeUrl,
+  nights,
+  redeem,
+  refresh,
+  register,
+  signedIn,
+} from '../../../support/sign-in/sign-in-flow.ts';
+import {
+  newSigningKeys,
+  startSignInService,
+  type TestService,
+  testRiders,
+} from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 import { TimedUses } from './timed-uses.ts';
 
@@ -47,34 +61,52 @@ test('instances that share store, keys and cookie keys take over from each other
   await two.close();
 });
 
-test('keys are rotated without a dead token: append, move to the front, remove', async () => {
+// docs/rules.md#stored-credentials
+test('signing keys and cookie keys are rotated without a dead token or session: append, move to the front, remove', async () => {
   const [old, fresh] = [await newSigningKeys(), await newSigningKeys()];
-  const store = memorySignInState();
-  const kept = { ...store, close: async () => {} };
-  const run = async (keys: SigningKeys, port?: number) =>
-    await startSignInService({ keys, store: kept, ...(port && { port }) });
-  const published = async (origin: string) =>
+  const [oldCookie, freshCookie] = [
+    'an old cookie key of 32 characters or more',
+    'a new cookie key of 32 characters or more',
+  ];
+  const store = { ...memorySignInState(), close: async () => {} };
+  const [port] = await freePorts(1);
+  let service: TestService | undefined;
+  const restart = async (keys: SigningKeys, cookieKeys: string[]) => {
+    await service?.close();
+    service = await startSignInService({ keys, cookieKeys, store, port: port! });
+    return service;
+  };
+  const published = async ({ origin }: TestService) =>
     ((await (await fetch(`${origin}/oauth/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
 
-  let service = await run(await both(old, fresh));
-  const port = Number(new URL(service.origin).port);
-  const before = await signedIn(service.origin);
-  expect(decodeProtectedHeader(before.tokens.access_token).kid).toBe(old[0].kid);
-  expect(await published(service.origin)).toEqual([old[0].kid, fresh[0].kid]);
-  await service.close();
+  const first = await restart(await both(old, fresh), [oldCookie, freshCookie]);
+  const { origin, baseUrl } = first;
+  const { client, tokens } = await signedIn(origin);
+  expect(decodeProtectedHeader(tokens.access_token).kid).toBe(old[0].kid);
+  expect(await published(first)).toEqual([old[0].kid, fresh[0].kid]);
+  const [browser, idle] = [new TestBrowser(origin), new TestBrowser(origin)];
+  await approve(browser, authorizeUrl(origin, client, newPkce()));
+  const pending = await browser.open(authorizeUrl(origin, client, newPkce()));
+  const idlePending = await idle.open(authorizeUrl(origin, client, newPkce()));
 
-  service = await run(await both(fresh, old), port);
-  expect((await nights(service.baseUrl, before.tokens.access_token)).status).toBe(200);
-  const after = await refresh(service.origin, before.client, before.tokens.refresh_token);
-  expect(decodeProtectedHeader(after.body.access_token).kid).toBe(fresh[0].kid);
-  await service.close();
+  await restart(await both(fresh, old), [freshCookie, oldCookie]);
+  expect((await nights(baseUrl, tokens.access_token)).status).toBe(200);
+  const { body } = await refresh(origin, client, tokens.refresh_token);
+  expect(decodeProtectedHeader(body.access_token).kid).toBe(fresh[0].kid);
+  expect((await browser.submit(pending.url, { do: 'allow' })).url).toContain('code=');
 
-  service = await run(fresh, port);
-  expect((await nights(service.baseUrl, after.body.access_token)).status).toBe(200);
-  expect((await nights(service.baseUrl, before.tokens.access_token)).status).toBe(401);
-  expect((await refresh(service.origin, before.client, after.body.refresh_token)).status).toBe(200);
-  await service.close();
-  await store.close();
+  // The session was sealed by the new key in the meantime, so that the old one can go.
+  const last = await restart(fresh, [freshCookie]);
+  expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('will be able to see');
+  expect((await idle.open(idlePending.url)).response.status).toBe(400);
+  expect((await nights(baseUrl, body.access_token)).status).toBe(200);
+  expect((await nights(baseUrl, tokens.access_token)).status).toBe(401);
+  expect((await refresh(origin, client, body.refresh_token)).status).toBe(200);
+  // A session that nobody can read any more is the rider's all the same.
+  last.riders.erase('rider-ada');
+  await last.signIn.eraseRider('rider-ada');
+  expect(await store.ofAccount('rider-ada')).toEqual([]);
+  await last.close();
 });
 
 test('behind https every cookie is Secure, and every address is the public one', async () => {
@@ -84,12 +116,9 @@ test('behind https every cookie is Secure, and every address is the public one',
   const started = await fetch(authorizeUrl(inside, client, newPkce()), { redirect: 'manual' });
   const cookies = started.headers.getSetCookie();
   expect(cookies).toHaveLength(4);
-  for (const cookie of cookies) {
-    expect(cookie).toMatch(/^__(Host|Secure)-ride_calendar_/);
-    expect(cookie.toLowerCase()).toMatch(/; secure/);
-    expect(cookie.toLowerCase()).toMatch(/; httponly/);
-    expect(cookie.toLowerCase()).toMatch(/; samesite=lax/);
-  }
+  for (const cookie of cookies)
+    for (const part of [/^__(Host|Secure)-ride_calendar_/, /; secure/i, /; httponly/i, /; samesite=lax/i])
+      expect(cookie).toMatch(part);
   expect(started.headers.get('strict-transport-security')).toContain('max-age');
   const metadata = await (await fetch(`${inside}/.well-known/oauth-protected-resource/v/one`)).json();
   expect(metadata).toMatchObject({
