@@ -21,14 +21,19 @@ import {
   testRiders,
 } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
-import { TimedUses } from './timed-uses.ts';
+import { Gathering } from './gathering.ts';
 
 const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
   await parseSigningKeys(JSON.stringify({ keys: sets.flat() }), 'keys');
 
 test('instances that share store, keys and cookie keys take over from each other at every step', async () => {
-  const [keys, riders, keyPrefix, uses] = [await newSigningKeys(), testRiders(), freshKeyPrefix(), new TimedUses()];
-  const store = () => uses.in(redisSignInState({ url: redisUrl(), keyPrefix }));
+  const [keys, riders, keyPrefix, gathering] = [
+    await newSigningKeys(),
+    testRiders(),
+    freshKeyPrefix(),
+    new Gathering(),
+  ];
+  const store = () => gathering.in(redisSignInState({ url: redisUrl(), keyPrefix }));
   const one = await startSignInService({ keys, riders, store: store() });
   // Behind one address, as far as anybody can tell: the second knows itself by the first one's.
   const two = await startSignInService({ keys, riders, store: store(), baseUrl: one.baseUrl });
@@ -48,12 +53,12 @@ test('instances that share store, keys and cookie keys take over from each other
   const end = await postAtTwo(consent, { do: 'allow' });
   const code = new URL(end.url).searchParams.get('code')!;
   // Redeemed at both at a time, by two processes as it were.
-  uses.together(2);
+  gathering.of(2);
   const redeemed = await Promise.all([one.origin, other].map((at) => redeem(at, client, code, pkce.verifier)));
   expect(redeemed.map(({ status }) => status).sort()).toEqual([200, 400]);
   const { body } = redeemed.find(({ status }) => status === 200)!;
   expect((await nights(`${other}/api`, body.access_token)).rider).toBe('rider-ada');
-  uses.together(4);
+  gathering.of(4);
   const origins = [one.origin, other, one.origin, other];
   const refreshed = await Promise.all(origins.map((origin) => refresh(origin, client, body.refresh_token)));
   expect(refreshed.map(({ status }) => status).sort()).toEqual([200, 200, 200, 400]);

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import {
   type Client,
@@ -14,22 +14,42 @@ import {
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
-import { TimedUses } from './timed-uses.ts';
+import { Gathering } from './gathering.ts';
+
+const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+afterAll(() => void vi.useRealTimers());
 
 describe('at the token endpoint', () => {
   let service: TestService;
   let origin: string;
-  const uses = new TimedUses();
+  const gathering = new Gathering();
+  /** What the audit trail was told in this test (docs/audit-trail.md). */
+  const told: Parameters<AuditTrail>[] = [];
+  const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
   beforeAll(async () => {
-    service = await startSignInService({ store: uses.in(memorySignInState()) });
+    const audit: AuditTrail = (...event) => void told.push(event);
+    service = await startSignInService({ store: gathering.in(memorySignInState()), audit });
     origin = service.origin;
+  });
+  beforeEach(() => {
+    told.length = 0;
   });
   afterAll(() => service.close());
   const refused = (error: string) => ({ status: 400, body: { error } });
 
   // docs/rules.md#code-flow
   test('a code gives a token for the resource, in the shape of RFC 9068, that the resource accepts', async () => {
-    const { client, tokens } = await signedIn(origin);
+    const { client, code, tokens } = await signedIn(origin);
+    const { client_id: id } = client;
+    expect(told).toEqual([
+      ['client_registered', { client: id }],
+      ['sign_in', { client: id, cause: 'picked' }],
+      ['consent', { client: id }],
+      ['tokens_issued', { client: id, cause: 'code' }],
+    ]);
+    for (const secret of [code, tokens.access_token, tokens.refresh_token, 'rider-ada', 'Ada'])
+      expect(JSON.stringify(told)).not.toContain(secret);
     expect(tokens).toEqual({
       access_token: expect.any(String),
       refresh_token: expect.any(String),
@@ -44,7 +64,7 @@ describe('at the token endpoint', () => {
       iss: origin,
       aud: service.baseUrl,
       sub: 'rider-ada',
-      client_id: client.client_id,
+      client_id: id,
       scope: 'read',
       jti: expect.any(String),
       iat: expect.any(Number),
@@ -59,8 +79,14 @@ describe('at the token endpoint', () => {
     expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
     const second = await refresh(origin, client, tokens.refresh_token);
     expect(second.status).toBe(200);
-    uses.later(10);
+    later(11);
+    told.length = 0;
     expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
+    expect(told).toEqual([
+      ['replay_found', { client: client.client_id, cause: 'code' }],
+      ['grant_ended', { client: client.client_id, cause: 'replay' }],
+      refusedFor('grant_used'),
+    ]);
     expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
   });
 
@@ -71,8 +97,14 @@ describe('at the token endpoint', () => {
     expect(await refresh(origin, other, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
     const second = await refresh(origin, client, tokens.refresh_token);
     expect(second.status).toBe(200);
-    uses.later(10);
+    later(11);
+    told.length = 0;
     expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect(told).toEqual([
+      ['replay_found', { client: client.client_id, cause: 'refresh_token' }],
+      ['grant_ended', { client: client.client_id, cause: 'replay' }],
+      refusedFor('grant_used'),
+    ]);
     expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
   });
 
@@ -80,7 +112,7 @@ describe('at the token endpoint', () => {
   test('of many who redeem one code at a time one gets tokens, and keeps them', async () => {
     const client = await register(origin);
     const { code, pkce } = await codeFor(origin, client);
-    uses.together(6);
+    gathering.of(6);
     const all = await Promise.all(Array.from({ length: 6 }, () => redeem(origin, client, code, pkce.verifier)));
     const winners = all.filter(({ status }) => status === 200);
     expect(winners).toHaveLength(1);
@@ -88,19 +120,27 @@ describe('at the token endpoint', () => {
     expect((await refresh(origin, client, winners[0]!.body.refresh_token)).status).toBe(200);
   });
 
-  test('a code serves neither another client nor another verifier, or none, nor another address, and its own after that', async () => {
+  test('a code or token that is refused says why to the audit trail and to the app whose own it is, and stays good', async () => {
     const [client, other] = [await register(origin), await register(origin)];
     const { code, pkce } = await codeFor(origin, client);
-    const { verifier } = (await codeFor(origin, other)).pkce;
-    const wrong = { redirect_uri: 'http://127.0.0.1:9/callback2' };
-    expect(await redeem(origin, other, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
-    expect(await redeem(origin, client, code, verifier)).toMatchObject(refused('invalid_grant'));
-    expect(await redeem(origin, client, code, pkce.verifier, wrong)).toMatchObject(refused('invalid_grant'));
+    const expectRefused = async (answer: ReturnType<typeof redeem>, cause: string, words: string) => {
+      const body = { error: 'invalid_grant', error_description: expect.stringContaining(words) };
+      expect(await answer).toMatchObject({ status: 400, body });
+      expect(told.at(-1)).toEqual(refusedFor(cause));
+    };
+    // Nobody learns of codes and tokens that are another's.
+    const nothing = 'grant request is invalid';
+    await expectRefused(redeem(origin, other, code, pkce.verifier), 'grant_wrong', nothing);
+    await expectRefused(refresh(origin, client, 'x'.repeat(43)), 'grant_wrong', nothing);
+    await expectRefused(redeem(origin, client, code, 'v'.repeat(43)), 'grant_wrong', 'code_verifier');
+    const elsewhere = { redirect_uri: 'http://127.0.0.1:9/callback2' };
+    await expectRefused(redeem(origin, client, code, pkce.verifier, elsewhere), 'grant_wrong', 'redirect_uri');
     const bare = { grant_type: 'authorization_code', client_id: client.client_id, code, redirect_uri: callback };
-    expect(await tokenRequest(origin, bare)).toMatchObject(refused('invalid_grant'));
+    await expectRefused(tokenRequest(origin, bare), 'grant_wrong', 'code_verifier');
     // A client of one address may leave it out.
     const { redirect_uri: _, ...addressless } = { ...bare, code_verifier: pkce.verifier };
     expect((await tokenRequest(origin, addressless)).status).toBe(200);
+    await expectRefused(redeem(origin, client, code, pkce.verifier), 'grant_used', 'used already');
   });
 
   test('a token request that says something twice is refused', async () => {
@@ -114,11 +154,14 @@ describe('at the token endpoint', () => {
   // docs/rules.md#code-flow
   test('of many who use one refresh token at a time three get a successor that lives, and the others end nothing', async () => {
     const { client, tokens } = await signedIn(origin);
-    uses.together(6);
+    gathering.of(6);
     const all = await Promise.all(Array.from({ length: 6 }, () => refresh(origin, client, tokens.refresh_token)));
     for (const loser of all) if (loser.status !== 200) expect(loser).toMatchObject(refused('invalid_grant'));
     const winners = all.filter(({ status }) => status === 200);
     expect(new Set(winners.map(({ body }) => body.refresh_token)).size).toBe(3);
+    const events = told.map(([event]) => event);
+    const times = (wanted: string) => events.filter((event) => event === wanted).length;
+    expect(['refresh_reused', 'token_request_refused', 'replay_found'].map(times)).toEqual([5, 3, 0]);
     // As two tabs do that share a store, each with a successor of its own.
     for (const { body } of winners) {
       const next = await refresh(origin, client, body.refresh_token);
@@ -133,7 +176,7 @@ describe('at the token endpoint', () => {
       refused('invalid_target'),
     );
     expect(await refresh(origin, client, token, { scope: 'read write' })).toMatchObject(refused('invalid_scope'));
-    uses.later(10);
+    later(11);
     expect((await refresh(origin, client, token, { resource: `${service.baseUrl}/`, scope: 'read' })).status).toBe(200);
   });
 
@@ -150,8 +193,15 @@ describe('at the token endpoint', () => {
     expect(second.status).toBe(200);
     expect(await revoke(client, tokens.access_token)).toBe(400);
     expect(await revoke(client, tokens.refresh_token)).toBe(200);
-    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect(told.at(-1)).toEqual(['grant_ended', { client: client.client_id, cause: 'revoked' }]);
+    expect((await refresh(origin, client, second.body.refresh_token)).body).toMatchObject({
+      error: 'invalid_grant',
+      error_description: expect.stringContaining('has ended'),
+    });
+    expect(told.at(-1)).toEqual(refusedFor('grant_revoked'));
     expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(200);
+    await nights(service.baseUrl, 'no.such.token');
+    expect(told.at(-1)).toEqual(['token_refused', { cause: 'malformed' }]);
   });
 
   test('where it is not known who exists, codes and refresh tokens are not used up', async () => {
@@ -166,23 +216,38 @@ describe('at the token endpoint', () => {
     service.riders.away = true;
     expect(await refresh(origin, client, token)).toMatchObject(away);
     service.riders.away = false;
-    uses.later(10);
+    later(11);
     expect((await refresh(origin, client, token)).status).toBe(200);
   });
 });
 
 // docs/rules.md#code-flow, #consent
-test('an expired code and an expired grant give no tokens, and refreshing extends no grant', async () => {
-  const service = await startSignInService({ lifetimes: { code: 4, grant: 5 } });
-  const client = await register(service.origin);
-  const { code, pkce } = await codeFor(service.origin, client);
-  const { client: other, tokens } = await signedIn(service.origin);
-  const second = await refresh(service.origin, other, tokens.refresh_token);
-  expect(second.status).toBe(200);
-  await sleep(5100);
-  const refused = { status: 400, body: { error: 'invalid_grant' } };
-  const late = await redeem(service.origin, client, code, pkce.verifier);
-  expect(late).toMatchObject({ ...refused, body: { error_description: expect.stringContaining('expired') } });
-  expect(await refresh(service.origin, other, second.body.refresh_token)).toMatchObject(refused);
+test('a code lives for a minute, a refresh token for 30 days, and a grant for 90, which refreshing does not extend', async () => {
+  const service = await startSignInService();
+  const { origin } = service;
+  const client = await register(origin);
+  const { code, pkce } = await codeFor(origin, client);
+  later(61);
+  const expired = {
+    status: 400,
+    body: { error: 'invalid_grant', error_description: expect.stringContaining('expired') },
+  };
+  expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(expired);
+  const [used, unused] = [await signedIn(origin), await signedIn(origin)];
+  let token = used.tokens.refresh_token;
+  for (const days of [29, 29, 29]) {
+    later(days * 86_400);
+    token = (await refresh(origin, used.client, token)).body.refresh_token;
+  }
+  expect(token).toBeDefined();
+  later(3 * 86_400);
+  for (const each of [
+    { ...used, token },
+    { ...unused, token: unused.tokens.refresh_token },
+  ])
+    expect(await refresh(origin, each.client, each.token)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
   await service.close();
 });

@@ -68,6 +68,7 @@ describe('connected apps', () => {
     const forged = { 'sec-fetch-site': 'cross-site' };
     expect((await browser.post(apps(), { disconnect: other.client_id }, forged)).status).toBe(403);
     expect((await browser.open(apps())).page.match(/aria-label="Disconnect/g)).toHaveLength(1);
+    expect(told.filter((event) => event === 'disconnect')).toHaveLength(1);
   });
 
   test('leave the rider signed in, but give no app a token: their own code can’t be redeemed', async () => {

@@ -1,0 +1,28 @@
+import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
+
+/** Makes uses of codes and tokens truly parallel, also at several instances, however busy the machine is. */
+export class Gathering {
+  #missing = 0;
+  #allCame = Promise.resolve();
+  #came = (): void => {};
+
+  /** The next use is not counted before so many requests are about to be. */
+  of(count: number): void {
+    this.#missing = count;
+    this.#allCame = new Promise((resolve) => {
+      this.#came = resolve;
+    });
+  }
+
+  /** A store that takes part. */
+  in(store: StateStore): StateStore {
+    return {
+      ...store,
+      use: async (kind, id) => {
+        if (--this.#missing === 0) this.#came();
+        await this.#allCame;
+        return await store.use(kind, id);
+      },
+    };
+  }
+}
