@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import avsc from 'avsc';
 import { Redis } from 'ioredis';
-import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
@@ -11,48 +10,37 @@ import { encodeValue } from '../../schemas/avro/codec.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { liveKey, metro, night, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
-import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
-import { kafkaClient } from '../support/servers/kafka.ts';
+import { Processes, type RunningService } from '../support/processes/process.ts';
+import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { TestKafka } from '../support/servers/kafka.ts';
 import { readTopic } from '../support/servers/kafka-topic.ts';
 
 // A registry that answers, or is away, and records of writers whose schemas it holds: one older than ours, two newer.
 
 const processes = new Processes();
+const kafka = new TestKafka();
 const developerKey = `rck_${'a'.repeat(43)}`;
-let env: Env;
-let registry: Registry;
+const env = {
+  KAFKA_BROKERS: kafkaBrokers(),
+  KAFKA_TOPIC_PREFIX: kafka.topicPrefix,
+  REDIS_URL: redisUrl(),
+  REDIS_KEY_PREFIX: freshKeyPrefix(),
+};
 let service: RunningService;
+const startService = async () => (await processes.start('start', { ...env, SCHEMA_REGISTRY_URL: registryUrl })).ready();
 
-interface Registry {
-  url: string;
-  schemas: Map<number, object>;
-  start(): Promise<void>;
-  stop(): void;
-}
-
-async function makeRegistry(): Promise<Registry> {
-  const schemas = new Map<number, object>();
-  const [port] = await freePorts(1);
-  const server = createServer((request, response) => {
-    const id = Number(/^\/schemas\/ids\/(\d+)/.exec(request.url!)?.[1]);
-    const schema = schemas.get(id);
-    response.writeHead(schema ? 200 : 404, { 'content-type': 'application/vnd.schemaregistry.v1+json' });
-    response.end(JSON.stringify(schema ? { schema: JSON.stringify(schema) } : { error_code: 40403, message: 'none' }));
-  });
-  return {
-    url: `http://127.0.0.1:${port}`,
-    schemas,
-    async start() {
-      server.listen(port, '127.0.0.1');
-      await once(server, 'listening');
-    },
-    stop() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
+const schemas = new Map<number, object>();
+let registryUrl: string;
+const registry = createServer(({ url }, response) => {
+  const schema = schemas.get(Number(/^\/schemas\/ids\/(\d+)/.exec(url!)?.[1]));
+  response.writeHead(schema ? 200 : 404, { 'content-type': 'application/vnd.schemaregistry.v1+json' });
+  response.end(JSON.stringify(schema ? { schema: JSON.stringify(schema) } : { error_code: 40403, message: 'none' }));
+});
+const startRegistry = () => once(registry.listen(Number(new URL(registryUrl).port), '127.0.0.1'), 'listening');
+const stopRegistry = () => {
+  registry.closeAllConnections();
+  registry.close();
+};
 
 interface RecordSchema {
   fields: { name: string; type: unknown; default?: unknown }[];
@@ -63,27 +51,22 @@ const schemaOf = async (topic: TopicName): Promise<RecordSchema> =>
 
 /** The Confluent wire format, written with avsc alone: 00, the schema's id in four bytes, the value. */
 function registered(id: number, value: object): Buffer {
-  const type = avsc.Type.forSchema(structuredClone(registry.schemas.get(id)) as never, { wrapUnions: false });
+  const type = avsc.Type.forSchema(structuredClone(schemas.get(id)) as never, { wrapUnions: false });
   const head = Buffer.alloc(5);
   head.writeUInt32BE(id, 1);
   return Buffer.concat([head, type.toBuffer(value)]);
 }
 
-async function publish(topic: TopicName, key: string, value: Buffer): Promise<void> {
-  const client = kafkaClient();
-  const producer = client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
-  await producer.connect();
-  await producer.send({ topic: `${env.KAFKA_TOPIC_PREFIX}${topic}`, messages: [{ key, value, partition: 0 }] });
-  await producer.disconnect();
-}
-
-const publishPlain = ({ topic, key, value }: LoggedRecord): Promise<void> =>
-  publish(topic, key, encodeValue(topic, value as never));
+const publish = (topic: TopicName, key: string, value: Buffer) => kafka.sendRaw(topic, [{ key, value }]);
+const publishPlain = ({ topic, key, value }: LoggedRecord) => publish(topic, key, encodeValue(topic, value as never));
+/** A ride by the schema with this id, which has a field that ours has not. */
+const publishRide = (id: number, title: string) =>
+  publish('rides', 'loop', registered(id, { ...ride('loop', { title }).value, surface: 'paved', gravel: true }));
 
 /** All that is stored of schemas. */
-async function storedSchemas(prefix: string): Promise<string[]> {
-  const redis = new Redis(env.REDIS_URL!);
-  const names = await redis.keys(`${redisKeys(prefix).schema('')}*`);
+async function storedSchemas(): Promise<string[]> {
+  const redis = new Redis(env.REDIS_URL);
+  const names = await redis.keys(`${redisKeys(env.REDIS_KEY_PREFIX).schema('')}*`);
   const texts = await redis.mget(names);
   redis.disconnect();
   return [...names, ...texts.map(String)];
@@ -104,91 +87,70 @@ async function shown(id: string, day: string): Promise<string[] | number> {
 const soon = { timeout: 20_000, interval: 100 };
 
 beforeAll(async () => {
-  registry = await makeRegistry();
-  env = {
-    KAFKA_BROKERS: kafkaBrokers(),
-    KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-    KAFKA_GROUP: freshGroup(),
-    REDIS_URL: redisUrl(),
-    REDIS_KEY_PREFIX: freshKeyPrefix(),
-    SCHEMA_REGISTRY_URL: registry.url.replace('//', '//reader:hunter2@'),
-  };
+  registryUrl = `http://reader:hunter2@127.0.0.1:${(await freePorts(1))[0]}`;
   const [riders, rides] = await Promise.all([schemaOf('riders'), schemaOf('rides')]);
   const surface = { name: 'surface', type: 'string' };
-  registry.schemas.set(1, { ...riders, fields: riders.fields.filter(({ name }) => name !== 'name') });
-  registry.schemas.set(2, { ...rides, fields: [surface, ...rides.fields] });
-  registry.schemas.set(3, { ...rides, fields: [...rides.fields, surface, { name: 'gravel', type: 'boolean' }] });
-  expect(await processes.run(['topics', '--partitions', '1'], env)).toMatchObject({ code: 0 });
-
-  await publishPlain(liveKey(developerKey));
-  await publishPlain(metro('pdx'));
-  await publishPlain(night('loop', '2015-06-13'));
+  schemas.set(1, { ...riders, fields: riders.fields.filter(({ name }) => name !== 'name') });
+  schemas.set(2, { ...rides, fields: [surface, ...rides.fields] });
+  schemas.set(3, { ...rides, fields: [...rides.fields, surface, { name: 'gravel', type: 'boolean' }] });
+  await kafka.createTopics();
+  for (const record of [liveKey(developerKey), metro('pdx'), night('loop', '2015-06-13')]) await publishPlain(record);
   await publishPlain(says('alice', 'GOING', 'loop', '2015-06-13'));
   const { name: _, ...olderRider } = rider('alice').value as unknown as Record<string, unknown>;
   await publish('riders', 'alice', registered(1, olderRider));
-  await publish('rides', 'loop', registered(2, { ...ride('loop').value, surface: 'paved' }));
-  service = await processes.start('start', env);
+  await publishRide(2, 'A ride');
+  service = await startService();
 });
 afterAll(async () => {
-  registry.stop();
+  stopRegistry();
   await processes.close();
+  await kafka[Symbol.asyncDispose]();
 });
 
-it('a registry that is away at start delays the partitions that need it, and no other', async () => {
-  await service.ready();
+// docs/rules.md#encodings, #schema-versions
+it('a registry that is away at start delays the partitions that need it, and no other, until it answers', async () => {
   await service.printed(/Cannot look up schema 2: the schema registry at \S+ can't be reached/);
   expect(await shown('pdx', '2015-06-13')).toEqual([]);
   await publishPlain(metro('second'));
   await expect.poll(() => shown('second', '2015-06-13'), soon).toEqual([]);
-});
-
-// docs/rules.md#encodings, #schema-versions
-it('records of older and newer writers are read once the registry answers', async () => {
-  await registry.start();
+  await startRegistry();
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['A ride (1)']);
   await service.printed('the schema registry answers again');
 });
 
 it('a registry that goes away later delays only the partition with a schema not seen before', async () => {
-  registry.stop();
-  await publish('rides', 'loop', registered(2, { ...ride('loop', { title: 'Known' }).value, surface: 'dirt' }));
+  stopRegistry();
+  await publishRide(2, 'Known');
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['Known (1)']);
-  await publish(
-    'rides',
-    'loop',
-    registered(3, { ...ride('loop', { title: 'Newer' }).value, surface: 'dirt', gravel: true }),
-  );
+  await publishRide(3, 'Newer');
   await publishPlain(night('loop', '2015-06-14'));
   await expect.poll(() => shown('pdx', '2015-06-14'), soon).toEqual(['Known (0)']);
   await service.printed('Cannot look up schema 3');
   expect(await shown('pdx', '2015-06-13')).toEqual(['Known (1)']);
-  await registry.start();
+  await startRegistry();
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['Newer (1)']);
 });
 
 it('a schema that the registry does not have makes a bad record, and the flow goes on', async () => {
-  await publish('rides', 'loop', Buffer.from([0, 0, 0, 0, 99, 1, 2, 3]));
-  await publish('rides', 'loop', registered(2, { ...ride('loop', { title: 'After' }).value, surface: 'paved' }));
+  const bad = Buffer.from([0, 0, 0, 0, 99, 1, 2, 3]);
+  await publish('rides', 'loop', bad);
+  await publishRide(2, 'After');
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['After (1)']);
-  const rejected = () => readTopic(kafkaBrokers(), `${env.KAFKA_TOPIC_PREFIX}rejected`);
-  await expect.poll(async () => (await rejected()).length, soon).toBe(1);
-  const [{ value, headers }] = (await rejected()) as [Awaited<ReturnType<typeof rejected>>[number]];
-  expect(value).toEqual(Buffer.from([0, 0, 0, 0, 99, 1, 2, 3]));
-  expect(headers['ride-calendar.reason']).toBe('unknown schema id');
+  const rejected = () => readTopic(kafkaBrokers(), `${kafka.topicPrefix}rejected`);
+  const headers = expect.objectContaining({ 'ride-calendar.reason': 'unknown schema id' });
+  await expect.poll(rejected, soon).toEqual([expect.objectContaining({ value: bad, headers })]);
 });
 
 it('a projector that starts while the registry is away folds what was folded before', async () => {
   const { out, err } = await service.stop();
   expect(out + err).not.toContain('hunter2');
-  registry.stop();
-  const stored = await storedSchemas(env.REDIS_KEY_PREFIX!);
+  stopRegistry();
+  const stored = await storedSchemas();
   expect(stored.some((text) => text.includes('surface'))).toBe(true);
   expect(stored.join()).not.toMatch(/hunter2|reader:/);
-  service = await processes.start('start', env);
-  await service.ready();
+  service = await startService();
   await service.printed('Schema 3 is the one stored beside the views');
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['After (1)']);
-  await publish('rides', 'loop', registered(2, { ...ride('loop', { title: 'Later' }).value, surface: 'paved' }));
+  await publishRide(2, 'Later');
   await expect.poll(() => shown('pdx', '2015-06-13'), soon).toEqual(['Later (1)']);
-  await registry.start();
 });
