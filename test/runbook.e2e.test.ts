@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseSigningKeys } from '../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../infra/local/free-port.ts';
 import { startRedisServer } from '../infra/local/redis-server.ts';
@@ -49,63 +49,34 @@ const keysNow = async () => {
   return (await parseSigningKeys(text, 'the file')).map(({ kid, d }) => ({ kid, signs: d !== undefined }));
 };
 
-describe('a signing key', () => {
-  beforeEach(() => runs('leaked'));
-
-  test('is rotated: the new one is known, then signs, then is the only one', async () => {
-    const [old] = await keysNow();
-    await runs('rotate-1');
-    const appended = await keysNow();
-    expect(appended).toEqual([old, { kid: expect.not.stringMatching(`^${old!.kid}$`), signs: true }]);
-    await runs('rotate-2');
-    expect(await keysNow()).toEqual([...appended].reverse());
-    await runs('rotate-3');
-    expect(await keysNow()).toEqual([appended[1]]);
-  });
-
-  test('is readable to nobody else, after each step', async () => {
-    for (const step of ['leaked', 'rotate-1', 'rotate-2', 'rotate-3']) {
-      if (step === 'leaked') await rm(join(folder, 'oauth-keys.json'));
-      await runs(step);
-      expect((await stat(join(folder, 'oauth-keys.json'))).mode & 0o077).toBe(0);
-    }
-  });
-
-  test('that leaked is replaced at once', async () => {
-    const before = await keysNow();
-    await runs('leaked');
-    const after = await keysNow();
-    expect(after).toHaveLength(1);
-    expect(after).not.toEqual(before);
-  });
+test('a signing key is rotated: the new one is known, then signs, then is the only one; one that leaked is replaced at once', async () => {
+  const step = async (name: string) => {
+    await runs(name);
+    // To nobody else.
+    expect((await stat(join(folder, 'oauth-keys.json'))).mode & 0o077).toBe(0);
+    return keysNow();
+  };
+  const [old] = await step('leaked');
+  const appended = await step('rotate-1');
+  expect(appended).toEqual([old, { kid: expect.not.stringMatching(`^${old!.kid}$`), signs: true }]);
+  expect(await step('rotate-2')).toEqual([...appended].reverse());
+  expect(await step('rotate-3')).toEqual([appended[1]]);
+  expect(await step('leaked')).toEqual([{ kid: expect.not.stringMatching(`^${appended[1]!.kid}$`), signs: true }]);
 });
 
-describe('a cookie key', () => {
+// APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.
+test('a cookie key is rotated so that APIs of two neighbouring steps know what the other signs with', async () => {
   const keysOf = (printed: string) => loadSettings({ OAUTH_COOKIE_KEYS: printed.trim() }).oauth.cookieKeys!;
   const step = async (name: string, env: Record<string, string>) => (await runs(name, env)).stdout.trim();
-
-  // APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.
-  test('is rotated so that APIs of two neighbouring steps know what the other signs with', async () => {
-    const [made] = await loadCookieKeys(null, folder);
-    const first = await step('cookie-keys-1', { DATA_DIR: folder });
-    const second = await step('cookie-keys-2', { OAUTH_COOKIE_KEYS: first });
-    const sets = [[made!], keysOf(first), keysOf(second)];
-    expect(sets[2]).toEqual([...sets[1]!].reverse());
-    for (const [before, after] of [sets.slice(0, 2), sets.slice(1)]) {
-      expect(after).toContain(before![0]);
-      expect(before).toContain(after![0]);
-    }
-    expect(sets[2]![0]).not.toBe(made);
-  });
-
-  test('is added to those of the setting, or to the one in the default DATA_DIR', async () => {
-    await mkdir(join(folder, '.ride-calendar'));
-    const [made] = await loadCookieKeys(null, join(folder, '.ride-calendar'));
-    const byDefault = keysOf(await step('cookie-keys-1', {}));
-    expect(byDefault).toEqual([made, expect.not.stringMatching(`^${made}$`)]);
-    const OAUTH_COOKIE_KEYS = byDefault.join(',');
-    expect(keysOf(await step('cookie-keys-1', { OAUTH_COOKIE_KEYS })).slice(0, 2)).toEqual(byDefault);
-  });
+  // That in the default DATA_DIR.
+  await mkdir(join(folder, '.ride-calendar'));
+  const [made] = await loadCookieKeys(null, join(folder, '.ride-calendar'));
+  const first = await step('cookie-keys-1', {});
+  const second = await step('cookie-keys-2', { OAUTH_COOKIE_KEYS: first });
+  expect(keysOf(first)).toEqual([made, expect.not.stringMatching(`^${made}$`)]);
+  expect(keysOf(second)).toEqual([...keysOf(first)].reverse());
+  // Or those of the setting.
+  expect(keysOf(await step('cookie-keys-1', { OAUTH_COOKIE_KEYS: first })).slice(0, 2)).toEqual(keysOf(first));
 });
 
 test('sign-in’s Redis is backed up and restored, and then keeps what it has through a crash', async () => {

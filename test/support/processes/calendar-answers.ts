@@ -129,21 +129,16 @@ export async function differencesAfter(api: string, questions: readonly Question
   }
 }
 
-/**
- * A reader who asks all the while: every answer must be right, or 503 with Retry-After. Which of the right ones came
- * last, and how many were refused, is told too.
- */
+/** Readers who ask all the while: every answer must be right, or 503. */
 export class Hammer {
   readonly wrong: string[] = [];
   right = 0;
   refused = 0;
-  /** performance.now() of the last 503. */
-  lastRefusedMs = 0;
   #stopped = false;
   readonly #workers: Promise<void>[];
 
-  constructor(api: string, questions: readonly Question[], workers = 4) {
-    this.#workers = Array.from({ length: workers }, (_, i) => this.#work(api, questions, i * 37));
+  constructor(api: string, questions: readonly Question[]) {
+    this.#workers = Array.from({ length: 4 }, (_, i) => this.#work(api, questions, i * 37));
   }
 
   async #work(api: string, questions: readonly Question[], from: number): Promise<void> {
@@ -151,10 +146,8 @@ export class Hammer {
       const question = questions[i % questions.length]!;
       try {
         const got = await askOne(api, question);
-        if (got.status === 503) {
-          this.refused++;
-          this.lastRefusedMs = performance.now();
-        } else {
+        if (got.status === 503) this.refused++;
+        else {
           const wrong = wrongness(question, got);
           if (wrong) this.wrong.push(`${question.path}: ${wrong}`);
           else this.right++;

@@ -22,12 +22,6 @@ export function allMetrics(): Registry {
   return register;
 }
 
-/** Their names, as a query spells them: of a histogram with `_bucket`, `_count` and `_sum` too. */
-export async function metricNames(register: Registry = allMetrics()): Promise<Set<string>> {
-  const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
-  return new Set(names.flatMap((name) => ['', '_bucket', '_count', '_sum'].map((suffix) => name + suffix)));
-}
-
 /** What a projector says that has nothing to do. */
 const idleStatus: ProjectorStatus = {
   role: 'leader',

@@ -107,11 +107,9 @@ export class Processes {
     return service;
   }
 
-  /** Runs a command to its end. `during` may do something to the process meanwhile. */
-  async run(args: readonly string[], env: Env = {}, during?: (child: ChildProcess) => void): Promise<Ended> {
-    const { child, ended } = this.#spawn(args, { DATA_DIR: await this.folder(), ...env });
-    during?.(child);
-    return ended;
+  /** Runs a command to its end. */
+  async run(args: readonly string[], env: Env = {}): Promise<Ended> {
+    return this.#spawn(args, { DATA_DIR: await this.folder(), ...env }).ended;
   }
 
   async close(): Promise<void> {
