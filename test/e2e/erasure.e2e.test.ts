@@ -14,7 +14,7 @@ let upstream: RideManagement;
 let env: Record<string, string>;
 beforeAll(async () => {
   const [port] = await freePorts(1);
-  portland = await PortlandInKafka.load(processes);
+  portland = await PortlandInKafka.load();
   upstream = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
   env = {
     ...portland.env,

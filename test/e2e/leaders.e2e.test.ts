@@ -19,7 +19,7 @@ let api: RunningService;
 const running: RunningService[] = [];
 
 beforeAll(async () => {
-  portland = await PortlandInKafka.load(processes);
+  portland = await PortlandInKafka.load();
   ride = new CountedRide(portland);
 });
 beforeEach(async () => {

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../services/command-line.ts';
 import { latestRecords } from '../reference/facts.ts';
 import {
   askAll,
@@ -10,7 +11,8 @@ import {
   type Question,
   questionsOf,
 } from '../support/processes/calendar-answers.ts';
-import { type Ended, type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { heard } from '../support/processes/heard.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { readTopic, type TopicRecord } from '../support/servers/kafka-topic.ts';
 import { type RedisCluster, startRedisCluster } from '../support/servers/redis-cluster.ts';
@@ -39,7 +41,11 @@ let redis: Env;
 const startOn = async (command: string, env: Env): Promise<RunningService> =>
   (await processes.start(command, { NOW: now, ...tokens.env, ...env })).ready();
 
-const run = (args: string[], env: Env = kafka): Promise<Ended> => processes.run(args, env);
+/** A tool's exit code, and the JSON that it prints. */
+async function run(args: string[], env: Env = kafka): Promise<object> {
+  const { code, out } = await heard((io) => runCli([...args, '--json'], io, { ...env, LOG_LEVEL: 'error' }));
+  return { code, ...JSON.parse(out.at(-1)!) };
+}
 
 async function stop(...services: RunningService[]): Promise<void> {
   for (const service of services) {
@@ -78,10 +84,9 @@ describe('Portland in Kafka and Redis', () => {
   let api: RunningService;
 
   it('is loaded by topics and archive load', async () => {
-    expect(await run(['topics', '--partitions', '4', '--json'])).toMatchObject({ code: 0 });
-    const loaded = await run(['archive', 'load', portland, '--json']);
-    expect(loaded).toMatchObject({ code: 0, err: expect.not.stringContaining('"level":"error"') });
-    expect(JSON.parse(loaded.out)).toMatchObject({ rejected: 0, records: (await readPortland()).length });
+    expect(await run(['topics', '--partitions', '4'])).toMatchObject({ code: 0 });
+    const records = (await readPortland()).length;
+    expect(await run(['archive', 'load', portland])).toMatchObject({ code: 0, rejected: 0, records });
   });
 
   it('gives the same bytes as the embedded default', async () => {
@@ -138,9 +143,8 @@ describe('an archive of that Kafka', () => {
 
   it('serves the same bytes', async () => {
     saved = join(await processes.folder(), 'saved');
-    const result = await run(['archive', 'save', saved, '--json']);
-    expect(result).toMatchObject({ code: 0 });
-    expect(JSON.parse(result.out)).toMatchObject({ records: (await readPortland()).length, rejected: 4 });
+    const records = (await readPortland()).length;
+    expect(await run(['archive', 'save', saved])).toMatchObject({ code: 0, records, rejected: 4 });
     const { KAFKA_TOPIC_PREFIX } = kafka as { KAFKA_TOPIC_PREFIX: string };
     const service = await startOn('start', { ARCHIVE_DIR: saved, KAFKA_TOPIC_PREFIX });
     await expectSameAnswers(service);
@@ -152,9 +156,9 @@ describe('an archive of that Kafka', () => {
   it('is loaded into other topics, and read from there into memory', async () => {
     const other = freshTopics();
     expect(await run(['topics', '--partitions', '4'], other)).toMatchObject({ code: 0 });
-    const loaded = await run(['archive', 'load', saved, '--json'], other);
     // The projector finds the bad records again, where they lie now.
-    expect(JSON.parse(loaded.out)).toMatchObject({ records: (await readPortland()).length, rejected: 0 });
+    const records = (await readPortland()).length;
+    expect(await run(['archive', 'load', saved], other)).toMatchObject({ code: 0, records, rejected: 0 });
     const service = await startOn('start', other);
     await expectSameAnswers(service);
     await stop(service);

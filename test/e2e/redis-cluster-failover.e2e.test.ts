@@ -22,7 +22,7 @@ afterAll(async () => {
 it('a Redis Cluster that fails over to a replica without the last writes shows nothing of the past', async () => {
   cluster = await startRedisCluster({ replicas: true });
   const folder = await processes.folder();
-  const portland = await PortlandInKafka.load(processes);
+  const portland = await PortlandInKafka.load();
   const tokens = await riderTokens(folder);
   const riders = await tokens.of('r0020', 'r0007');
   const questions = async (): Promise<Question[]> =>

@@ -24,7 +24,7 @@ let load: Promise<void>;
 beforeAll(async () => {
   const folder = await old.folder();
   next = new Processes(await nextVersion(join(folder, 'next')));
-  portland = await PortlandInKafka.load(old);
+  portland = await PortlandInKafka.load();
   ride = new CountedRide(portland);
   redis = await startRedisServer();
   admin = new Redis(redis.url);

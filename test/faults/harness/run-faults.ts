@@ -69,7 +69,7 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const stores = servers.adopt(await startStores(options.redis), (each) => each.close());
   const authRedis = servers.adopt(await startRedisServer({ persistence: 'aof' }), (each) => each.stop());
   const broker = servers.adopt(await startKafkaBroker(), (each) => each.stop());
-  const portland = await PortlandInKafka.load(processes, broker.brokers);
+  const portland = await PortlandInKafka.load(broker.brokers);
   await portland.close();
   const kafkaEnv = portland.env;
   const tokens = await riderTokens(await processes.folder());

@@ -3,7 +3,9 @@ import { silentLog } from '../../../projector/ports/log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, Night, Ride, TopicName } from '../../../schemas/events/records.ts';
-import type { Env, Processes } from '../processes/process.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../processes/heard.ts';
+import type { Env } from '../processes/process.ts';
 import { freshGroup, freshTopicPrefix, kafkaBrokers } from '../servers/backends.ts';
 import type { HistoryRecord } from './histories.ts';
 import { portlandDirectory, readPortland } from './portland.ts';
@@ -23,11 +25,11 @@ export class PortlandInKafka {
     this.#publisher = kafkaPublisher({ kafka, topicPrefix, log: silentLog });
   }
 
-  static async load(processes: Processes, brokers = kafkaBrokers()): Promise<PortlandInKafka> {
+  static async load(brokers = kafkaBrokers()): Promise<PortlandInKafka> {
     const portland = new PortlandInKafka(await readPortland(), brokers);
     for (const command of [['topics'], ['archive', 'load', portlandDirectory]]) {
-      const { code, err } = await processes.run(command, portland.env);
-      if (code !== 0) throw new Error(err);
+      const { code, err } = await heard((io) => runCli(command, io, { ...portland.env, LOG_LEVEL: 'error' }));
+      if (code !== 0) throw new Error(err.join('\n'));
     }
     return portland;
   }
