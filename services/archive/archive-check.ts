@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CheckedArchive, checkArchive } from '../../infra/archive/checking/check-archive.ts';
-import { manifestName } from '../../infra/archive/format/archive-manifest.ts';
+import { type CheckedArchive, checkArchive, moreThanSaid } from '../../infra/archive/checking/check-archive.ts';
+import { archivePrefix, manifestName } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/ports/log.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
@@ -22,31 +22,30 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
   const { dir, json, requireManifest } = options;
   needFolderName(dir, 'archive check');
   return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
-    const found = await checkArchive({
-      dir,
-      wantedPrefix: settings.topicPrefix,
-      read: 'all',
-      verb: 'check',
-      signal: io.signal,
-      onProgress: percentOf(progress),
-    });
+    const prefix = archivePrefix(dir, settings.topicPrefix);
+    const { signal } = io;
+    const onProgress = percentOf(progress);
+    const found = await checkArchive({ dir, prefix, command: 'archive check', signal, onProgress }, true);
     const path = join(dir, manifestName);
     if (requireManifest && !existsSync(path)) {
       found.problems.unshift({ file: path, kind: 'missing', problem: 'so what is missing or altered is not known' });
     }
-    const { manifest, files, records, rejected, problems } = found;
+    const { manifest, files, records, rejected, problems, more } = found;
     const counts = { files, records, rejected };
     const exact_since = manifest?.exact_since ?? null;
-    const result = { dir, manifest: manifest !== null, ...counts, exact_since, problems };
+    const result = { dir, manifest: manifest !== null, ...counts, exact_since, problems, more };
     return { result, lines: linesOf(dir, found), code: problems.length > 0 ? 1 : manifest ? 0 : 3 };
   });
 }
 
-function linesOf(dir: string, { manifest, files, records, rejected, problems }: CheckedArchive): string[] {
+function linesOf(dir: string, { manifest, files, records, rejected, problems, more }: CheckedArchive): string[] {
   const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;
-  const lines = problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`);
+  const lines = [
+    ...problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`),
+    ...more.map((file) => `more: ${file}: ${moreThanSaid}`),
+  ];
   if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];
   if (!manifest) return [`Read ${what}. It has no ${manifestName}: so what is missing or altered is not known`];
   const since = manifest.exact_since;
-  return [`As saved: ${what}${since === null ? '' : `. It has every record since ${since}`}`];
+  return [...lines, `As saved: ${what}${since === null ? '' : `. It has every record since ${since}`}`];
 }

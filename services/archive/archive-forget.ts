@@ -1,6 +1,5 @@
 import { type Forgotten, forgetRider } from '../../infra/archive/forgetting/forget-rider.ts';
-import { archivePrefix } from '../../infra/archive/format/archive-files.ts';
-import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
+import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/ports/log.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
@@ -25,7 +24,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   }
   const command = { json, title: 'Read', stopped: 'nothing was changed' };
   return runWithProgress(command, io, async (progress) => {
-    const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, settings.topicPrefix));
+    const prefix = archivePrefix(dir, settings.topicPrefix);
     const onProgress = percentOf(progress);
     const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };

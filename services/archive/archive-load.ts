@@ -1,6 +1,6 @@
 import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
-import { archivePrefix, listArchive } from '../../infra/archive/format/archive-files.ts';
-import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
+import { listArchive } from '../../infra/archive/format/archive-files.ts';
+import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/ports/log.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
@@ -24,9 +24,9 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   needFolderName(dir, 'archive load');
   const { topicPrefix } = kafka;
   const logger = makeLogger(settings);
-  const prefix = readManifest(dir)?.prefix ?? (await archivePrefix(dir, topicPrefix));
+  const prefix = archivePrefix(dir, topicPrefix);
   // Checked before anything waits for Kafka.
-  await listArchive(dir, prefix, 'archive load');
+  listArchive(dir, prefix, 'archive load');
   const log = openKafkaLog(kafka, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
   const command = { json, title: 'Records', stopped: 'call it again with --append to go on' };
@@ -34,7 +34,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
     return await runWithProgress(command, io, async (progress) => {
       // Before the first request to Kafka. Ctrl-C stops this too.
       const fix = 'Nothing was loaded: put it back from a copy, or remove its manifest.json to load what is there';
-      const more = await assertAsSaved({ dir, prefix, verb: 'load', fix, signal: io.signal });
+      const more = await assertAsSaved({ dir, prefix, command: 'archive load', signal: io.signal }, 'load', fix);
       for (const { file, problem } of more) logger.warn(`${file}: ${problem}. It is loaded as well`);
       const result = await archiveLoad(
         { dir, prefix },

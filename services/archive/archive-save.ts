@@ -21,8 +21,6 @@ export interface ArchiveSaveOptions {
   afterGap?: boolean;
 }
 
-const followEveryMs = 30_000;
-
 /**
  * Saves the log in Kafka to an archive, up to its present ends or without end. Adds to an archive that was saved
  * before.
@@ -53,7 +51,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
         compactionLagMs: () =>
           leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
         schemaOf: (value) => writers.named(value),
-        ...(follow && { followEveryMs, onCheckpoint: saying(options, progress, io) }),
+        ...(follow && { follow, onCheckpoint: saying(options, progress, io) }),
         ...(!follow && { onProgress: percentOf(progress) }),
       });
       const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;

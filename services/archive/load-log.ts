@@ -1,5 +1,5 @@
 import { listArchive } from '../../infra/archive/format/archive-files.ts';
-import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.ts';
+import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import { placeOf } from '../../infra/reject-places.ts';
 import { LargeMap } from '../../projector/facts/large-map.ts';
@@ -8,7 +8,7 @@ import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
@@ -57,12 +57,12 @@ const rejectsMax = 500;
  * Throws UsageError, before anything is published, if the topics hold records and `append` is not given.
  */
 export async function archiveLoad(
-  { dir, prefix = defaultTopicPrefix }: { dir: string; prefix?: string },
+  { dir, prefix }: { dir: string; prefix: string },
   target: LoadTarget,
   options: LoadOptions,
 ): Promise<LoadResult> {
   const { append, log } = options;
-  const listing = await listArchive(dir, prefix, 'archive load');
+  const listing = listArchive(dir, prefix, 'archive load');
   const bounds = await archiveBounds(listing, (message) => log?.warn(message));
   const there = await target.log.bounds();
   if (!append) checkEmpty(there);
@@ -205,6 +205,8 @@ const holdsMore = ({ rawValue }: EncodedRecord): boolean => (rawValue ?? null) !
 
 /** A value in our schema. A value that cannot be decoded stays as it came. */
 function ourValue(record: EncodedRecord): Buffer | null {
+  // An archive encodes a value by our schema, unless it holds it as it came.
+  if (!holdsMore(record)) return record.raw().value;
   const one = decoded(record);
   if ('undecodable' in one) return record.raw().value;
   return one.value && encodeValue(record.topic, one.value as never);

@@ -29,8 +29,8 @@ export interface SaveOptions {
   afterGap?: boolean;
   /** The schema of a value that is kept as it came. */
   schemaOf?: (value: Buffer) => ManifestWriterSchema | null;
-  /** Goes on until the signal aborts, and updates the manifest this often. */
-  followEveryMs?: number;
+  /** Goes on until the signal aborts. */
+  follow?: boolean;
   /**
    * Called when the manifest has been updated. `isComplete`: it has everything that the log had when it was last asked.
    */
@@ -44,6 +44,9 @@ interface SaveResult {
   /** Since when the archive has every record that was published. Null: not known yet. */
   exact_since: string | null;
 }
+
+/** So often the manifest is updated. What a save that is killed wrote after it is saved again by the next one. */
+const checkpointEveryMs = 30_000;
 
 /** Reads the log's bad records since the last call, some at a time. */
 type ReadRejected = (onRejects: (rejects: Reject[]) => Promise<void>) => Promise<void>;
@@ -108,9 +111,9 @@ class Saving {
   constructor(parts: SavingParts) {
     this.#parts = parts;
     const { archive, bounds, identity } = parts;
-    const { exact_since = null, saved_until = null } = archive.manifest ?? {};
-    this.#state = { log: identity ?? archive.manifest?.log ?? null, exact_since, saved_until };
-    assertSameLog(archive.manifest?.log ?? null, identity);
+    const { log, exact_since, saved_until } = archive.manifest;
+    this.#state = { log: identity ?? log, exact_since, saved_until };
+    assertSameLog(log, identity);
     if (!parts.options.afterGap) assertNoGap(this.#state, parts.startedMs, parts.compactionLagMs);
     this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as never;
     this.#position = this.#begin();
@@ -119,7 +122,7 @@ class Saving {
 
   async run(): Promise<SaveResult> {
     const { log, options } = this.#parts;
-    const { followEveryMs, signal } = options;
+    const { follow = false, signal } = options;
     const done = new AbortController();
     const faults: unknown[] = [];
     const checkpoint = () =>
@@ -127,28 +130,28 @@ class Saving {
         faults.push(error);
         done.abort();
       });
-    const timer = followEveryMs === undefined ? null : setInterval(checkpoint, followEveryMs);
+    const timer = setInterval(checkpoint, checkpointEveryMs);
     this.#report();
     try {
       const onBatch = async (batch: LogBatch) => {
         const left = this.#left();
-        await this.#save(batch);
+        this.#save(batch);
         this.#report();
         if (this.#left() > 0) return;
-        if (!timer) done.abort();
+        if (!follow) done.abort();
         else if (left > 0) void checkpoint();
       };
-      if (this.#total === 0 && timer) void checkpoint();
-      if (this.#total > 0 || timer) {
+      if (this.#total === 0 && follow) void checkpoint();
+      if (this.#total > 0 || follow) {
         await log.follow(structuredClone(this.#position), { onBatch }, AbortSignal.any([signal, done.signal]));
       }
     } finally {
-      if (timer) clearInterval(timer);
+      clearInterval(timer);
       await this.#checkpoint?.catch(() => undefined);
     }
     if (faults.length > 0) throw faults[0];
     await this.#sayWhatIsSaved();
-    if (!timer) signal.throwIfAborted();
+    if (!follow) signal.throwIfAborted();
     return this.#result();
   }
 
@@ -175,9 +178,9 @@ class Saving {
     return from as Position;
   }
 
-  async #save({ topic, partition, records, nextOffset }: LogBatch): Promise<void> {
+  #save({ topic, partition, records, nextOffset }: LogBatch): void {
     const { archive, bounds, options } = this.#parts;
-    const { end } = options.followEveryMs === undefined ? bounds[topic][partition]! : { end: Number.POSITIVE_INFINITY };
+    const end = options.follow ? Number.POSITIVE_INFINITY : bounds[topic][partition]!.end;
     const savedTo = archive.ledger(topic, partition).nextOffset ?? 0;
     const bad: Reject[] = [];
     for (const one of records) {
@@ -195,15 +198,9 @@ class Saving {
         this.#records++;
       }
     }
-    await this.#reject(bad);
+    this.#rejected += archive.reject(bad);
     archive.reached(topic, partition, Math.min(nextOffset, end));
     this.#position[topic][partition] = nextOffset;
-  }
-
-  async #reject(rejects: Reject[]): Promise<void> {
-    // In two steps: `+=` would keep the count from before the wait, in which another batch may have added to it.
-    const rejected = await this.#parts.archive.reject(rejects);
-    this.#rejected += rejected;
   }
 
   #compare(topic: TopicName, partition: number, one: EncodedRecord): void {
@@ -233,7 +230,7 @@ class Saving {
 
   /** Adds bad records. Returns the instant up to which all records are saved, or null if it is not known. */
   async #readOn(): Promise<number | null> {
-    const { log, bounds, startedMs, readRejected, options } = this.#parts;
+    const { log, bounds, startedMs, archive, readRejected, options } = this.#parts;
     const { signal } = options;
     // After it was told to stop, it asks the log for nothing more.
     if (signal.aborted) return null;
@@ -242,7 +239,7 @@ class Saving {
       const ends = this.#arrived ? await untilAborted(log.bounds(), signal) : bounds;
       await untilAborted(
         readRejected(async (rejects) => {
-          if (!signal.aborted) await this.#reject(rejects);
+          if (!signal.aborted) this.#rejected += archive.reject(rejects);
         }),
         signal,
       );
@@ -257,10 +254,10 @@ class Saving {
 
   /** After a gap in which the log may have compacted records away, `exact_since` starts anew. */
   #savedUntil(atMs: number): Pick<SavedState, 'exact_since' | 'saved_until'> {
-    const { compactionLagMs, startedMs, options } = this.#parts;
+    const { compactionLagMs, startedMs } = this.#parts;
     const at = new Date(atMs).toISOString();
     // While following, records are read as they come.
-    const followedMs = atMs === startedMs ? 0 : 3 * (options.followEveryMs ?? 0);
+    const followedMs = atMs === startedMs ? 0 : 3 * checkpointEveryMs;
     const stays = isExactAt(this.#state, atMs, Math.max(compactionLagMs, followedMs));
     return { exact_since: stays ? this.#state.exact_since : at, saved_until: at };
   }

@@ -24,7 +24,7 @@ export async function assertReadable(
     : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
   const { signal } = new AbortController();
   try {
-    const [first, ...more] = await assertAsSaved({ dir, prefix, verb: 'read', fix, signal });
+    const [first, ...more] = await assertAsSaved({ dir, prefix, command: named, signal }, 'read', fix);
     if (!first) return false;
     // A save that was killed leaves one for each partition.
     const others = more.length > 0 ? ` (and ${more.length} more: ride-calendar archive check ${dir})` : '';

@@ -1,4 +1,4 @@
-import { archiveRejected } from '../../infra/archive/format/archive-reject-sink.ts';
+import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { schemaRegistry } from '../../infra/registry/schema-registry.ts';

@@ -67,7 +67,7 @@ interface OpenedArchive {
 }
 
 async function openArchive({ dir, prefix, named, where, holdsMore }: OpenedArchive, io: Io): Promise<PastLog> {
-  const listing = await listArchive(dir, prefix, named);
+  const listing = listArchive(dir, prefix, named);
   const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
   return {
     dir,
@@ -139,7 +139,9 @@ export function doubtsOf(log: PastLog, atMs: number): string[] {
     return [`since when the archive has every record is not known: ${why}`];
   }
   const doubts: string[] = [];
-  if (log.holdsMore) doubts.push('the archive holds more than its manifest says, and whether that is all is not known');
+  if (log.holdsMore && savedUntil === null) {
+    doubts.push('the archive holds more than its manifest says, and whether that is all is not known');
+  }
   if (atMs < Date.parse(exactSince)) {
     doubts.push(
       `the archive has every record since ${exactSince}: of the time before, what was superseded may be missing`,

@@ -11,7 +11,7 @@ export interface RecordSink {
   add(record: SimulatedRecord): Promise<void> | undefined;
   /** Resolves once everything taken can be read. */
   flush(): Promise<void>;
-  /** Says that everything was added. Until then, an archive counts as incomplete. */
+  /** Says that everything was added. Until then, an archive has no manifest. */
   complete(): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,7 +23,6 @@ export interface RecordSink {
 export function archiveSink(place: { dir: string; prefix: string }, simulated?: SimulatedArchive): RecordSink {
   const writer = new ArchiveWriter(place);
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
-  writeManifestOfMade(place, writer);
   // Empty partitions are created too: a reader learns the number of partitions from the files.
   for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
   return {
@@ -34,25 +33,20 @@ export function archiveSink(place: { dir: string; prefix: string }, simulated?: 
       return undefined;
     },
     flush: async () => writer.flush(),
-    complete: async () => writeManifestOfMade(place, writer, simulated),
+    async complete() {
+      const topics = writer.manifestTopics(defaultPartitions);
+      const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
+      const times = partitions.flatMap(({ first_timestamp: time }) => time ?? []);
+      const exact_since = new Date(Math.min(...times)).toISOString();
+      writeManifest(place.dir, {
+        ...emptyManifest(place.prefix),
+        exact_since,
+        topics,
+        ...(simulated && { simulated }),
+      });
+    },
     close: () => writer.close(),
   };
-}
-
-/**
- * Writes the manifest of a made-up archive: before the first file, so that an incomplete archive is recognized, and again
- * when everything is written, then with `simulated`.
- */
-function writeManifestOfMade(
-  { dir, prefix }: { dir: string; prefix: string },
-  writer: ArchiveWriter,
-  simulated?: SimulatedArchive,
-): void {
-  const topics = writer.manifestTopics(defaultPartitions);
-  const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
-  const times = partitions.flatMap(({ first_timestamp: time }) => time ?? []);
-  const exact_since = times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
-  writeManifest(dir, { ...emptyManifest(prefix), exact_since, topics, ...(simulated && { simulated }) });
 }
 
 const batchRecordsMax = 5_000;

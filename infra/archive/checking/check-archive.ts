@@ -1,112 +1,187 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveError, archiveFolder, archivePrefix, linkProblem, linksIn } from '../format/archive-files.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import {
+  ArchiveError,
+  type ArchiveFile,
+  type ArchiveListing,
+  archiveFolder,
+  listArchive,
+} from '../format/archive-files.ts';
 import { isForgetting, journalPath } from '../format/archive-journal.ts';
-import { lockHolder } from '../format/archive-lock.ts';
-import { type ArchiveManifest, manifestName, readManifest } from '../format/archive-manifest.ts';
-import { type ArchiveInspection, type InspectOptions, inspectArchive } from './inspect-archive.ts';
-import { type ArchiveProblem, notAsSaved, type Reading } from './partition-inspection.ts';
+import {
+  type ArchiveManifest,
+  type ManifestPartition,
+  manifestName,
+  readManifest,
+} from '../format/archive-manifest.ts';
+import { rejectedFiles, rejectsIn } from '../format/archive-rejects.ts';
+import { hashSchemaOf, type PartitionLedger } from '../format/partition-ledger.ts';
+import {
+  type ArchiveProblem,
+  compareFile,
+  compareFiles,
+  compareLedger,
+  type Findings,
+  notAsSaved,
+  readLedger,
+} from './partition-inspection.ts';
 
-interface CheckOptions extends Pick<InspectOptions, 'dir' | 'signal' | 'onProgress'> {
-  /** The prefix to choose if there are folders of several. If absent: the manifest's prefix, or that of the folders. */
-  wantedPrefix: string;
-  read: Reading;
-  /** For messages: check, load, read. */
-  verb: string;
+interface CheckOptions {
+  dir: string;
+  prefix: string;
+  /** For messages. */
+  command: string;
+  signal: AbortSignal;
+  onProgress?: (progress: { done: number; total: number }) => void;
 }
 
-export interface CheckedArchive extends Omit<ArchiveInspection, 'partitions'> {
+export interface CheckedArchive extends Findings {
   manifest: ArchiveManifest | null;
+  /** The number of files in the topics' folders. */
+  files: number;
+  records: number;
+  rejected: number;
 }
 
 /**
- * Inspects an archive (docs/rules.md#archive-check). It is no problem if a save is writing it meanwhile. Throws
- * ArchiveError while `archive forget` rewrites the archive.
+ * Compares an archive with its manifest (docs/rules.md#archive-check), and with `readsAll` reads every record. An archive
+ * without a manifest is read as it is. Throws MissingTopicsError if the folder is no archive, ArchiveError for a
+ * manifest or a link that is refused, and the signal's reason.
  */
-export async function checkArchive(options: CheckOptions): Promise<CheckedArchive> {
-  const { dir, wantedPrefix, read, verb, signal, onProgress } = options;
-  const holder = lockHolder(dir);
-  if (holder?.command === 'archive forget') {
-    throw new ArchiveError(
-      `Cannot ${verb} ${dir}: archive forget (process ${holder.pid}) is rewriting it; wait for it`,
-    );
+export async function checkArchive(options: CheckOptions, readsAll: boolean): Promise<CheckedArchive> {
+  const { dir, prefix, command } = options;
+  const manifest = readManifest(dir);
+  const listing = listArchive(dir, prefix, command);
+  const check = new Check(options, listing, manifest, readsAll);
+  for (const topic of topicNames) {
+    const said = manifest?.topics[topic]?.partitions ?? [];
+    for (let i = 0; i < Math.max(listing[topic].length, said.length); i++) {
+      await check.partition(topic, listing[topic][i] ?? [], i, said[i] ?? null);
+    }
   }
-  const links = linksIn(dir).map((file) => ({ file, kind: 'foreign' as const, problem: `it ${linkProblem}` }));
-  // What a link points to is not read.
-  if (links.length > 0) return { manifest: null, problems: links, files: 0, records: 0, rejected: 0 };
-  const beingWritten = holder !== null;
-  const { manifest, problems } = manifestOf(dir, beingWritten);
-  const prefix = manifest?.prefix ?? (await archivePrefix(dir, wantedPrefix));
-  const reading = { dir, prefix, manifest, read, beingWritten, signal };
-  const found = await inspectArchive({ ...reading, ...(onProgress && { onProgress }) });
-  return { ...found, manifest, problems: [...problems, ...found.problems] };
+  await check.rejected();
+  return { ...check.found, problems: [...unfinished(dir, manifest), ...check.found.problems] };
 }
 
-/** Whether the archive was saved from a log, and no save has come to the end of it. */
-const isHalfSaved = ({ log, saved_until }: ArchiveManifest): boolean => log !== null && saved_until === null;
-
-const halfSaved = (dir: string): ArchiveProblem => ({
-  file: join(dir, manifestName),
-  kind: 'unfinished',
-  problem: 'its first save was stopped before the end of the log; archive save goes on with it',
-});
-
-function manifestOf(dir: string, isWritten: boolean): { manifest: ArchiveManifest | null; problems: ArchiveProblem[] } {
+/** What commands that write archives have not come to the end of. */
+function unfinished(dir: string, manifest: ArchiveManifest | null): ArchiveProblem[] {
   const problems: ArchiveProblem[] = [];
   if (isForgetting(dir)) {
     const problem = 'archive forget was ended by force: call it again, and it finishes';
     problems.push({ file: journalPath(dir), kind: 'unfinished', problem });
   }
-  try {
-    const manifest = readManifest(dir);
-    if (manifest && isHalfSaved(manifest) && !isWritten) problems.push(halfSaved(dir));
-    return { manifest, problems };
-  } catch (error) {
-    if (!(error instanceof ArchiveError)) throw error;
-    problems.push({ file: join(dir, manifestName), kind: 'altered', problem: error.message });
-    return { manifest: null, problems };
+  if (manifest && manifest.exact_since === null && manifest.saved_until === null) {
+    const problem = 'its first save has not come to the end of the log; archive save goes on with it';
+    problems.push({ file: join(dir, manifestName), kind: 'unfinished', problem });
   }
-}
-
-interface AsSavedOptions {
-  dir: string;
-  /** The prefix of the folders that will be read. */
-  prefix: string;
-  /** For messages: load, read. */
-  verb: string;
-  /** For messages: what the command did, and what to do. */
-  fix: string;
-  signal: AbortSignal;
-}
-
-/**
- * Throws ArchiveError that names the file if an archive differs from its manifest (docs/rules.md#archive-read). Every
- * file's hash is compared, which takes a small part of the time for reading it. Returns the files that a
- * killed save wrote after its last manifest: their records are complete, but no hash covers them.
- */
-export async function assertAsSaved(options: AsSavedOptions): Promise<ArchiveProblem[]> {
-  const { dir, prefix, verb, fix, signal } = options;
-  if (!isForgetting(dir) && !readManifest(dir)) return [];
-  const { manifest, problems } = await checkArchive({
-    dir,
-    wantedPrefix: prefix,
-    read: 'none',
-    verb: `${verb} the archive`,
-    signal,
-  });
-  if (manifest) assertSamePrefix(dir, prefix, manifest, verb);
-  // Some files may still name the rider.
-  if (isForgetting(dir)) throw notAsSaved(dir, problems, fix, verb);
-  const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
-  if (wrong.length > 0) throw notAsSaved(dir, wrong, fix, verb);
   return problems;
 }
 
-/** Throws if the folders to read have another prefix than the manifest's: it says nothing about them. */
-function assertSamePrefix(dir: string, prefix: string, manifest: ArchiveManifest, verb: string): void {
-  if (manifest.prefix === prefix || !topicNames.some((topic) => existsSync(archiveFolder(dir, prefix, topic)))) return;
-  throw new ArchiveError(
-    `Cannot ${verb} the archive ${dir}: its manifest.json is of the folders ${manifest.prefix}…, not of ${prefix}…; move either to a folder of its own`,
-  );
+class Check {
+  readonly found: CheckedArchive;
+  readonly #options: CheckOptions;
+  readonly #readsAll: boolean;
+  readonly #total: number;
+  #done = 0;
+
+  constructor(options: CheckOptions, listing: ArchiveListing, manifest: ArchiveManifest | null, readsAll: boolean) {
+    const files = topicNames.flatMap((topic) => listing[topic].flat());
+    this.found = { manifest, problems: [], more: [], files: files.length, records: 0, rejected: 0 };
+    this.#options = options;
+    this.#readsAll = readsAll;
+    this.#total = sizeOf(files) * ((manifest ? 1 : 0) + (readsAll ? 1 : 0));
+    this.#onBytes(0);
+  }
+
+  async partition(
+    topic: TopicName,
+    files: readonly ArchiveFile[],
+    partition: number,
+    said: ManifestPartition | null,
+  ): Promise<void> {
+    const { found } = this;
+    const { dir, prefix, signal } = this.#options;
+    const folder = archiveFolder(dir, prefix, topic);
+    const before = found.problems.length;
+    if (said) await compareFiles(folder, files, said, found, this.#reading());
+    else if (found.manifest) {
+      const problem = `the manifest has no partition ${partition} of ${topic}`;
+      found.problems.push(...files.map(({ path }) => ({ file: path, kind: 'foreign' as const, problem })));
+    }
+    if (!this.#readsAll) return;
+    const size = sizeOf(files);
+    const warn = (problem: string) => {
+      // A save that was killed, or is at work, may end within a block that the manifest does not cover.
+      if (!said) found.problems.push({ file: folder, kind: 'cut', problem });
+    };
+    let ledger: PartitionLedger;
+    try {
+      ledger = await readLedger({ topic, partition }, files, signal, warn, (share) => this.#onBytes(share * size));
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      if (found.problems.length === before)
+        found.problems.push({ file: folder, kind: 'altered', problem: error.message });
+      return;
+    }
+    found.records += ledger.records;
+    const sameHash = found.manifest?.topics[topic]?.hash_schema === hashSchemaOf(topic);
+    if (said && sameHash && found.problems.length === before) {
+      found.problems.push(...compareLedger(said, ledger, { topic, dir }));
+    }
+  }
+
+  async rejected(): Promise<void> {
+    const { found } = this;
+    const { dir, prefix } = this.#options;
+    const folder = archiveFolder(dir, prefix, 'rejected');
+    const said = new Map(found.manifest?.rejected.map((file) => [join(folder, file.name), file]));
+    const before = found.problems.length;
+    for (const [path, file] of said) await compareFile(path, file, found, this.#reading());
+    for (const path of rejectedFiles(folder)) {
+      if (found.manifest && !said.has(path)) found.more.push(path);
+      if (!this.#readsAll || found.problems.length > before) continue;
+      try {
+        for (const _ of rejectsIn(path, prefix)) found.rejected++;
+      } catch (error) {
+        if (!(error instanceof ArchiveError)) throw error;
+        found.problems.push({ file: path, kind: 'altered', problem: error.message });
+      }
+    }
+  }
+
+  #reading() {
+    return { signal: this.#options.signal, onBytes: (bytes: number) => this.#onBytes(bytes) };
+  }
+
+  /** Bytes compared with the manifest, or read as records. */
+  #onBytes(bytes: number): void {
+    this.#done = Math.min(this.#total, this.#done + bytes);
+    this.#options.onProgress?.({ done: this.#done, total: this.#total });
+  }
+}
+
+const sizeOf = (files: readonly ArchiveFile[]): number => files.reduce((sum, { path }) => sum + statSync(path).size, 0);
+
+export const moreThanSaid =
+  'it has more than the manifest says: a save is at work, or was killed; the next one cuts that off';
+
+/**
+ * Throws ArchiveError that names the file if an archive differs from its manifest (docs/rules.md#archive-read). Every
+ * file's hash is compared, which takes a small part of the time for reading it. `verb` and `fix`: for messages, what the
+ * command does with the archive; what it did and what to do. Returns what may not be all of a log, or is covered by no
+ * hash: of a save that is at work, or was killed.
+ */
+export async function assertAsSaved(
+  options: CheckOptions,
+  verb: string,
+  fix: string,
+): Promise<Pick<ArchiveProblem, 'file' | 'problem'>[]> {
+  const { dir } = options;
+  if (!isForgetting(dir) && !readManifest(dir)) return [];
+  const { problems, more } = await checkArchive(options, false);
+  // After archive forget was killed, some files may still name the rider.
+  const wrong = problems.filter(({ kind, file }) => kind !== 'unfinished' || file === journalPath(dir));
+  if (wrong.length > 0) throw notAsSaved(verb, dir, wrong, fix);
+  return [...problems, ...more.map((file) => ({ file, problem: moreThanSaid }))];
 }

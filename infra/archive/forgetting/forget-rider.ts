@@ -1,24 +1,30 @@
 import { rmSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { placeOf } from '../../reject-places.ts';
-import { inspectArchive } from '../checking/inspect-archive.ts';
-import { inspectPartition, type KnownPartition, notAsSaved } from '../checking/partition-inspection.ts';
+import { checkArchive } from '../checking/check-archive.ts';
+import { notAsSaved, readLedger } from '../checking/partition-inspection.ts';
 import { OpenArchiveFile } from '../format/archive-file.ts';
-import { type ArchiveFile, archiveFolder, listArchive } from '../format/archive-files.ts';
+import {
+  ArchiveError,
+  type ArchiveFile,
+  type ArchiveListing,
+  archiveFolder,
+  listArchive,
+} from '../format/archive-files.ts';
 import { finishForgetting, replaceFiles, replacementPath } from '../format/archive-journal.ts';
 import { lockArchive } from '../format/archive-lock.ts';
 import {
   type ArchiveManifest,
-  emptyManifest,
   type ManifestFile,
+  type ManifestPartition,
+  manifestName,
   manifestText,
   readManifest,
 } from '../format/archive-manifest.ts';
-import { rejectedBlocks, rejectedEntry, rejectedFiles } from '../format/archive-reject-sink.ts';
-import { containerSummary } from '../format/avro-container.ts';
+import { appendRejects, createRejected, rejectedFiles, rejectsIn } from '../format/archive-rejects.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { hashSchemaOf } from '../format/partition-ledger.ts';
 import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';
@@ -47,10 +53,6 @@ export interface Forgotten {
   files: number;
 }
 
-type ManifestTopic = ArchiveManifest['topics'][string];
-
-const fix = 'Nothing was changed: put it back from a copy';
-
 /**
  * Removes a rider from an archive (docs/rules.md#archive-forget): their records, their place among leaders, and bad
  * records about them. All files change atomically, even if the process is killed. Other records stay value for value.
@@ -59,15 +61,15 @@ const fix = 'Nothing was changed: put it back from a copy';
  */
 export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
   const { dir, prefix } = options;
-  await listArchive(dir, prefix, 'archive forget');
+  listArchive(dir, prefix, 'archive forget');
   const unlock = lockArchive(dir, 'archive forget');
   try {
-    finishForgetting(dir, prefix);
+    finishForgetting(dir);
     return await new Forgetting(options).run();
   } finally {
     try {
       // After a failure, the new files written beside the old ones are removed.
-      finishForgetting(dir, prefix);
+      finishForgetting(dir);
     } finally {
       unlock();
     }
@@ -77,18 +79,11 @@ export async function forgetRider(options: ForgetOptions): Promise<Forgotten> {
 class Forgetting {
   readonly #options: ForgetOptions;
   readonly #manifest: ArchiveManifest | null;
-  readonly #changed: string[] = [];
+  /** The manifest's entries of the files that are written anew, by path. */
+  readonly #anew = new Map<string, ManifestFile>();
   /** Places of removed bad records. */
   readonly #forgottenRejects: string[] = [];
-  readonly #result = {
-    records: {} as Forgotten['records'],
-    leaders: 0,
-    rejected: 0,
-    headers: 0,
-    raw: 0,
-    example: false,
-    files: 0,
-  };
+  readonly #result: Forgotten = { records: {}, leaders: 0, rejected: 0, headers: 0, raw: 0, example: false, files: 0 };
   #done = 0;
   #total = 0;
 
@@ -99,68 +94,79 @@ class Forgetting {
 
   async run(): Promise<Forgotten> {
     const { dir, prefix, rider, signal } = this.#options;
-    const manifest = this.#manifest;
-    const found = await inspectArchive({ dir, prefix, manifest, read: 'uncovered', beingWritten: true, signal });
-    if (found.problems.length > 0) throw notAsSaved(dir, found.problems, fix);
-    const listing = await listArchive(dir, prefix, 'archive forget');
+    if (this.#manifest) await this.#assertAsSaved();
+    const listing = listArchive(dir, prefix, 'archive forget');
     const files = topicNames.flatMap((topic) => listing[topic].flat());
     this.#total = files.reduce((sum, { path }) => sum + statSync(path).size, 0);
-    const topics: ArchiveManifest['topics'] = {};
-    for (const topic of topicNames)
-      topics[topic] = await this.#forgetTopic(topic, listing[topic], found.partitions[topic]);
-    const rejected = rejectedFiles(archiveFolder(dir, prefix, 'rejected')).flatMap((path) =>
-      this.#forgetRejected(path),
-    );
+    for (const topic of topicNames) {
+      for (const file of listing[topic].flat()) await this.#forgetFile(topic, file);
+    }
+    for (const path of rejectedFiles(archiveFolder(dir, prefix, 'rejected'))) this.#forgetRejected(path);
     signal.throwIfAborted();
-    const simulated = manifest?.simulated;
-    const example = simulated?.rider === rider;
-    if (this.#changed.length === 0 && !example) return this.#result;
-    const now = { ...(manifest ?? emptyManifest(prefix)), topics, rejected };
-    now.forgotten_rejects = [...now.forgotten_rejects, ...this.#forgottenRejects];
-    if (example) now.simulated = { ...simulated, rider: null };
-    replaceFiles(dir, prefix, this.#changed, manifestText(now));
-    return { ...this.#result, example, files: this.#changed.length };
+    this.#result.example = this.#manifest?.simulated?.rider === rider;
+    if (this.#anew.size === 0 && !this.#result.example) return this.#result;
+    replaceFiles(dir, this.#manifest ? manifestText(await this.#manifestOf(listing, this.#manifest)) : '');
+    return { ...this.#result, files: this.#anew.size };
   }
 
-  async #forgetTopic(topic: TopicName, files: ArchiveFile[][], known: KnownPartition[]): Promise<ManifestTopic> {
-    const partitions: ManifestTopic['partitions'] = [];
-    for (const [partition, had] of known.entries()) {
-      const { ledger, files: entries } = await this.#forgetPartition(topic, partition, files[partition] ?? [], had);
-      partitions.push({ partition, ...ledger.summary(), files: entries });
-    }
-    return { hash_schema: hashSchemaOf(topic), partitions };
-  }
-
-  async #forgetPartition(
-    topic: TopicName,
-    partition: number,
-    files: readonly ArchiveFile[],
-    known: KnownPartition,
-  ): Promise<KnownPartition> {
-    const now: ArchiveFile[] = [];
-    for (const file of files) {
-      const isChanged = await this.#forgetFile(topic, file);
-      now.push(isChanged ? { ...file, path: replacementPath(file.path) } : file);
-    }
-    if (now.every(({ path }, i) => path === files[i]!.path)) return known;
+  /** Throws ArchiveError for an archive that is not as its manifest says, or holds more. */
+  async #assertAsSaved(): Promise<void> {
     const { dir, prefix, signal } = this.#options;
-    const place = { topic, partition, folder: archiveFolder(dir, prefix, topic), files: now };
-    const reading = { read: 'uncovered', beingWritten: true, signal } as const;
-    const again = await inspectPartition({ ...place, ...reading, said: null, sameHash: false });
-    if (again.problems.length > 0) throw notAsSaved(dir, again.problems, fix);
-    // A later save must not bring back the last record.
-    again.ledger.nextOffset = known.ledger.nextOffset;
-    return again;
+    const { problems, more } = await checkArchive({ dir, prefix, command: 'archive forget', signal }, false);
+    const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
+    if (wrong.length > 0) throw notAsSaved('go on with', dir, wrong, 'Nothing was changed: put it back from a copy');
+    if (more.length === 0) return;
+    throw new ArchiveError(
+      `Cannot go on with the archive ${dir}: ${more[0]} has more than the manifest says: a save was killed. Nothing was changed: call archive save first, or remove ${manifestName} to have the archive taken as it is`,
+    );
   }
 
-  /** Writes a file without the rider beside the old one. False if the file does not mention the rider. */
-  async #forgetFile(topic: TopicName, file: ArchiveFile): Promise<boolean> {
+  async #manifestOf(listing: ArchiveListing, manifest: ArchiveManifest): Promise<ArchiveManifest> {
+    const { dir, prefix } = this.#options;
+    const topics: ArchiveManifest['topics'] = {};
+    for (const topic of topicNames) {
+      const said = manifest.topics[topic]!;
+      const partitions: ManifestPartition[] = [];
+      for (const partition of said.partitions) {
+        const files = listing[topic][partition.partition] ?? [];
+        const isSame = said.hash_schema === hashSchemaOf(topic) && !files.some(({ path }) => this.#anew.has(path));
+        partitions.push(isSame ? partition : await this.#partitionOf(topic, files, partition));
+      }
+      topics[topic] = { hash_schema: hashSchemaOf(topic), partitions };
+    }
+    const folder = archiveFolder(dir, prefix, 'rejected');
+    const rejected = manifest.rejected.map((file) => this.#anew.get(join(folder, file.name)) ?? file);
+    const forgotten_rejects = [...manifest.forgotten_rejects, ...this.#forgottenRejects];
+    const now = { ...manifest, topics, rejected, forgotten_rejects };
+    return this.#result.example ? { ...now, simulated: { ...now.simulated!, rider: null } } : now;
+  }
+
+  /** What the manifest will say of a partition. */
+  async #partitionOf(
+    topic: TopicName,
+    files: readonly ArchiveFile[],
+    { partition, next_offset, files: said }: ManifestPartition,
+  ): Promise<ManifestPartition> {
+    const { dir, prefix, signal } = this.#options;
+    const now = files.map((file) => (this.#anew.has(file.path) ? { ...file, path: replacementPath(file.path) } : file));
+    const ledger = await readLedger({ topic, partition }, now, signal);
+    // A later save must not bring back the last record.
+    ledger.nextOffset = next_offset;
+    const folder = archiveFolder(dir, prefix, topic);
+    return {
+      partition,
+      ...ledger.summary(),
+      files: said.map((file) => this.#anew.get(join(folder, file.name)) ?? file),
+    };
+  }
+
+  /** Writes a file without the rider beside the old one, if it mentions the rider. */
+  async #forgetFile(topic: TopicName, file: ArchiveFile): Promise<void> {
     const open = OpenArchiveFile.open(topic, file);
-    if (!open) return false;
+    if (!open) return;
     const { schemaText, codec } = open.header;
     const forgetter = new RecordForgetter(this.#options.rider, schemaText);
-    const path = replacementPath(file.path);
-    const writer = ContainerWriter.create(path, schemaText, codec);
+    const writer = ContainerWriter.create(replacementPath(file.path), schemaText, codec);
     let isChanged = false;
     try {
       for (let block = open.nextBlock(); block; block = open.nextBlock()) {
@@ -183,9 +189,8 @@ class Forgetting {
       this.#options.onProgress?.({ done: this.#done, total: this.#total });
       open.close();
     }
-    if (isChanged) this.#changed.push(file.path);
-    else rmSync(path);
-    return isChanged;
+    if (isChanged) this.#replaced(file.path, writer);
+    else rmSync(writer.path);
   }
 
   #count(topic: TopicName, parts: ReadonlySet<ForgottenPart>): void {
@@ -196,21 +201,24 @@ class Forgetting {
     }
   }
 
-  /** The manifest's entry of a file of bad records, without those about the rider. */
-  #forgetRejected(path: string): ManifestFile[] {
+  /** Writes a file of bad records without those about the rider, if there are any. */
+  #forgetRejected(path: string): void {
     const { rider, prefix } = this.#options;
-    const header = containerSummary(path)?.header;
-    if (!header) return [];
-    const blocks = [...rejectedBlocks(path, prefix)];
-    const gone = new Set(blocks.flat().filter(({ reject }) => isRejectOfRider(reject, rider)));
-    if (gone.size === 0) return [rejectedEntry(path)!];
+    const rejects = [...rejectsIn(path, prefix)];
+    const gone = new Set(rejects.filter((reject) => isRejectOfRider(reject, rider)));
+    if (gone.size === 0) return;
     this.#result.rejected += gone.size;
-    for (const { reject } of gone) this.#forgottenRejects.push(placeOf(reject));
-    const kept = blocks.map((block) => block.filter((one) => !gone.has(one)).map(({ bytes }) => bytes));
-    const writer = ContainerWriter.create(replacementPath(path), header.schemaText, header.codec);
-    for (const block of kept) if (block.length > 0) writer.appendBlock(block.length, Buffer.concat(block));
+    for (const reject of gone) this.#forgottenRejects.push(placeOf(reject));
+    const writer = createRejected(replacementPath(path));
+    appendRejects(
+      writer,
+      rejects.filter((reject) => !gone.has(reject)),
+    );
     writer.close();
-    this.#changed.push(path);
-    return [{ ...rejectedEntry(replacementPath(path))!, name: basename(path) }];
+    this.#replaced(path, writer);
+  }
+
+  #replaced(path: string, writer: ContainerWriter): void {
+    this.#anew.set(path, { ...writer.entry(), name: basename(path) });
   }
 }

@@ -4,7 +4,7 @@ import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { archivedSchema, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeWith, encodeValue } from '../../../schemas/avro/codec.ts';
 import { compileDecoder, type Decode, IncompatibleSchemaError } from '../../../schemas/avro/compile-decoder.ts';
-import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
+import { canonicalForm, singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { archivedDecoder, type TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
@@ -57,7 +57,9 @@ class ArchivedRecord implements EncodedRecord {
     return { key: this.keyBytes, value: this.rawValue ?? this.#value(), headers: byName(this.headers) };
   }
 
+  /** In our schema. A value that cannot be decoded stays as it was written. */
   #value(): Buffer | null {
+    if (this.#ofFile.isOurs) return this.#ofFile.asWritten(this.valueBytes);
     const read = decodeWith(this.decoder, this.valueBytes);
     if ('bad' in read) return this.#ofFile.asWritten(this.valueBytes);
     return read.value && encodeValue(this.topic, read.value as never);
@@ -91,7 +93,11 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
 class ArchiveDecoder {
   readonly topic: TopicName;
   readonly ofValues: TopicDecoder;
-  readonly #value: Type;
+  /** Whether values were written with our schema. */
+  readonly isOurs: boolean;
+  readonly #isUnion: boolean;
+  /** What stands before a value of each of its types, as a single object. Null for null. */
+  readonly #headers: readonly (Buffer | null)[];
   readonly #decode: Decode<Archived>;
 
   constructor(topic: TopicName, schemaText: string) {
@@ -101,9 +107,13 @@ class ArchiveDecoder {
       const options = { anyName: true, fieldInPlace: 'value' };
       this.#decode = compileDecoder<Archived>(writer, archivedType, options);
       this.topic = topic;
-      this.#value = valueTypeOf(writer);
-      checkValueType(topic, this.#value);
-      this.ofValues = archivedDecoder(topic, this.#value);
+      const type = valueTypeOf(writer);
+      checkValueType(topic, type);
+      this.ofValues = archivedDecoder(topic, type);
+      const branches = branchesOf(type);
+      this.#isUnion = branches[0] !== type;
+      this.#headers = branches.map((one) => (one.typeName === 'null' ? null : singleObjectHeader(one)));
+      this.isOurs = branches.every((one, i) => this.#headers[i] === null || isOurType(topic, one));
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -128,26 +138,13 @@ class ArchiveDecoder {
     return records;
   }
 
-  /** The offset of a block's last record. */
-  lastOffset(data: Buffer, count: number): number {
-    let offset = -1;
-    let pos = 0;
-    for (let i = 0; i < count; i++) {
-      offset = this.#next(data, pos, i).offset;
-      pos = cursor.pos;
-    }
-    return offset;
-  }
-
   /**
    * A value's bytes behind a single-object header of the writer's schema, so that anyone who has that schema can decode
    * it in `rejected`.
    */
   asWritten(value: Buffer): Buffer | null {
-    const isUnion = branchesOf(this.#value)[0] !== this.#value;
-    const branch = isUnion ? branchesOf(this.#value)[cursor.set(value, 0).int()] : this.#value;
-    if (!branch || branch.typeName === 'null') return null;
-    return Buffer.concat([singleObjectHeader(branch), isUnion ? value.subarray(cursor.pos) : value]);
+    const header = this.#headers[this.#isUnion ? cursor.set(value, 0).int() : 0];
+    return header ? Buffer.concat([header, this.#isUnion ? value.subarray(cursor.pos) : value]) : null;
   }
 
   /** Finds where the next record begins even if this record's value is bad. */
@@ -173,6 +170,8 @@ function valueTypeOf(writer: types.RecordType): Type {
   if (!field) throw new IncompatibleSchemaError(`the writer's ${writer.name} has no "value"`);
   return field.type;
 }
+
+const isOurType = (topic: TopicName, type: Type): boolean => canonicalForm(type) === canonicalForm(topicTypes[topic]);
 
 const branchesOf = (type: Type): readonly Type[] => (type as { types?: readonly Type[] }).types ?? [type];
 

@@ -55,6 +55,6 @@ export class OpenArchiveFile extends ContainerFile {
     this.pos = lastAt;
     const { data, count } = this.nextBlock()!;
     this.pos = end;
-    return this.located(lastAt, () => this.decoder.lastOffset(data, count));
+    return this.located(lastAt, () => this.decoder.records(data, count).at(-1)!.offset);
   }
 }

@@ -1,5 +1,4 @@
 import { type Dirent, readdirSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
@@ -34,38 +33,36 @@ export function archiveFilePath(folder: string, partition: number, firstOffset: 
   return join(folder, archiveFileName(partition, firstOffset));
 }
 
-/** A topic's files by partition. Null if it has no folder. Throws ArchiveError for a misnamed file. */
-async function listTopicFiles(folder: string): Promise<ArchiveFile[][] | null> {
-  let names: string[];
+/**
+ * The names of the archive files in a folder, sorted. Other tools leave checksums and notes beside them. Null if there
+ * is no folder. Throws ArchiveError if it cannot be read.
+ */
+export function archiveFileNames(folder: string): string[] | null {
   try {
-    names = await readdir(folder);
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.avro') && !/^[._]/.test(name))
+      .sort();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new ArchiveError(`Cannot read the archive's folder ${folder}: ${(error as Error).message}`, { cause: error });
+    throw new ArchiveError(`Cannot read the archive's folder ${folder}: ${message}`, { cause: error });
   }
-  return filesByPartition(folder, names);
 }
 
-/** A folder's archive files by partition, in the order of their offsets. Throws ArchiveError for a misnamed file. */
-export function filesByPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
-  const ours = names.filter((name) => name.endsWith('.avro') && !isHidden(name));
-  return byPartition(ours.map((name) => archiveFile(folder, name)));
-}
-
-/** Other tools leave checksums and notes beside their files. */
-export const isHidden = (name: string): boolean => name.startsWith('.') || name.startsWith('_');
-
-/** Files by partition, of which there are `partitions` at least, in the order of their offsets. */
-export function byPartition(files: readonly ArchiveFile[], partitions = 0): ArchiveFile[][] {
-  const count = files.reduce((most, { partition }) => Math.max(most, partition + 1), partitions);
-  const lists = Array.from({ length: count }, (): ArchiveFile[] => []);
-  for (const file of files.toSorted((a, b) => a.firstOffset - b.firstOffset)) lists[file.partition]!.push(file);
+/** A topic's files by partition, in the order of their offsets. Throws ArchiveError for a misnamed file. */
+function byPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
+  // In the order of their names, so of their offsets.
+  const files = names.map((name) => archiveFile(folder, name));
+  const lists = Array.from(
+    { length: Math.max(1, ...files.map(({ partition }) => partition + 1)) },
+    (): ArchiveFile[] => [],
+  );
+  for (const file of files) lists[file.partition]!.push(file);
   return lists;
 }
 
 /** An archive file by its name. Throws ArchiveError for a misnamed one. */
-export function archiveFile(folder: string, name: string): ArchiveFile {
+function archiveFile(folder: string, name: string): ArchiveFile {
   const path = join(folder, name);
   const match = namePattern.exec(name);
   const firstOffset = Number(match?.[2]);
@@ -81,12 +78,12 @@ export function archiveFile(folder: string, name: string): ArchiveFile {
  * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder,
  * and ArchiveError.
  */
-export async function listArchive(dir: string, prefix: string, named: string): Promise<ArchiveListing> {
+export function listArchive(dir: string, prefix: string, named: string): ArchiveListing {
   refuseLinks(dir);
-  const lists = await Promise.all(topicNames.map((topic) => listTopicFiles(archiveFolder(dir, prefix, topic))));
-  if (lists.every((list) => list === null)) throw await noTopics(dir, prefix, named);
+  const names = topicNames.map((topic) => archiveFileNames(archiveFolder(dir, prefix, topic)));
+  if (names.every((list) => list === null)) throw noTopics(dir, prefix, named);
   return Object.fromEntries(
-    topicNames.map((topic, index) => [topic, lists[index]?.length ? lists[index] : [[]]]),
+    topicNames.map((topic, index) => [topic, byPartition(archiveFolder(dir, prefix, topic), names[index] ?? [])]),
   ) as ArchiveListing;
 }
 
@@ -95,19 +92,15 @@ export async function listArchive(dir: string, prefix: string, named: string): P
  * points to may be outside, and archive forget would rewrite it. The archive itself may be reached by a link.
  */
 export function refuseLinks(dir: string): void {
-  const [link] = linksIn(dir);
-  if (link !== undefined) throw new ArchiveError(`Cannot use the archive: ${link} ${linkProblem}`);
-}
-
-export const linkProblem = 'is a link; put what it points to in its place, or take it out of the archive';
-
-/** The links in an archive, and in the folders of its topics. */
-export function linksIn(dir: string): string[] {
   const entries = entriesOf(dir);
   const ours = [...topicNames, 'rejected'];
   const folders = entries.filter((one) => one.isDirectory() && ours.some((name) => one.name.endsWith(name)));
   const links = [...entries, ...folders.flatMap(({ name }) => entriesOf(join(dir, name)))];
-  return links.filter((one) => one.isSymbolicLink()).map(({ parentPath, name }) => join(parentPath, name));
+  const link = links.find((one) => one.isSymbolicLink());
+  if (!link) return;
+  throw new ArchiveError(
+    `Cannot use the archive: ${join(link.parentPath, link.name)} is a link; put what it points to in its place, or take it out of the archive`,
+  );
 }
 
 /** Empty for a folder that cannot be read: the code that reads it reports that. */
@@ -119,30 +112,17 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-async function noTopics(dir: string, prefix: string, named: string): Promise<MissingTopicsError> {
+function noTopics(dir: string, prefix: string, named: string): MissingTopicsError {
   const fix = `name a folder that holds ${prefix}rides, ${prefix}nights and so on, or make one: npx ride-calendar simulate --archive ${dir}`;
   let what = `it holds no folder of a topic (${prefix}<topic>)`;
   try {
-    const others = prefixesOf(await readdir(dir));
+    const others = prefixesOf(readdirSync(dir));
     if (others.length > 0) what += `, but of KAFKA_TOPIC_PREFIX ${others.join(' and ')}`;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     what = code === 'ENOENT' ? 'there is no such folder' : `it is not a readable folder (${code})`;
   }
   return new MissingTopicsError(`Cannot read the archive ${dir}: ${what}. ${named}: ${fix}`);
-}
-
-/**
- * The prefix of an archive's folders: `wanted` if it has folders with that prefix, else the only prefix that it has, so
- * that it can be loaded into topics with another prefix. Throws MissingTopicsError if there are several.
- */
-export async function archivePrefix(dir: string, wanted: string): Promise<string> {
-  const prefixes = prefixesOf(await readdir(dir).catch(() => []));
-  if (prefixes.length === 0 || prefixes.includes(wanted)) return wanted;
-  if (prefixes.length === 1) return prefixes[0]!;
-  throw new MissingTopicsError(
-    `Cannot choose an archive in ${dir}: it has folders of the prefixes ${prefixes.join(', ')}, and none of ${wanted}; move the one that is meant to a folder of its own`,
-  );
 }
 
 /** The prefixes of the topic folders in an archive. */

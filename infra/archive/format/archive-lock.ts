@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { writeFault } from './write-atomically.ts';
@@ -14,52 +14,31 @@ interface LockHolder {
   since: string;
 }
 
-const lockName = '.lock';
-
 /**
  * Locks an archive for one writer, with a file that has its process id. The lock of a process that has ended is
  * ignored. Throws if another process has the lock. Call the returned function to unlock.
  */
 export function lockArchive(dir: string, command: string): () => void {
-  const path = join(dir, lockName);
-  const mine: LockHolder = {
-    pid: process.pid,
-    host: hostname(),
-    started: startedAt(process.pid),
-    command,
-    since: new Date().toISOString(),
-  };
+  const path = join(dir, '.lock');
+  const since = new Date().toISOString();
+  const mine: LockHolder = { pid: process.pid, host: hostname(), started: startedAt(process.pid), command, since };
   const temporary = join(dir, `.lock.${process.pid}.${randomBytes(4).toString('hex')}`);
   try {
-    writeLock(temporary, mine);
-    for (;;) {
-      // A link fails if the name exists, and its content is complete from the first moment.
-      if (link(temporary, path)) break;
+    writeFileSync(temporary, JSON.stringify(mine));
+    while (!link(temporary, path)) {
       const holder = read(path);
-      if (holder === undefined) continue;
-      if (isAlive(holder)) throw locked(path, holder, command);
-      takeAway(path, holder);
+      if (holder && isAlive(holder)) throw locked(path, holder, command);
+      rmSync(path, { force: true });
     }
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code ? writeFault(path, error) : error;
   } finally {
     rmSync(temporary, { force: true });
   }
   return () => rmSync(path, { force: true });
 }
 
-function writeLock(path: string, holder: LockHolder): void {
-  try {
-    writeFileSync(path, JSON.stringify(holder));
-  } catch (error) {
-    throw writeFault(path, error);
-  }
-}
-
-/** The process that writes the archive now. Null if there is none. */
-export function lockHolder(dir: string): LockHolder | null {
-  const holder = read(join(dir, lockName));
-  return holder && isAlive(holder) ? holder : null;
-}
-
+/** A link fails if the name exists, and its content is complete from the first moment. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -70,19 +49,17 @@ function link(from: string, to: string): boolean {
   }
 }
 
-/** Null: the lock cannot be read. Undefined: there is none. */
-function read(path: string): LockHolder | null | undefined {
+/** Null if there is no lock, or none that can be read. */
+function read(path: string): LockHolder | null {
   try {
-    const { pid, host, started, command, since } = JSON.parse(readFileSync(path, 'utf8'));
-    return { pid: Number(pid), host: String(host), started, command: String(command), since: String(since) };
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : null;
+    return JSON.parse(readFileSync(path, 'utf8')) as LockHolder;
+  } catch {
+    return null;
   }
 }
 
 /** Processes of another machine or container cannot be seen from here, so they count as alive. */
-function isAlive(holder: LockHolder | null): boolean {
-  if (holder === null || !Number.isSafeInteger(holder.pid) || holder.pid < 1) return false;
+function isAlive(holder: LockHolder): boolean {
   if (holder.host !== hostname()) return true;
   try {
     process.kill(holder.pid, 0);
@@ -104,21 +81,7 @@ function startedAt(pid: number): string | null {
   }
 }
 
-/** Removes a dead process's lock, but not another lock that has replaced it meanwhile. */
-function takeAway(path: string, dead: LockHolder | null): void {
-  const aside = `${path}.${randomBytes(4).toString('hex')}`;
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  if (JSON.stringify(read(aside)) !== JSON.stringify(dead)) link(aside, path);
-  rmSync(aside, { force: true });
-}
-
-function locked(path: string, holder: LockHolder | null, command: string): Error {
-  const { pid, host, command: other, since } = holder!;
+function locked(path: string, { pid, host, command: other, since }: LockHolder, command: string): Error {
   const fix = host === hostname() ? 'wait for it, or stop it' : `stop it, or remove ${path} if that process is no more`;
   return new Error(
     `Cannot run ${command}: ${other} (process ${pid} on ${host}) has been writing this archive since ${since}; ${fix}`,

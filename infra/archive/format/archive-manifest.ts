@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveError } from './archive-files.ts';
+import { ArchiveError, prefixesOf } from './archive-files.ts';
 import { writeAtomically } from './write-atomically.ts';
 
 export const manifestName = 'manifest.json';
@@ -145,3 +146,19 @@ export function manifestText(manifest: ArchiveManifest): string {
 
 /** Of the JSON without white space and without the checksum: a manifest may be formatted anew, but not changed. */
 const checksumOf = (content: object): string => hash('sha256', JSON.stringify(content));
+
+/**
+ * The prefix of an archive's folders: its manifest's; without one `wanted` if it has folders with that prefix, else the
+ * only prefix that it has, so that it can be loaded into topics with another prefix. Throws MissingTopicsError if there
+ * are several.
+ */
+export function archivePrefix(dir: string, wanted: string): string {
+  const manifest = readManifest(dir);
+  if (manifest) return manifest.prefix;
+  const prefixes = existsSync(dir) ? prefixesOf(readdirSync(dir)) : [];
+  if (prefixes.length === 0 || prefixes.includes(wanted)) return wanted;
+  if (prefixes.length === 1) return prefixes[0]!;
+  throw new MissingTopicsError(
+    `Cannot choose an archive in ${dir}: it has folders of the prefixes ${prefixes.join(', ')}, and none of ${wanted}; move the one that is meant to a folder of its own`,
+  );
+}

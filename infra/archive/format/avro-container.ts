@@ -222,20 +222,6 @@ export class ContainerFile {
   }
 }
 
-/** A file's format, its records, where its whole blocks end, and the bytes after them. Null if it ends within its header. */
-export function containerSummary(path: string) {
-  const opened = openContainer(path);
-  if (!opened) return null;
-  const container = new ContainerFile(opened);
-  try {
-    let records = 0;
-    for (let block = container.skipBlock(); block; block = container.skipBlock()) records += block.count;
-    return { header: container.header, records, bytes: container.pos, restBytes: container.restBytes() };
-  } finally {
-    container.close();
-  }
-}
-
 function readHeader(path: string, fd: number): ContainerHeader | null {
   for (let length = chunkBytes; ; length *= 4) {
     const bytes = Buffer.allocUnsafe(length);

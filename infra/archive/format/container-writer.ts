@@ -48,12 +48,11 @@ export class ContainerWriter {
     return writer;
   }
 
-  /** Appends to a file after its whole blocks, which end at `bytes`. Anything after them is cut off. */
-  static resume(path: string, { records, bytes }: Pick<ManifestFile, 'records' | 'bytes'>): ContainerWriter {
-    const whole = readFileSync(path).subarray(0, bytes);
+  /** Appends to a file of whole blocks, which have so many records. */
+  static resume(path: string, records: number): ContainerWriter {
+    const whole = readFileSync(path);
     const writer = new ContainerWriter(path, openSync(path, 'a'), parseContainerHeader(whole)!);
-    ftruncateSync(writer.#fd, bytes);
-    writer.#size = bytes;
+    writer.#size = whole.length;
     writer.#records = records;
     writer.#hash.update(whole);
     return writer;

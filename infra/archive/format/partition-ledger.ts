@@ -4,7 +4,7 @@ import type { RecordHeader } from '../../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { fingerprintOf } from '../../../schemas/avro/single-object.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
-import type { ManifestPartition } from './archive-manifest.ts';
+import type { ManifestFile, ManifestPartition } from './archive-manifest.ts';
 
 export interface ArchiveRecord {
   partition: number;
@@ -104,6 +104,12 @@ export class PartitionLedger {
       hash: this.#hash.digest(),
     };
   }
+}
+
+/** What a partition contains, and its files' manifest entries. */
+export interface KnownPartition {
+  ledger: PartitionLedger;
+  files: ManifestFile[];
 }
 
 /** The schema of `Archived` by which a topic's records are hashed. Hashes by different schemas cannot be compared. */

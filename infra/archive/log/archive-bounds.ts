@@ -4,10 +4,7 @@ import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { OpenArchiveFile } from '../format/archive-file.ts';
 import { ArchiveError, type ArchiveFile, type ArchiveListing } from '../format/archive-files.ts';
 
-/**
- * Of each partition, the records with `low <= offset < end`. Only whole blocks count. Opens every file, to check its
- * schema. Throws ArchiveError.
- */
+/** Of each partition, the records with `low <= offset < end`. Only whole blocks count. Throws ArchiveError. */
 export async function archiveBounds(listing: ArchiveListing, warn: (message: string) => void): Promise<LogBounds> {
   const bounds = {} as LogBounds;
   for (const topic of topicNames) {
@@ -17,30 +14,29 @@ export async function archiveBounds(listing: ArchiveListing, warn: (message: str
   return bounds;
 }
 
-async function partitionBounds(
+export async function partitionBounds(
   topic: TopicName,
   files: readonly ArchiveFile[],
   warn: (message: string) => void,
 ): Promise<Bounds> {
   const low = files[0]?.firstOffset ?? 0;
-  let end: number | null = null;
   for (const file of files.toReversed()) {
     // Timers and signals get their turn, however long the archive is.
     await setImmediate();
     const open = OpenArchiveFile.open(topic, file);
     try {
-      if (end === null && open) end = endOf(open);
-      const restBytes = open?.restBytes() ?? 1;
-      if (file === files.at(-1) && restBytes > 0) {
+      const end = open && endOf(open);
+      if (file === files.at(-1) && (!open || open.restBytes() > 0)) {
         warn(
           `${file.path} ends within a block that begins at byte ${open?.pos ?? 0}: what is there of it does not count`,
         );
       }
+      if (end !== null) return { low, end };
     } finally {
       open?.close();
     }
   }
-  return { low, end: end ?? low };
+  return { low, end: low };
 }
 
 /** One more than the offset of a file's last record. Null if it has none. */

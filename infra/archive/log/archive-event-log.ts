@@ -36,7 +36,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   let opened: Promise<{ listing: ArchiveListing; bounds: LogBounds }> | null = null;
 
   async function open() {
-    const listing = await listArchive(dir, prefix, named);
+    const listing = listArchive(dir, prefix, named);
     return { listing, bounds: await archiveBounds(listing, (message) => log?.warn(message)) };
   }
 

@@ -1,14 +1,19 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { archivedSchemas, archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import type { KnownPartition } from '../checking/partition-inspection.ts';
-import { ArchiveError, archiveFilePath, archiveFolder, filesByPartition } from '../format/archive-files.ts';
+import { ArchiveError, archiveFilePath, archiveFolder } from '../format/archive-files.ts';
 import type { ArchiveManifest, ManifestFile, ManifestPartition } from '../format/archive-manifest.ts';
 import type { ContainerCodec } from '../format/avro-container.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { makeFolder } from '../format/make-folder.ts';
-import { type ArchiveRecord, archivedOf, hashSchemaOf, PartitionLedger } from '../format/partition-ledger.ts';
+import {
+  type ArchiveRecord,
+  archivedOf,
+  hashSchemaOf,
+  type KnownPartition,
+  PartitionLedger,
+} from '../format/partition-ledger.ts';
 
 export interface ArchiveWriterOptions {
   dir: string;
@@ -18,7 +23,7 @@ export interface ArchiveWriterOptions {
   blockBytes?: number;
   /** A new file is started once a file reaches this size. */
   fileBytes?: number;
-  /** What there is already, as an inspection found it. Without it the folder is new. */
+  /** What there is already, and nothing beyond it. Without it the folder is new. */
   known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
 }
 
@@ -118,7 +123,8 @@ class PartitionWriter {
     this.#ledger = known?.ledger ?? new PartitionLedger(topic);
     this.#files = new Map(known?.files.map((file) => [file.name, file]));
     makeFolder(this.#folder, 'the archive');
-    this.#goOn();
+    const last = known?.files.at(-1);
+    if (last) this.#resume(last);
     this.#begun = this.#files.size > 0;
   }
 
@@ -210,16 +216,10 @@ class PartitionWriter {
     return ContainerWriter.create(path, schemaTextOf(this.#topic), this.#codec);
   }
 
-  /** Continues a partition that has files: writes on in the last file if its format is ours, else starts a new one. */
-  #goOn(): void {
-    for (const { path } of filesByPartition(this.#folder, readdirSync(this.#folder))[this.#partition] ?? []) {
-      // A crash between creating the file and writing its header.
-      if (!this.#files.has(basename(path))) rmSync(path);
-    }
-    const last = [...this.#files.values()].at(-1);
-    if (!last) return;
-    const file = ContainerWriter.resume(join(this.#folder, last.name), last);
-    const isOurs = file.header.schemaText === schemaTextOf(this.#topic) && file.header.codec === this.#codec;
+  /** Writes on in the last file if its format is ours. Otherwise a new file begins. */
+  #resume(last: ManifestFile): void {
+    const file = ContainerWriter.resume(join(this.#folder, last.name), last.records);
+    const isOurs = file.header.schemaText === schemaTextOf(this.#topic);
     if (isOurs && last.bytes < this.#fileBytes) {
       this.#file = file;
       return;

@@ -1,21 +1,24 @@
-import { existsSync, statSync } from 'node:fs';
-import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
+import { existsSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Reject } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { inspectArchive } from '../checking/inspect-archive.ts';
-import { type KnownPartition, notAsSaved } from '../checking/partition-inspection.ts';
-import { ArchiveError, archiveFolder, refuseLinks } from '../format/archive-files.ts';
+import { checkArchive } from '../checking/check-archive.ts';
+import { notAsSaved, readLedger } from '../checking/partition-inspection.ts';
+import { ArchiveError, archiveFileNames, archiveFolder, listArchive, refuseLinks } from '../format/archive-files.ts';
 import { finishForgetting } from '../format/archive-journal.ts';
 import { lockArchive } from '../format/archive-lock.ts';
 import {
   type ArchiveManifest,
+  emptyManifest,
   type ManifestFile,
   type ManifestWriterSchema,
+  manifestName,
   readManifest,
   writeManifest,
 } from '../format/archive-manifest.ts';
-import { archiveRejectSink, rejectedEntry, rejectedFiles } from '../format/archive-reject-sink.ts';
+import { ArchiveRejects } from '../format/archive-rejects.ts';
 import { makeFolder } from '../format/make-folder.ts';
-import { type ArchiveRecord, PartitionLedger } from '../format/partition-ledger.ts';
+import { type ArchiveRecord, hashSchemaOf, type KnownPartition, PartitionLedger } from '../format/partition-ledger.ts';
 import { ArchiveWriter } from './archive-writer.ts';
 
 interface GrowingArchiveOptions {
@@ -42,16 +45,15 @@ export class GrowingArchive extends ArchiveWriter {
   readonly #options: GrowingArchiveOptions;
   readonly #unlock: () => void;
   readonly #partitions: KnownPartitions;
-  readonly #rejects: RejectSink;
+  readonly #rejects: ArchiveRejects;
   readonly #schemas = new Map<string, ManifestWriterSchema>();
-  readonly #rejectedEntries = new Map<string, ManifestFile>();
-  /** Null if the archive had none. */
-  readonly manifest: ArchiveManifest | null;
+  /** As the save found it. */
+  readonly manifest: ArchiveManifest;
 
   private constructor(
     options: GrowingArchiveOptions,
     unlock: () => void,
-    manifest: ArchiveManifest | null,
+    manifest: ArchiveManifest,
     partitions: KnownPartitions,
   ) {
     const { dir, prefix } = options;
@@ -60,14 +62,14 @@ export class GrowingArchive extends ArchiveWriter {
     this.#unlock = unlock;
     this.manifest = manifest;
     this.#partitions = partitions;
-    for (const schema of manifest?.schemas ?? []) this.#schemas.set(nameOf(schema), schema);
-    this.#rejects = archiveRejectSink({ dir, prefix }, manifest?.forgotten_rejects);
+    for (const schema of manifest.schemas) this.#schemas.set(nameOf(schema), schema);
+    this.#rejects = new ArchiveRejects({ dir, prefix }, manifest);
   }
 
   /**
-   * Opens an archive, or a new folder, to add records. Compares the contents with the manifest, or reads them if there
-   * is none. Throws ArchiveError that names a file that differs from the manifest. Also throws if another process
-   * writes the archive.
+   * Opens an archive, or a new folder, to add records. Compares the files with the manifest, and cuts off what a save
+   * that was killed wrote after it. Throws ArchiveError that names a file that differs, or for an archive without a
+   * manifest. Also throws if another process writes the archive.
    */
   static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
     const { dir, prefix } = options;
@@ -75,8 +77,10 @@ export class GrowingArchive extends ArchiveWriter {
     refuseLinks(dir);
     const unlock = lockArchive(dir, 'archive save');
     try {
-      finishForgetting(dir, prefix);
-      const manifest = readManifest(dir);
+      finishForgetting(dir);
+      const said = readManifest(dir);
+      if (said) await takeUp(options, said);
+      const manifest = said ?? newManifest(dir, prefix);
       return new GrowingArchive(options, unlock, manifest, await partitionsIn(options, manifest));
     } catch (error) {
       unlock();
@@ -86,9 +90,7 @@ export class GrowingArchive extends ArchiveWriter {
 
   /** The number of a topic's partitions. Null if the archive does not have the topic. */
   partitions(topic: TopicName): number | null {
-    if (this.manifest) return this.manifest.topics[topic]?.partitions.length ?? null;
-    const partitions = this.#partitions[topic];
-    return partitions.some(({ files }) => files.length > 0) ? partitions.length : null;
+    return this.manifest.topics[topic]?.partitions.length ?? null;
   }
 
   /** What a partition contains so far. */
@@ -101,31 +103,25 @@ export class GrowingArchive extends ArchiveWriter {
     super.append(topic, record);
   }
 
-  /** Adds bad records, each once. Resolves to the number of new ones. */
-  reject(rejects: Reject[]): Promise<number> {
-    return this.#rejects.publish(rejects);
+  /** Adds bad records, each once. Returns the number of new ones. */
+  reject(rejects: readonly Reject[]): number {
+    return this.#rejects.add(rejects);
   }
 
   /** Makes everything durable, and then writes the manifest. `partitions`: the topics' numbers of partitions. */
   checkpoint(partitions: Record<TopicName, number>, state: SavedState): void {
-    const { dir, prefix } = this.#options;
+    const { dir } = this.#options;
+    const { simulated: _, ...before } = this.manifest;
     const topics = this.manifestTopics(partitions);
-    writeManifest(dir, {
-      version: 1,
-      prefix,
-      ...state,
-      topics,
-      rejected: this.#rejectedFiles(),
-      forgotten_rejects: this.manifest?.forgotten_rejects ?? [],
-      schemas: [...this.#schemas.values()],
-    });
+    const rejected = this.#rejects.entries();
+    writeManifest(dir, { ...before, ...state, topics, rejected, schemas: [...this.#schemas.values()] });
   }
 
   /** Closes the files and unlocks the archive. */
   override async close(): Promise<void> {
     try {
       await super.close();
-      await this.#rejects.close();
+      this.#rejects.close();
     } finally {
       this.#unlock();
     }
@@ -143,31 +139,59 @@ export class GrowingArchive extends ArchiveWriter {
     }
     this.#schemas.set(name, schema);
   }
-
-  #rejectedFiles(): ManifestFile[] {
-    const { dir, prefix } = this.#options;
-    return rejectedFiles(archiveFolder(dir, prefix, 'rejected')).flatMap((path) => {
-      const known = this.#rejectedEntries.get(path);
-      if (known && statSync(path).size === known.bytes) return [known];
-      const entry = rejectedEntry(path);
-      if (entry) this.#rejectedEntries.set(path, entry);
-      return entry ? [entry] : [];
-    });
-  }
 }
 
 const nameOf = ({ id, fingerprint }: ManifestWriterSchema): string => (id === null ? fingerprint : String(id));
 
-/** What an archive has. Throws ArchiveError if it differs from its manifest. */
+/** Throws ArchiveError for an archive without a manifest: nothing says how far it goes. */
+function newManifest(dir: string, prefix: string): ArchiveManifest {
+  const topic = topicNames.find((one) => existsSync(archiveFolder(dir, prefix, one)));
+  if (topic === undefined) return emptyManifest(prefix);
+  throw new ArchiveError(
+    `Cannot save to the archive: ${dir} holds ${prefix}${topic}, but no ${manifestName}; save to an empty folder`,
+  );
+}
+
+/** Compares an archive with its manifest, and removes what a save that was killed wrote after it. Throws ArchiveError. */
+async function takeUp({ dir, prefix, signal }: GrowingArchiveOptions, manifest: ArchiveManifest): Promise<void> {
+  const { problems } = await checkArchive({ dir, prefix, command: 'archive save', signal }, false);
+  const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
+  const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
+  if (wrong.length > 0) throw notAsSaved('go on with', dir, wrong, fix);
+  cutOff(archiveFolder(dir, prefix, 'rejected'), manifest.rejected);
+  for (const topic of topicNames) {
+    const files = manifest.topics[topic]?.partitions.flatMap((partition) => partition.files) ?? [];
+    cutOff(archiveFolder(dir, prefix, topic), files);
+  }
+}
+
+/** Leaves of a folder's files what the manifest lists. */
+function cutOff(folder: string, said: readonly ManifestFile[]): void {
+  const bytesOf = new Map(said.map(({ name, bytes }) => [name, bytes]));
+  for (const name of archiveFileNames(folder) ?? []) {
+    const bytes = bytesOf.get(name);
+    if (bytes === undefined) rmSync(join(folder, name));
+    else truncateSync(join(folder, name), bytes);
+  }
+}
+
+/** What an archive has, as its manifest says. A hash by another schema cannot be gone on with: the records are read. */
 async function partitionsIn(
   { dir, prefix, signal }: GrowingArchiveOptions,
-  manifest: ArchiveManifest | null,
+  manifest: ArchiveManifest,
 ): Promise<KnownPartitions> {
-  if (!manifest && topicNames.every((topic) => !existsSync(archiveFolder(dir, prefix, topic)))) {
-    return Object.fromEntries(topicNames.map((topic) => [topic, [] as KnownPartition[]])) as KnownPartitions;
+  const known = {} as KnownPartitions;
+  for (const topic of topicNames) {
+    known[topic] = [];
+    const { hash_schema, partitions = [] } = manifest.topics[topic] ?? {};
+    const isRead = partitions.length > 0 && hash_schema !== hashSchemaOf(topic);
+    const files = isRead ? listArchive(dir, prefix, 'archive save')[topic] : null;
+    for (const [partition, said] of partitions.entries()) {
+      const of = { topic, partition };
+      const ledger = files ? await readLedger(of, files[partition] ?? [], signal) : PartitionLedger.of(topic, said);
+      ledger.nextOffset = said.next_offset;
+      known[topic].push({ ledger, files: said.files });
+    }
   }
-  const found = await inspectArchive({ dir, prefix, manifest, read: 'uncovered', beingWritten: true, signal });
-  if (found.problems.length === 0) return found.partitions;
-  const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
-  throw notAsSaved(dir, found.problems, fix);
+  return known;
 }

@@ -1,19 +1,10 @@
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import avro from 'avsc';
 import { describe, expect, test } from 'vitest';
+import { journalPath, replacementPath } from '../../../infra/archive/format/archive-journal.ts';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
-import { manifestText, readManifest } from '../../../infra/archive/format/archive-manifest.ts';
-import { archiveRejected, archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
+import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
@@ -21,7 +12,6 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
-import { archiveSave } from '../../../services/archive/save-log.ts';
 import { UsageError } from '../../../services/cli/io.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
@@ -31,14 +21,13 @@ import { sampleRecords } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 const settings = loadSettings({});
-const { signal } = new AbortController();
 const forget = async (who: string, dir: string) => {
   const { code, out } = await heard((io) => runArchiveForget({ rider: who, dir, json: true }, settings, io));
   return [code, JSON.parse(out[0]!)];
 };
-const check = async (dir: string) => {
-  const { code, out } = await heard((io) => runArchiveCheck({ dir, json: true }, settings, io));
-  return [code, JSON.parse(out[0]!).problems];
+const problemsIn = async (dir: string) => {
+  const { out } = await heard((io) => runArchiveCheck({ dir, json: true }, settings, io));
+  return JSON.parse(out[0]!).problems;
 };
 const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, example: false };
 
@@ -104,41 +93,29 @@ describe('archive forget', () => {
       'attendance@2 adaada/2026-05-01/bob',
       'relations@3 bob/adam',
     ]);
-    expect(await check(archive.dir)).toEqual([0, []]);
+    expect(await problemsIn(archive.dir)).toEqual([]);
     expect(await forget('ada', archive.dir)).toEqual([0, { dir: archive.dir, ...nothing, records: {}, files: 0 }]);
   });
 
-  test('takes them out of rides’ leaders, whose records stay', async () => {
+  test('takes them out of rides’ leaders, values as they came, and headers; the records stay', async () => {
     await using archive = await archiveOf([
-      ['rides', 'ride0001', ride('bob', 'ada', 'cem', 'ada')],
-      ['rides', 'ride0002', ride('ada')],
-      ['rides', 'ride0003', ride('adam')],
-      ['rides', 'ride0001', null],
-    ]);
-    const before = (await archive.read()).records as LogRecord[];
-    const [, result] = await forget('ada', archive.dir);
-    expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, leaders: 2, files: 1 });
-    const after = (await archive.read()).records as LogRecord[];
-    const plain = ({ offset, timestampMs, key, value }: LogRecord) => ({ offset, timestampMs, key, value });
-    const without = (value: AnyRecord | null) =>
-      value && { ...value, leaders: (value as Ride).leaders.filter((one) => one !== 'ada') };
-    expect(after.map(plain)).toEqual(before.map((one) => ({ ...plain(one), value: without(one.value) })));
-  });
-
-  test('takes values as they came that name them, and headers; our schema’s fields stay', async () => {
-    await using archive = await archiveOf([
-      ['rides', 'ride0001', ride('ada', 'bob'), { rawValue: encodeValue('rides', ride('ada', 'bob')) }],
+      ['rides', 'ride0001', ride('cem', 'ada', 'bob', 'ada'), { rawValue: encodeValue('rides', ride('ada', 'bob')) }],
       ['rides', 'ride0002', ride('bob'), { rawValue: Buffer.from('by ada') }],
       ['rides', 'ride0003', ride('ada'), { rawValue: Buffer.from('by adam') }],
+      ['rides', 'ride0004', ride('adam')],
+      ['rides', 'ride0001', null],
       ['metros', 'kiel', { ...sampleRecords.metros, metro: 'kiel' }, headersOf('desk', 'ada', 'x-ada-y')],
     ]);
     const [, result] = await forget('ada', archive.dir);
     expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, leaders: 2, headers: 1, raw: 2, files: 2 });
     const [metro, ...rides] = (await archive.read()).records as LogRecord[];
     expect(metro!.headers).toEqual(headersOf('desk', 'x-ada-y').headers);
-    expect(rides.map(({ rawValue }) => rawValue)).toEqual([null, null, Buffer.from('by adam')]);
-    expect(rides.map(({ value }) => (value as Ride).leaders)).toEqual([['bob'], ['bob'], []]);
-    expect(await check(archive.dir)).toEqual([0, []]);
+    expect(rides.map(({ rawValue }) => rawValue)).toEqual([null, null, Buffer.from('by adam'), null, null]);
+    const wanted = [ride('cem', 'bob'), ride('bob'), ride(), ride('adam'), null];
+    expect(rides.map(({ offset, timestampMs, value }) => ({ offset, timestampMs, value }))).toEqual(
+      wanted.map((value, offset) => ({ offset, timestampMs: 1_000 + offset, value })),
+    );
+    expect(await problemsIn(archive.dir)).toEqual([]);
   });
 
   test('writes a record anew by its file’s own schema: with further fields, other unions, and numbers of any size', async () => {
@@ -171,8 +148,7 @@ describe('archive forget', () => {
   test('takes bad records about them out, by key, value or header', async () => {
     await using archive = await archiveOf([['riders', 'bob', rider('bob').value]]);
     const value = encodeValue('attendance', answer('ada'));
-    const sink = archiveRejectSink({ dir: archive.dir });
-    await sink.publish([
+    archive.reject([
       reject('attendance', 1, 'ride0001/2026-05-01/ada', null),
       reject('attendance', 2, 'no such key', value),
       reject('relations', 3, 'ada', Buffer.from('x')),
@@ -186,17 +162,16 @@ describe('archive forget', () => {
       // Nobody can look into it.
       { ...reject('nights', 12, null, Buffer.from('packed')), reason: 'batch too large' },
     ]);
-    await sink.publish([
+    archive.reject([
       reject('attendance', 7, 'ride0001/2026-05-01/bob', encodeValue('attendance', answer('adam'))),
       // A metro may be called as a rider is.
       reject('metros', 8, 'ada', Buffer.from('adam')),
     ]);
-    await sink.close();
-    const kept = [...archiveRejected({ dir: archive.dir })].slice(10);
+    const kept = archive.rejected().slice(10);
     const [, result] = await forget('ada', archive.dir);
     expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, rejected: 10, files: 1 });
-    expect([...archiveRejected({ dir: archive.dir })]).toEqual(kept);
-    expect(await check(archive.dir)).toEqual([0, []]);
+    expect(archive.rejected()).toEqual(kept);
+    expect(await problemsIn(archive.dir)).toEqual([]);
   });
 
   test('takes records of theirs out of topics where they have none, and headers whose name is theirs', async () => {
@@ -229,7 +204,7 @@ describe('archive forget', () => {
     const gone = Object.values(result.records as Record<string, number>).reduce((sum, n) => sum + n, 0);
     expect(gone).toBe(before.length - wanted.length);
     expect(gone).toBeGreaterThan(3);
-    expect(await check(archive.dir)).toEqual([0, []]);
+    expect(await problemsIn(archive.dir)).toEqual([]);
     // Not a byte of the id is left.
     for (const one of after) expect(JSON.stringify(one.raw())).not.toContain(`"${who}"`);
     // The archive's schema stays what it was.
@@ -237,40 +212,23 @@ describe('archive forget', () => {
     expect(readFileSync(file!, 'latin1')).not.toContain('"raw"');
   });
 
-  test('a save that goes on brings none of it back', async () => {
+  test('a save that goes on brings none of it back, nor a bad record of theirs', async () => {
     await using saved = await SavedArchive.make();
-    await saved.save();
+    const rejects = [reject('riders', 7, 'c', null), reject('riders', 8, 'bob', null)];
+    await saved.save({}, rejects);
     // The last record of its partition.
-    expect((await forget('c', saved.dir))[1].records).toEqual({ riders: 1 });
+    expect((await forget('c', saved.dir))[1]).toMatchObject({ records: { riders: 1 }, rejected: 1 });
     expect(saved.manifest().topics.riders!.partitions[0]).toMatchObject({ records: 2, last_offset: 1, next_offset: 3 });
-    expect((await saved.save()).records).toBe(0);
+    await forget('b', saved.dir);
     await saved.source.append('riders', 0, [rider('e')]);
-    expect((await saved.save()).records).toBe(1);
-    expect((await saved.archive.read()).records.map(({ partition, offset }) => `${partition}@${offset}`)).toEqual([
-      '0@0',
-      '0@1',
-      '0@3',
-      '1@0',
-    ]);
-    expect(await check(saved.dir)).toEqual([0, []]);
+    expect(await saved.save({}, rejects)).toMatchObject({ records: 1, rejected: 0 });
+    expect(await saved.save({}, rejects)).toMatchObject({ records: 0, rejected: 0 });
+    expect(await places(saved.archive)).toEqual(['riders@0 a', 'riders@3 e', 'riders@0 d']);
+    expect(saved.archive.rejected().map(({ raw }) => String(raw.key))).toEqual(['bob']);
+    expect(await problemsIn(saved.dir)).toEqual([]);
   });
 
-  test('a save that goes on brings no bad record of theirs back, also where a save was killed before', async () => {
-    await using saved = await SavedArchive.make();
-    const rejects = [reject('riders', 7, 'ada', null), reject('riders', 8, 'bob', null)];
-    const save = () => archiveSave(saved.log(), (onRejects) => onRejects(rejects), saved.dir, { signal });
-    await save();
-    const { rejected: _, ...before } = saved.manifest();
-    writeFileSync(join(saved.dir, 'manifest.json'), manifestText({ ...before, rejected: [] }));
-    expect((await forget('ada', saved.dir))[1]).toMatchObject({ rejected: 1 });
-    expect((await forget('cy', saved.dir))[1]).toMatchObject({ rejected: 0 });
-    expect((await forget('b', saved.dir))[1]).toMatchObject({ records: { riders: 1 } });
-    expect(await save()).toMatchObject({ rejected: 0 });
-    expect(await save()).toMatchObject({ rejected: 0 });
-    expect([...archiveRejected({ dir: saved.dir })].map(({ raw }) => String(raw.key))).toEqual(['bob']);
-  });
-
-  test('changes nothing in an archive that is not as it was saved, nor beside a save', async () => {
+  test('changes nothing in an archive that is not as it was saved, or goes on behind its manifest, nor beside a save', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
     const [file] = await saved.archive.files('riders');
@@ -282,6 +240,9 @@ describe('archive forget', () => {
     const unlock = lockArchive(saved.dir, 'archive save');
     await expect(forget('d', saved.dir)).rejects.toThrow('Cannot run archive forget: archive save (process');
     unlock();
+    saved.archive.reject([reject('riders', 7, 'd', null)]);
+    await expect(forget('d', saved.dir)).rejects.toThrow('has more than the manifest says: a save was killed');
+    await saved.save();
     expect((await forget('d', saved.dir))[1].records).toEqual({ riders: 1 });
   });
 
@@ -291,34 +252,26 @@ describe('archive forget', () => {
     await using done = await TestArchive.make();
     cpSync(saved.dir, done.dir, { recursive: true });
     await forget('b', done.dir);
-    const hidden = (path: string) => join(dirname(path), `.${basename(path)}.forgotten`);
     const [old, anew] = [(await saved.archive.files('riders'))[0]!, (await done.files('riders'))[0]!];
     const bytes = readFileSync(old);
 
-    // Before the journal: nothing has happened yet.
-    copyFileSync(anew, hidden(old));
-    expect(await check(saved.dir)).toEqual([0, []]);
+    // Before the new manifest: nothing has happened yet.
+    copyFileSync(anew, replacementPath(old));
+    expect(await problemsIn(saved.dir)).toEqual([]);
     await saved.save();
-    expect(existsSync(hidden(old))).toBe(false);
+    expect(existsSync(replacementPath(old))).toBe(false);
     expect(readFileSync(old)).toEqual(bytes);
 
     // After it: before and after the file took its place.
-    const journal = {
-      files: [join(basename(dirname(old)), basename(old))],
-      manifest: readFileSync(join(done.dir, 'manifest.json'), 'utf8'),
-    };
     for (const isInPlace of [false, true]) {
       writeFileSync(old, bytes);
-      copyFileSync(anew, hidden(old));
-      if (isInPlace) renameSync(hidden(old), old);
-      writeFileSync(join(saved.dir, '.forget.json'), JSON.stringify(journal));
-      const [code, problems] = await check(saved.dir);
-      expect([code, problems[0].kind]).toEqual([1, 'unfinished']);
+      copyFileSync(anew, isInPlace ? old : replacementPath(old));
+      copyFileSync(join(done.dir, 'manifest.json'), journalPath(saved.dir));
+      expect((await problemsIn(saved.dir))[0].kind).toBe('unfinished');
       expect((await forget('b', saved.dir))[1]).toMatchObject({ files: 0, records: {} });
-      expect(await check(saved.dir)).toEqual([0, []]);
+      expect(await problemsIn(saved.dir)).toEqual([]);
       expect(readManifest(saved.dir)).toEqual(readManifest(done.dir));
       expect(readdirSync(saved.dir).filter((name) => name.startsWith('.'))).toEqual([]);
-      rmSync(join(saved.dir, 'manifest.json'));
     }
   });
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { archiveRejectSink } from '../../../infra/archive/format/archive-reject-sink.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { decodeValue } from '../../../schemas/avro/codec.ts';
@@ -82,10 +81,8 @@ describe('archive load', () => {
 
   test('publishes the archive’s bad records as such', async () => {
     await using archive = await TestArchive.make(1);
-    const sink = archiveRejectSink({ dir: archive.dir });
     const rejects = Array.from({ length: 1_100 }, (_, i) => reject(i));
-    await sink.publish(rejects);
-    await sink.close();
+    archive.reject(rejects);
     const log = emptyLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 0, rejected: 1_100 });
     expect(log.rejected).toEqual(rejects);
@@ -95,11 +92,9 @@ describe('archive load', () => {
   test('leaves a bad record that the topics hold too to the projector, which sets it aside at its new offset', async () => {
     await using archive = await TestArchive.make(1);
     await archive.append('riders', 0, [rider('a'), rider('b')]);
-    const sink = archiveRejectSink({ dir: archive.dir });
     const { timestampMs } = rider('b');
     // One stood there before the topic was made anew: it is another.
-    await sink.publish([reject(1, timestampMs), reject(2), reject(0)]);
-    await sink.close();
+    archive.reject([reject(1, timestampMs), reject(2), reject(0)]);
     const log = emptyLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 2, rejected: 2 });
     expect(log.rejected).toEqual([reject(2), reject(0)]);

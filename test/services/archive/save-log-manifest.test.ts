@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as hashOf } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,9 +11,10 @@ import { archiveSave } from '../../../services/archive/save-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { rejectAt } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
 
-const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
+const sha256 = (bytes: string | Buffer) => hashOf('sha256', bytes);
 const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>
   Object.entries(topics).flatMap(([topic, { partitions }]) =>
     partitions.map(({ partition, hash }) => `${topic}/${partition} ${hash}`),
@@ -70,29 +71,17 @@ describe('the manifest of a saved archive', () => {
 describe('exact_since', () => {
   const lagMs = async () => 60_000;
 
-  test('stays while no gap between saves is longer than the log keeps superseded records', async () => {
+  test('stays while no gap is longer than the log keeps superseded records; then it moves, once nothing is lost with that, or with --after-gap', async () => {
     await using saved = await SavedArchive.make();
-    const first = await saved.save({ compactionLagMs: lagMs });
-    const again = await saved.save({ compactionLagMs: lagMs });
-    expect(again.exact_since).toBe(first.exact_since);
-    expect(saved.manifest().saved_until! >= first.exact_since!).toBe(true);
-  });
-
-  test('moves to the start of a save after a longer gap', async () => {
-    await using saved = await SavedArchive.make();
-    const first = await saved.save();
+    await saved.save();
     await sleep(5);
-    const again = await saved.save({ compactionLagMs: async () => 1 });
-    expect(again.exact_since! > first.exact_since!).toBe(true);
-    expect(saved.manifest()).toMatchObject({ exact_since: again.exact_since, saved_until: again.exact_since });
-  });
-
-  test('is moved only with --after-gap once the archive has every record of some time', async () => {
-    await using saved = await SavedArchive.make();
-    const first = await saved.save({ compactionLagMs: lagMs });
+    // There is no time of which the archive has every record.
+    const first = await saved.save({ compactionLagMs: async () => 1 });
+    expect(saved.manifest()).toMatchObject({ exact_since: first.exact_since, saved_until: first.exact_since });
     await sleep(5);
-    await saved.save({ compactionLagMs: lagMs });
+    expect((await saved.save({ compactionLagMs: lagMs })).exact_since).toBe(first.exact_since);
     const until = saved.manifest().saved_until;
+    expect(until! > first.exact_since!).toBe(true);
     await saved.source.append('riders', 1, [rider('e')]);
     await sleep(5);
     const before = await saved.bytes();
@@ -117,7 +106,7 @@ describe('exact_since', () => {
     const check = await heard((io) => runArchiveCheck({ dir: saved.dir }, loadSettings({}), io));
     expect(check).toMatchObject({
       code: 1,
-      out: [expect.stringContaining('its first save was stopped'), expect.anything()],
+      out: [expect.stringContaining('its first save has not come to the end of the log'), expect.anything()],
     });
     expect((await saved.save({ compactionLagMs: lagMs })).exact_since).not.toBeNull();
     expect((await saved.archive.read()).records).toHaveLength(4);
@@ -125,7 +114,7 @@ describe('exact_since', () => {
 });
 
 describe('a save that goes on with an archive', () => {
-  test('refuses one that is not as it was saved, and touches nothing', async () => {
+  test('refuses one that is not as it was saved, or has no manifest, and touches nothing', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
     await saved.source.append('riders', 0, [rider('new')]);
@@ -138,45 +127,41 @@ describe('a save that goes on with an archive', () => {
     expect(existsSync(`${saved.dir}/.lock`)).toBe(false);
     await saved.flip(file!);
     expect((await saved.save()).records).toBe(1);
-  });
-
-  test('reads one without a manifest to its end', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
     rmSync(`${saved.dir}/manifest.json`);
-    const [file] = await saved.archive.files('riders');
-    const last = readFileSync(file!).length - 1;
-    await saved.flip(file!, last);
-    await expect(saved.save()).rejects.toThrow(/the sync marker after its block is wrong/);
-    await saved.flip(file!, last);
-    expect((await saved.save()).records).toBe(0);
-    expect(saved.manifest().topics.riders!.partitions[0]).toMatchObject({ records: 3, last_offset: 2 });
+    await expect(saved.save()).rejects.toThrow(
+      `${saved.dir} holds ride-calendar.metros, but no manifest.json; save to an empty folder`,
+    );
   });
 
-  test('takes up what a save that was killed had written behind the manifest, and cuts off half a block', async () => {
+  test('cuts off what a save that was killed wrote after the manifest, and saves it again', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save({}, [rejectAt(1)]);
+    await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g')]);
+    // In the last file and in others, with half a block.
+    const writer = await writerIn(saved.dir, { fileBytes: 1 });
+    for (const offset of [3, 4]) writer.append('riders', { ...rider('not there'), partition: 0, offset });
+    await writer.close();
+    const last = (await saved.archive.files('riders')).findLast((file) => file.includes('/0-'))!;
+    appendFileSync(last, Buffer.from([2, 100, 1, 2, 3]));
+    saved.archive.reject([rejectAt(2)]);
+    expect(await saved.save({}, [rejectAt(1), rejectAt(3)])).toMatchObject({ records: 3, rejected: 1 });
+    expect(saved.archive.rejected()).toEqual([rejectAt(1), rejectAt(3)]);
+    await using fresh = await TestArchive.make();
+    expect(hashes(saved.manifest())).toEqual(hashes(await copyOf(saved, fresh)));
+    const check = await heard((io) => runArchiveCheck({ dir: saved.dir, json: true }, loadSettings({}), io));
+    expect(JSON.parse(check.out[0]!)).toMatchObject({ records: 7, rejected: 2, problems: [], more: [] });
+  });
+
+  test('hashes the records anew where the manifest has hashes by another schema', async () => {
     await using saved = await SavedArchive.make();
     await saved.save();
-    await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g'), rider('h')]);
-    // Files of one record each: several stand behind the manifest.
-    const writer = await writerIn(saved.dir, { codec: 'deflate', fileBytes: 1 });
-    for (const [i, key] of ['e', 'f', 'g'].entries()) {
-      writer.append('riders', { ...rider(key), partition: 0, offset: 3 + i });
-      writer.flush();
-    }
-    await writer.close();
-    appendFileSync(
-      (await saved.archive.files('riders')).findLast((file) => file.includes('/0-'))!,
-      Buffer.from([2, 100, 1, 2, 3]),
-    );
-    expect((await saved.save()).records).toBe(1);
-    const keys = (await saved.archive.read()).records.flatMap((one) =>
-      'key' in one && one.partition === 0 ? [one.key] : [],
-    );
-    expect(keys).toEqual(['a', 'b', 'c', 'e', 'f', 'g', 'h']);
-    await using fresh = await TestArchive.make();
-    const [one, other] = [saved.manifest(), await copyOf(saved, fresh)];
-    expect(hashes(one)).toEqual(hashes(other));
-    expect(one.topics.riders!.partitions[0]!.records).toBe(7);
+    const before = saved.manifest();
+    const { hash_schema, partitions } = before.topics.riders!;
+    const older = partitions.map((one) => ({ ...one, hash: '0'.repeat(64) }));
+    const topics = { ...before.topics, riders: { hash_schema: 'older', partitions: older } };
+    writeManifest(saved.dir, { ...before, topics });
+    await saved.save();
+    expect(saved.manifest().topics.riders).toEqual({ hash_schema, partitions });
   });
 
   test('refuses a log that was made anew, however far it goes', async () => {

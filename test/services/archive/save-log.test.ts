@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { archiveRejected } from '../../../infra/archive/format/archive-reject-sink.ts';
 import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
@@ -57,9 +56,7 @@ describe('archive save', () => {
     const known = rejectAt(1, { topic: 'rides', partition: 0, timestampMs: 5 });
     const result = await archiveSave(log, (onRejects) => onRejects([rejectAt(4), known]), archive.dir, { signal });
     expect(result).toMatchObject({ records: 1, rejected: 2 });
-    const places = [...archiveRejected({ dir: archive.dir })].map(
-      ({ topic, offset, reason }) => `${topic}@${offset} ${reason}`,
-    );
+    const places = archive.rejected().map(({ topic, offset, reason }) => `${topic}@${offset} ${reason}`);
     expect(places).toEqual(['rides@1 unknown enum symbol', 'nights@4 unknown schema id']);
     expect((await archive.read()).records).toHaveLength(1);
     const again = await archiveSave(log, (onRejects) => onRejects([rejectAt(4), known]), archive.dir, { signal });

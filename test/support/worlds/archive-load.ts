@@ -1,6 +1,6 @@
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { defaultTopicPrefix, topicNames } from '../../../schemas/events/records.ts';
 import { archiveLoad, type LoadOptions } from '../../../services/archive/load-log.ts';
 import { MemoryEventLog } from '../stores/memory-event-log.ts';
 import { TestArchive } from './archive.ts';
@@ -14,7 +14,11 @@ export function emptyLog(partitions: number, low = 0): MemoryEventLog {
 }
 
 export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOptions> = {}) =>
-  archiveLoad({ dir }, { publisher: log, log }, { signal: new AbortController().signal, append: false, ...options });
+  archiveLoad(
+    { dir, prefix: defaultTopicPrefix },
+    { publisher: log, log },
+    { signal: new AbortController().signal, append: false, ...options },
+  );
 
 export const startMs = 1_700_000_000_000;
 

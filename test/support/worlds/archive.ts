@@ -1,14 +1,18 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import avro, { type Schema } from 'avsc';
-import { inspectArchive } from '../../../infra/archive/checking/inspect-archive.ts';
+import { readLedger } from '../../../infra/archive/checking/partition-inspection.ts';
+import { type ArchiveFile, listArchive } from '../../../infra/archive/format/archive-files.ts';
+import { ArchiveRejects, archiveRejected } from '../../../infra/archive/format/archive-rejects.ts';
+import { ContainerFile, openContainer } from '../../../infra/archive/format/avro-container.ts';
+import type { KnownPartition } from '../../../infra/archive/format/partition-ledger.ts';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import { ArchiveWriter, type ArchiveWriterOptions } from '../../../infra/archive/saving/archive-writer.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
-import type { LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
+import type { LogBatch, LogBounds, Position, Reject } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
@@ -113,6 +117,22 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     await rename(`${path}.new`, path);
   }
 
+  /** Adds bad records, as a save does. */
+  reject(rejects: readonly Reject[]): number {
+    const sink = new ArchiveRejects(this.#place);
+    const added = sink.add(rejects);
+    sink.close();
+    return added;
+  }
+
+  rejected(): Reject[] {
+    return [...archiveRejected(this.#place)];
+  }
+
+  get #place() {
+    return { dir: this.dir, prefix: defaultTopicPrefix };
+  }
+
   /** All that is there, read to the ends as they are. */
   read() {
     return readArchive(this.dir);
@@ -126,20 +146,25 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
   }
 }
 
-/** A writer that goes on with an archive, as a save does. */
+/** A writer that goes on with an archive. */
 export async function writerIn(dir: string, how: Partial<ArchiveWriterOptions> = {}): Promise<ArchiveWriter> {
   const isNew = topicNames.every((topic) => !existsSync(join(dir, defaultTopicPrefix + topic)));
-  const { signal } = new AbortController();
-  const reading = {
-    prefix: defaultTopicPrefix,
-    manifest: null,
-    read: 'uncovered',
-    beingWritten: true,
-    signal,
-  } as const;
-  const there = isNew ? null : (await inspectArchive({ dir, ...reading })).partitions;
-  return new ArchiveWriter({ dir, ...how, known: (topic, partition) => there?.[topic][partition] });
+  const listing = isNew ? null : listArchive(dir, defaultTopicPrefix, 'a test');
+  const known = {} as Record<TopicName, KnownPartition[]>;
+  for (const topic of topicNames) known[topic] = await Promise.all((listing?.[topic] ?? []).map(knownIn(topic)));
+  return new ArchiveWriter({ dir, ...how, known: (topic, partition) => known[topic][partition] });
 }
+
+const knownIn = (topic: TopicName) => async (files: ArchiveFile[], partition: number) => ({
+  ledger: await readLedger({ topic, partition }, files, new AbortController().signal),
+  files: files.map(({ path }) => {
+    const file = new ContainerFile(openContainer(path)!);
+    let records = 0;
+    for (let block = file.nextBlock(); block; block = file.nextBlock()) records += block.count;
+    file.close();
+    return { name: basename(path), records, bytes: file.pos, sha256: '' };
+  }),
+});
 
 const rideOver100 = {
   ride: 'ride0001',

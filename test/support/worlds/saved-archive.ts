@@ -1,12 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
-import type { EventLog } from '../../../projector/ports/event-log.ts';
+import type { EventLog, Reject } from '../../../projector/ports/event-log.ts';
 import { archiveSave, type SaveOptions } from '../../../services/archive/save-log.ts';
 import { TestArchive } from './archive.ts';
 import { sampleRecords } from './records.ts';
-
-export const noRejects = async () => {};
 
 export const rider = (key: string, timestampMs = 1_700_000_000_000) => ({
   key,
@@ -48,10 +46,11 @@ export class SavedArchive implements AsyncDisposable {
     return { ...log, ...(this.identity !== null && { identity: async () => this.identity! }) };
   }
 
-  async save(options: Partial<SaveOptions> = {}) {
+  async save(options: Partial<SaveOptions> = {}, rejects: Reject[] = []) {
     const log = this.log();
     try {
-      return await archiveSave(log, noRejects, this.dir, { signal: new AbortController().signal, ...options });
+      const { signal } = new AbortController();
+      return await archiveSave(log, (onRejects) => onRejects(rejects), this.dir, { signal, ...options });
     } finally {
       await log.close();
     }

@@ -12,6 +12,7 @@ import { emptyLog, load } from '../../../support/worlds/archive-load.ts';
 
 const settings = loadSettings({});
 const commands: Record<string, (dir: string) => Promise<unknown>> = {
+  check: (dir) => heard((io) => runArchiveCheck({ dir }, settings, io)),
   forget: (dir) => heard((io) => runArchiveForget({ rider: 'r0', dir }, settings, io)),
   load: (dir) => load(dir, emptyLog(1)),
   read: (dir) => readArchive(dir),
@@ -43,9 +44,6 @@ test.each(['ride-calendar.riders', 'ride-calendar.riders/0-00000000000000000000.
         `Cannot use the archive: ${path} is a link; put what it points to in its place, or take it out of the archive`,
       );
     }
-    const { code, out } = await heard((io) => runArchiveCheck({ dir: archive.dir, json: true }, settings, io));
-    const problem = 'it is a link; put what it points to in its place, or take it out of the archive';
-    expect([code, JSON.parse(out[0]!).problems]).toEqual([1, [{ file: path, kind: 'foreign', problem }]]);
     expect(await readFile(file).catch(() => null)).toEqual(before);
   },
 );
@@ -56,7 +54,7 @@ test('an archive that is reached by a link is used as any other', async () => {
   const link = join(elsewhere.dir, 'archive');
   await symlink(archive.dir, link);
   expect((await readArchive(link)).records).toHaveLength(1);
-  expect(await heard((io) => runArchiveCheck({ dir: link }, settings, io))).toMatchObject({ code: 3 });
+  expect(await commands.check!(link)).toMatchObject({ code: 3 });
   expect(await commands.forget!(link)).toMatchObject({ code: 0 });
   expect((await archive.read()).records).toEqual([]);
 });
