@@ -4,7 +4,7 @@ import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { archivedSchema, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeWith, encodeValue } from '../../../schemas/avro/codec.ts';
 import { compileDecoder, type Decode, IncompatibleSchemaError } from '../../../schemas/avro/compile-decoder.ts';
-import { canonicalForm, singleObjectHeader } from '../../../schemas/avro/single-object.ts';
+import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { archivedDecoder, type TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
@@ -113,7 +113,8 @@ class ArchiveDecoder {
       const branches = branchesOf(type);
       this.#isUnion = branches[0] !== type;
       this.#headers = branches.map((one) => (one.typeName === 'null' ? null : singleObjectHeader(one)));
-      this.isOurs = branches.every((one, i) => this.#headers[i] === null || isOurType(topic, one));
+      const ours = singleObjectHeader(topicTypes[topic]);
+      this.isOurs = this.#headers.every((header) => header?.equals(ours) ?? true);
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -170,8 +171,6 @@ function valueTypeOf(writer: types.RecordType): Type {
   if (!field) throw new IncompatibleSchemaError(`the writer's ${writer.name} has no "value"`);
   return field.type;
 }
-
-const isOurType = (topic: TopicName, type: Type): boolean => canonicalForm(type) === canonicalForm(topicTypes[topic]);
 
 const branchesOf = (type: Type): readonly Type[] => (type as { types?: readonly Type[] }).types ?? [type];
 
