@@ -1,10 +1,10 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
-import { dayText } from '../../schemas/views/days.ts';
+import { dayText, parseDay } from '../../schemas/views/days.ts';
 import { compareNights } from '../../schemas/views/order-of-nights.ts';
 import { decodeOwn, type FieldKind, goingBits, ownBits, parseRideOfWeek } from '../../schemas/views/reader-fields.ts';
 import { Goings, type ReaderField } from './goings.ts';
 import { dayAt, isPast } from './views/local-days.ts';
-import { type ByteText, bytesOf, type NamedNight, NamedViews, type NightView } from './views/named-views.ts';
+import { type ByteText, bytesOf, NamedViews, type NightView } from './views/named-views.ts';
 import type { ViewCache } from './views/view-cache.ts';
 
 /** Bodies of the riders' own operations, joined from stored bytes. Keys are in the order of schemas/interface/answers.ts. */
@@ -32,7 +32,9 @@ export async function myNights(source: MeSource): Promise<Buffer> {
   );
   const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
-  const mine = named.flatMap((own) => inWindow(own, source)).sort((a, b) => compareNights(a.night, b.night));
+  const mine = named
+    .flatMap(({ named: { view }, bits }) => (view && isInWindow(view, source) ? [{ night: view, bits }] : []))
+    .sort((a, b) => compareNights(a.night, b.night));
   const items = mine.map(({ night, bits }) => {
     const past = isPastNow(night, source);
     return `{"night":${night.json(past)},"why":"${why(bits, past)}"}`;
@@ -40,16 +42,9 @@ export async function myNights(source: MeSource): Promise<Buffer> {
   return bytesOf(`{"nights":[${listOf(items)}],"flagged":${flaggedOn(flagged, mine)}}`);
 }
 
-interface OwnNight {
-  night: NightView;
-  bits: number;
-}
-
-function inWindow(own: { bits: number; named: NamedNight }, { nowMs }: MeSource): OwnNight[] {
-  const night = own.named.view;
-  if (!night) return [];
-  const daysAway = night.day - dayAt(night.zone, nowMs);
-  return daysAway >= -daysBack && daysAway <= daysAhead ? [{ night, bits: own.bits }] : [];
+function isInWindow({ day, zone }: NightView, { nowMs }: MeSource): boolean {
+  const daysAway = day - dayAt(zone, nowMs);
+  return daysAway >= -daysBack && daysAway <= daysAhead;
 }
 
 /** Why a night is the rider's: the first reason that applies (docs/rules.md#why). */
@@ -121,18 +116,15 @@ const flaggedOfNamed = (fields: readonly ReaderField[], views: NamedViews): Goin
   });
 
 /** FlaggedNights (docs/rules.md#flagged) from a day to a day. A field shows a whole week, so its other days are left out. */
-export async function flaggedNights(
-  { fields, cache }: MeSource,
-  { metro }: Inputs<'getFlagged'>,
-  { from, to }: { from: number; to: number },
-): Promise<Buffer> {
+export async function flaggedNights({ fields, cache }: MeSource, inputs: Inputs<'getFlagged'>): Promise<Buffer> {
+  const [from, to] = [parseDay(inputs.from)!, parseDay(inputs.to)!];
   const views = new NamedViews();
   const flagged = new Goings(fields.x, views, (text, week) => {
     const { ride, day } = parseRideOfWeek(text, week);
     return day >= from && day <= to ? views.night(ride, day) : undefined;
   });
   await views.load(cache);
-  return bytesOf(`{"nights":${flaggedWhere(flagged, (night) => night.metro === metro)}}`);
+  return bytesOf(`{"nights":${flaggedWhere(flagged, (night) => night.metro === inputs.metro)}}`);
 }
 
 /** The flagged riders of the nights that are listed. */

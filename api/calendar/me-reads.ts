@@ -5,7 +5,6 @@ import { completeKeyOf } from '../../schemas/views/view-keys.ts';
 import { metroKey, riderKey } from '../../schemas/views/view-kinds.ts';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { success } from '../messages/answer.ts';
-import { memoize } from '../messages/memoize.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
 import { bearerToken, isLive } from './credentials.ts';
 import {
@@ -47,12 +46,12 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       const nowMs = calendarNowMs();
       const { kinds, from, to, metro, body: bodyOf } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
       const asked = askedFields(kinds, from, to);
-      const cardKey = keyOfCard(rider);
+      const cardKey = riderKey(rider);
       const keys = [cardKey, completeKeyOf(cardKey)];
-      if (metro !== null) keys.push(keyOfMetro(metro));
+      if (metro !== null) keys.push(metroKey(metro));
       // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
       const [values, [card, complete, ofMetro]] = await Promise.all([
-        asked.length > 0 ? cache.fields(keyOfFields(rider), asked.map(nameOf)) : [],
+        asked.length > 0 ? cache.fields(readerKey(rider), asked.map(nameOf)) : [],
         cache.load(keys),
       ]);
       if (!isLive([card!])) {
@@ -68,36 +67,25 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
     };
 }
 
-// A key holds a hash of the id, and the same readers come again and again.
-const keyOfCard = memoize(riderKey);
-const keyOfFields = memoize(readerKey);
-const keyOfMetro = memoize(metroKey);
-
 const nothing: Wanted = { kinds: '', from: 0, to: -1, metro: null, body: async () => Buffer.alloc(0) };
+
+const ranged = {
+  getKnown: { kinds: 'f', bodyOf: knownNights },
+  getFriends: { kinds: 'fx', bodyOf: friendNights },
+  getFlagged: { kinds: 'x', bodyOf: flaggedNights },
+};
 
 function wantedFor(operation: RiderOperation, inputs: Inputs<RiderOperation>, nowMs: number): Wanted {
   if (operation === 'getMyNights') {
     // Today's date differs by zone. One more day on each side covers every zone.
     const today = Math.floor(nowMs / 86_400_000);
-    return {
-      kinds: 'ox',
-      from: today - daysBack - 1,
-      to: today + daysAhead + 1,
-      metro: null,
-      body: myNights,
-    };
+    return { kinds: 'ox', from: today - daysBack - 1, to: today + daysAhead + 1, metro: null, body: myNights };
   }
-  const ranged = inputs as Inputs<'getFriends'>;
-  const { metro } = ranged;
-  const days = { from: parseDay(ranged.from)!, to: parseDay(ranged.to)!, metro };
-  switch (operation) {
-    case 'getKnown':
-      return { ...days, kinds: 'f', body: (source) => knownNights(source, ranged) };
-    case 'getFriends':
-      return { ...days, kinds: 'fx', body: (source) => friendNights(source, ranged) };
-    case 'getFlagged':
-      return { ...days, kinds: 'x', body: (source) => flaggedNights(source, ranged, days) };
-  }
+  const { kinds, bodyOf } = ranged[operation];
+  const given = inputs as Inputs<'getFriends'>;
+  const { metro } = given;
+  const [from, to] = [parseDay(given.from)!, parseDay(given.to)!];
+  return { kinds, from, to, metro, body: (source) => bodyOf(source, given) };
 }
 
 /** A field to read: its kind, and the first day that it shows. */

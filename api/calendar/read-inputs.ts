@@ -22,26 +22,19 @@ interface Parameter {
   absent: Checked;
 }
 
-interface Table {
-  path: Parameter[];
-  query: Parameter[];
-  queryNames: string[];
-  hasRange: boolean;
-}
-
+/** An operation's parameters in the order in which they are checked: first those of its path, then its query's. */
 const tables = Object.fromEntries(
   Object.entries(operationInputs).map(([operation, { path, query }]) => [operation, tableOf(path.shape, query.shape)]),
-) as Record<OperationName, Table>;
+) as Record<OperationName, { parameters: Parameter[]; queryNames: string[] }>;
 
-function tableOf(path: Record<string, z.ZodType>, query: Record<string, z.ZodType>): Table {
-  return {
-    path: Object.entries(path).map(([name, schema]) => parameter(name, schema, decodeText)),
-    query: Object.entries(query).map(([name, schema]) =>
+function tableOf(path: Record<string, z.ZodType>, query: Record<string, z.ZodType>) {
+  const parameters = [
+    ...Object.entries(path).map(([name, schema]) => parameter(name, schema, decodeText)),
+    ...Object.entries(query).map(([name, schema]) =>
       parameter(name, schema, name === 'who' ? decodeAudiences : decodeQueryText),
     ),
-    queryNames: Object.keys(query),
-    hasRange: 'from' in query && 'to' in query,
-  };
+  ];
+  return { parameters, queryNames: Object.keys(query) };
 }
 
 function parameter(name: string, schema: z.ZodType, decode: (raw: string) => string | null): Parameter {
@@ -73,29 +66,20 @@ export function readInputs<O extends OperationName>(
   segments: readonly string[],
   query: string,
 ): InputsResult<O> {
-  const table = tables[operation];
+  const { parameters, queryNames } = tables[operation];
+  const raws: RawParameter[] = [...segments, ...pickParameters(query, queryNames)];
   const inputs: Record<string, unknown> = {};
-  for (let i = 0; i < table.path.length; i++) {
-    const detail = read(table.path[i]!, segments[i], inputs);
-    if (detail !== null) return { ok: false, input: table.path[i]!.name, detail };
+  for (const [i, { name, check, absent }] of parameters.entries()) {
+    const raw = raws[i];
+    const checked = raw === null ? repeated : raw === undefined ? absent : check(raw);
+    if ('detail' in checked) return { ok: false, input: name, detail: checked.detail };
+    inputs[name] = checked.value;
   }
-  const raw = pickParameters(query, table.queryNames);
-  for (let i = 0; i < table.query.length; i++) {
-    const detail = read(table.query[i]!, raw[i], inputs);
-    if (detail !== null) return { ok: false, input: table.query[i]!.name, detail };
-  }
-  if (table.hasRange) {
+  if ('to' in inputs) {
     const detail = rangeFault(inputs.from as string, inputs.to as string);
     if (detail !== null) return { ok: false, input: 'to', detail };
   }
   return { ok: true, inputs: inputs as Inputs<O> };
 }
 
-/** Puts a parameter's value into `inputs`. Returns what is wrong with it, or null. */
-function read(parameter: Parameter, raw: RawParameter, inputs: Record<string, unknown>): string | null {
-  if (raw === null) return 'is given more than once';
-  const checked = raw === undefined ? parameter.absent : parameter.check(raw);
-  if ('detail' in checked) return checked.detail;
-  inputs[parameter.name] = checked.value;
-  return null;
-}
+const repeated = { detail: 'is given more than once' };

@@ -77,8 +77,6 @@ const everyPath = '*';
 
 // Fastify's router has the same limit.
 const parameterLengthMax = 100;
-const order = ['GET', 'HEAD', 'POST'];
-const rank = (method: string): number => (order.includes(method) ? order.indexOf(method) : order.length);
 
 /** The paths beside the interface, each with a method that it takes. `:uid` in a path is a parameter, a whole segment. */
 type RegisteredPaths = { segments: string[]; methods: string | string[] }[];
@@ -92,7 +90,7 @@ function methodsAt(target: string, paths: RegisteredPaths): string[] {
   const fits = (segment: string, i: number): boolean =>
     segment === path[i] || (segment.startsWith(':') && path[i] !== '' && path[i]!.length <= parameterLengthMax);
   const found = paths.filter(({ segments }) => segments.length === path.length && segments.every(fits));
-  return [...new Set(found.flatMap(({ methods }) => methods))].sort((a, b) => rank(a) - rank(b));
+  return [...new Set(found.flatMap(({ methods }) => methods))];
 }
 
 export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
@@ -32,24 +31,19 @@ const library = createRequire(import.meta.url);
 const ofLibrary = (name: string): Buffer => readFileSync(library.resolve(`swagger-ui-dist/${name}`));
 const ofOurs = (name: string): Buffer => readFileSync(new URL(`./docs/${name}`, import.meta.url));
 
-function readAssets(): Map<string, Buffer> {
-  const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.js', 'favicon-32x32.png'];
-  const ours = ['reference.css', 'reference.js'];
-  return new Map([
-    ...fromLibrary.map((name) => [name, ofLibrary(name)] as const),
-    ...ours.map((name) => [name, ofOurs(name)] as const),
-  ]);
-}
+const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.js', 'favicon-32x32.png'];
+const ours = ['reference.css', 'reference.js'];
 
 /**
  * Adds /docs and its files. The files' URLs contain a digest of their contents, so browsers may cache them forever. The
  * page itself is revalidated each time.
  */
 export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
-  const assets = readAssets();
-  const hash = createHash('sha256');
-  for (const content of assets.values()) hash.update(content);
-  const version = hash.digest('hex').slice(0, 12);
+  const assets = new Map([
+    ...fromLibrary.map((name) => [name, ofLibrary(name)] as const),
+    ...ours.map((name) => [name, ofOurs(name)] as const),
+  ]);
+  const version = digestOf(Buffer.concat([...assets.values()]));
   const headers = pageHeaders(options.openapiUrl);
   // All of these live as long as the process, so they are compressed for their first reader.
   const serve = (path: string, content: Buffer, type: string, own: Caching): void => {

@@ -72,14 +72,9 @@ export function decodeOwn(value: Buffer, week: number): OwnNight[] {
     .split(',')
     .map((part) => {
       const { ride, day } = parseRideOfWeek(part.slice(0, -2), week);
-      return { ride, day, bits: hexDigit(part.charCodeAt(part.length - 1)) };
+      return { ride, day, bits: Number.parseInt(part.slice(-1), 16) };
     });
 }
-
-const hexDigit = (unit: number): number => (unit <= digit9 ? unit - digit0 : unit - letterA + 10);
-const digit0 = 48;
-const digit9 = 57;
-const letterA = 97;
 
 /** `ride:rider=bits,rider=bits;ride:…`, e.g. `taco:r1=1`, with one digit of `goingBits`. By ride, then by rider. */
 export function encodeGoing(riders: readonly GoingRider[]): string {
@@ -123,6 +118,7 @@ export function decodeGoing<Rider>(
   }
 }
 
+const digit0 = 48;
 const colon = 58;
 const equals = 61;
 const comma = 44;

@@ -111,20 +111,23 @@ const keyOfNight = memoize((id) => nightKey(id.slice(0, -dayTextLength - 1), id.
 
 /** The nights and riders that a reader's fields name: first their keys, then their views. */
 export class NamedViews {
-  readonly #nights = new Map<string, NamedNight>();
+  readonly #nights = new Map<number, Map<string, NamedNight>>();
   readonly #riders = new Map<string, NamedRider>();
 
-  /** A night that was named before. */
   namedNight(ride: string, day: number): NamedNight | undefined {
-    return this.#nights.get(`${ride}/${dayText(day)}`);
+    return this.#nights.get(day)?.get(ride);
   }
 
   night(ride: string, day: number): NamedNight {
-    const id = `${ride}/${dayText(day)}`;
-    let night = this.#nights.get(id);
+    let ofDay = this.#nights.get(day);
+    if (!ofDay) {
+      ofDay = new Map();
+      this.#nights.set(day, ofDay);
+    }
+    let night = ofDay.get(ride);
     if (!night) {
-      night = { key: keyOfNight(id), view: null };
-      this.#nights.set(id, night);
+      night = { key: keyOfNight(`${ride}/${dayText(day)}`), view: null };
+      ofDay.set(ride, night);
     }
     return night;
   }
@@ -141,7 +144,7 @@ export class NamedViews {
   /** Reads all named views that are not cached, in one round trip. Throws StoreAwayError. */
   async load(cache: ViewCache): Promise<void> {
     const riders = [...this.#riders.values()];
-    const nights = [...this.#nights.values()];
+    const nights = [...this.#nights.values()].flatMap((ofDay) => [...ofDay.values()]);
     const entries = await cache.load([...riders.map(({ key }) => key), ...nights.map(({ key }) => key)]);
     riders.forEach((rider, i) => {
       rider.card = entries[i]!.as(riderView);

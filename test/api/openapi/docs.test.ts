@@ -24,7 +24,7 @@ describe('/docs', () => {
     const addresses = loaded(page.body);
     expect(addresses).toHaveLength(5);
     for (const address of addresses) {
-      expect(address).toMatch(/^docs\/[0-9a-f]{12}\/[a-z0-9-]+\.(js|css|png)$/);
+      expect(address).toMatch(/^docs\/[\w-]{16}\/[a-z0-9-]+\.(js|css|png)$/);
       const asset = await get(`/${address}`);
       expect(asset.statusCode).toBe(200);
       expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable');
