@@ -64,10 +64,18 @@ describe.each(answerers)('$name', ({ asked, told }) => {
     it('are from 30 days back to 90 days ahead of the metro’s own today', async () => {
       const dates = ['2015-05-13', '2015-05-14', '2015-09-11', '2015-09-12'];
       const log = [ride('loop1', { leaders: ['me'] }), ...dates.map((date) => night('loop1', date))];
-      const days = async (now: string): Promise<string[]> =>
-        (await mine(now, ...log)).nights.map((found: { night: { day: string } }) => found.night.day);
-      expect(await days('2015-06-14T06:59:59Z')).toEqual(['2015-05-14', day, '2015-09-11']);
-      expect(await days('2015-06-14T07:00:00Z')).toEqual([day, '2015-09-11', '2015-09-12']);
+      // In UTC it is a day later in one, and a day earlier in the other.
+      for (const [zone, midnight] of [
+        ['America/Los_Angeles', '2015-06-14T07:00:00Z'],
+        ['Pacific/Kiritimati', '2015-06-13T10:00:00Z'],
+      ] as const) {
+        const days = async (ms: number): Promise<string[]> => {
+          const found = await mine(new Date(ms).toISOString(), metro('pdx', { time_zone: zone }), ...log);
+          return found.nights.map(({ night }: { night: { day: string } }) => night.day);
+        };
+        expect(await days(Date.parse(midnight) - 1)).toEqual(['2015-05-14', day, '2015-09-11']);
+        expect(await days(Date.parse(midnight))).toEqual([day, '2015-09-11', '2015-09-12']);
+      }
     });
 
     it('have the riders I flagged on them, blocked or not, and on no other', async () => {

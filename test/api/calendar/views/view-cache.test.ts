@@ -3,7 +3,7 @@ import { ViewCache } from '../../../../api/calendar/views/view-cache.ts';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../../projector/ports/view-writer.ts';
-import { allTags, completeKey, completeKeyOf } from '../../../../schemas/views/view-keys.ts';
+import { allTags, completeKeyOf } from '../../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { complete, lead } from '../../../support/stores/lead.ts';
 import { valueWrite } from '../../../support/stores/view-names.ts';
@@ -62,33 +62,6 @@ describe('the view cache', () => {
     expect(cache.peek(rideKey('made1'))).toBeUndefined();
   });
 
-  // docs/rules.md#absence
-  it('takes no missing view for gone unless its tag is complete', async () => {
-    const cache = new ViewCache(new MemoryViewStore().reader());
-    const [entry] = await cache.load([key]);
-    expect(entry!.isThere).toBe(false);
-    expect(() => entry!.value).toThrow(StoreAwayError);
-    expect(() => entry!.as(String)).toThrow(StoreAwayError);
-  });
-
-  it('asks for no key twice in one round trip, also where it is asked whether the tag is complete', async () => {
-    const asked: string[] = [];
-    const get = (keys: readonly string[]) => {
-      asked.push(...keys);
-      return reader.get(keys);
-    };
-    const complete = completeKeyOf(key);
-    await new ViewCache({ ...reader, get }).load([key, complete]);
-    expect(asked).toEqual([key, complete]);
-  });
-
-  it('keeps no word that a tag is complete', async () => {
-    const cache = new ViewCache(reader);
-    await put('1', completeKey(3));
-    expect(await textOf(cache, completeKey(3))).toBe('1');
-    expect(cache.peek(completeKey(3))).toBeUndefined();
-  });
-
   it.each([
     ['its own change', () => heard.changed(key)],
     ['that anything may have changed', () => heard.allChanged()],
@@ -109,17 +82,23 @@ describe('the view cache', () => {
     expect(await textOf(cache)).toBe('new');
   });
 
-  it('forgets all, and keeps nothing, while changes are not heard', async () => {
-    const cache = new ViewCache(reader);
+  it('keeps nothing before changes are heard, and forgets all when they no longer are', async () => {
+    const cache = new ViewCache({
+      ...reader,
+      listen(listener) {
+        heard = listener;
+      },
+    });
     await put('one');
     await textOf(cache);
+    expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
+    for (let twice = 0; twice < 2; twice++) {
+      heard.hearing(true);
+      await textOf(cache);
+    }
+    expect([cache.peek(key)?.value?.toString(), cache.bytes]).toEqual(['one', 2 * 3 + 400]);
     heard.hearing(false);
     expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
-    await textOf(cache);
-    expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
-    heard.hearing(true);
-    await textOf(cache);
-    expect(cache.peek(key)?.value?.toString()).toBe('one');
   });
 
   it('keeps what two reads at once got, unless it changed between them', async () => {
@@ -159,37 +138,6 @@ describe('the view cache', () => {
     expect(values).toEqual(['A', 'B', null, 'A', 'B']);
   });
 
-  it('is bounded: the oldest make room, and the count of bytes ends where it began', async () => {
-    const cache = new ViewCache(reader, { bytesMax: 10_000 });
-    const keys = Array.from({ length: 50 }, (_, i) => rideKey(`ride${i}`));
-    for (const each of keys) {
-      await put('x'.repeat(500), each);
-      await textOf(cache, each);
-      expect(cache.bytes).toBeLessThanOrEqual(10_000);
-    }
-    expect(cache.peek(keys[0]!)).toBeUndefined();
-    expect(cache.peek(keys.at(-1)!)).toBeDefined();
-    for (const each of keys) heard.changed(each);
-    expect(cache.bytes).toBe(0);
-  });
-
-  it('keeps nothing before it hears of changes, and all while it is told again that it does', async () => {
-    const cache = new ViewCache({
-      ...reader,
-      listen(listener) {
-        heard = listener;
-      },
-    });
-    await put('one');
-    await textOf(cache);
-    expect(cache.peek(key)).toBeUndefined();
-    heard.hearing(true);
-    await textOf(cache);
-    heard.hearing(true);
-    expect(cache.peek(key)?.value?.toString()).toBe('one');
-    expect(cache.bytes).toBe(2 * 3 + 400);
-  });
-
   it('tells of each view that is looked up, each round trip, and what was found', async () => {
     const used: string[] = [];
     const took: [operation: string, seconds: number][] = [];
@@ -222,7 +170,7 @@ describe('the view cache', () => {
     expect((await cache.load([rideKey('none')]))[0]!.as(make)).toBeNull();
   });
 
-  it('holds as many bytes as it may', async () => {
+  it('holds as many bytes as it may: the oldest make room', async () => {
     const cache = new ViewCache(reader, { bytesMax: 2 * 406 });
     const keys = ['aaaa', 'bbbb', 'cccc'].map(rideKey);
     for (const each of keys) {
@@ -231,6 +179,8 @@ describe('the view cache', () => {
     }
     expect(keys.map((each) => cache.peek(each) !== undefined)).toEqual([false, true, true]);
     expect(cache.bytes).toBe(2 * 406);
+    for (const each of keys) heard.changed(each);
+    expect(cache.bytes).toBe(0);
   });
 
   it('leaves alone, after a fault, what another read of the view has got meanwhile', async () => {
