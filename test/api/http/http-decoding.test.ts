@@ -13,57 +13,37 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Status and, of a 400, the input that it names. */
-async function judged(path: string, headers = withKey()): Promise<[number, string?]> {
-  const answer = await service.ask(path, headers);
-  return answer.status === 400 ? [400, (json(answer) as { input: string }).input] : [answer.status];
+/** What is found: the rides of a day, the status of another answer, and of a 400 the input that it names. */
+async function found(path: string) {
+  const answer = await service.ask(path, withKey());
+  if (answer.status === 400) return [400, (json(answer) as { input: string }).input];
+  if (answer.status !== 200 || !path.startsWith('/metros')) return [answer.status];
+  return (json(answer) as { nights: { ride: string }[] }).nights.map(({ ride }) => ride);
 }
 
-describe('a path', () => {
-  it.each([
-    ['/rides/%6Coop', [200]],
-    ['/%72ides/%6c%6F%6f%70', [200]],
-    ['/rides/%256Coop', [400, 'ride']],
-    ['/rides/lo%2Fop', [400, 'ride']],
-    ['/rides/%FF', [400, 'ride']],
-    ['/rides/..', [400, 'ride']],
-    ['/rides/../rides/loop', [404]],
-    ['/metros/p%64x/days/2015-06-1%33', [200]],
-    ['/metros%2Fpdx/days/2015-06-13', [404]],
-    ['/%FFides/loop', [404]],
-  ])('%j is split at slashes and each segment decoded once: %j', async (path, wanted) => {
-    expect(await judged(path)).toEqual(wanted);
-  });
-});
-
-describe('a query', () => {
-  const search = async (query: string) => {
-    const answer = await service.ask(`${smallWorld.day}?${query}`, withKey());
-    if (answer.status !== 200) return [answer.status, (json(answer) as { input: string }).input];
-    return (json(answer) as { nights: { ride: string }[] }).nights.map(({ ride }) => ride);
-  };
-
-  it.each([
+it.each([
+  ['/rides/%6Coop', [200]],
+  ['/%72ides/%6c%6F%6f%70', [200]],
+  ['/rides/lo%2Fop', [400, 'ride']],
+  ['/rides/..', [400, 'ride']],
+  ['/rides/../rides/loop', [404]],
+  ['/metros%2Fpdx/days/2015-06-13', [404]],
+  // A path ends at its first question mark.
+  ['/rides/loop?/x', [200]],
+  ['/rides/loop%3Fx', [400, 'ride']],
+  ...[
     ['q=LO%4FP+fountain', ['loop']],
     ['q=cafe%CC%81', ['cafe']],
     ['q=lantern', []],
-    ['q=%F0%9F%9A%B2%F0%9F%9A%B2', ['loop', 'cafe']],
     ['q=%FFab', [400, 'q']],
-    ['who=21%2B%20Only', ['loop', 'cafe']],
     ['who=21++Only', ['loop', 'cafe']],
     ['who=Family%20Friendly%2CGeneral', ['cafe']],
-    ['far=over_40%2C5_to_10', ['cafe']],
     ['far[]=over_40', ['loop', 'cafe']],
     ['where=alameda', ['loop']],
     ['q=loop?far=x', []],
-  ])('%j finds %j', async (query, wanted) => {
-    expect(await search(query)).toEqual(wanted);
-  });
-
-  it('is cut from the path at its first question mark', async () => {
-    expect(await judged('/rides/loop?/x')).toEqual([200]);
-    expect(await judged('/rides/loop%3Fx')).toEqual([400, 'ride']);
-  });
+  ].map(([query, wanted]) => [`/metros/p%64x/days/2015-06-1%33?${query}`, wanted]),
+])('%j finds %j', async (path, wanted) => {
+  expect(await found(path as string)).toEqual(wanted);
 });
 
 describe('the target in absolute form', () => {
@@ -84,17 +64,11 @@ describe('the target in absolute form', () => {
 });
 
 describe.each([
-  ['https://rides.example', '', 'https://rides.example/.well-known/oauth-protected-resource'],
   ['https://rides.example/', '', 'https://rides.example/.well-known/oauth-protected-resource'],
   [
-    'https://rides.example/calendar/api',
-    '/calendar/api',
-    'https://rides.example/.well-known/oauth-protected-resource/calendar/api',
-  ],
-  [
-    'http://127.0.0.1:8080/caf%C3%A9',
-    '/caf%C3%A9',
-    'http://127.0.0.1:8080/.well-known/oauth-protected-resource/caf%C3%A9',
+    'http://127.0.0.1:8080/caf%C3%A9/api',
+    '/caf%C3%A9/api',
+    'http://127.0.0.1:8080/.well-known/oauth-protected-resource/caf%C3%A9/api',
   ],
 ])('with the base URL %s', (baseUrl, basePath, metadata) => {
   let based: HttpService;

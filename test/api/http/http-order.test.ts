@@ -9,7 +9,8 @@ import { publicOperations, riderOperations, smallWorld, withKey, withToken } fro
 
 let service: HttpService;
 beforeAll(async () => {
-  service = await startHttpService();
+  // As a token is checked whose signature must be verified.
+  service = await startHttpService({ checker: { check: async (token) => (token === 'dead' ? null : token) } });
 });
 afterAll(() => service.close());
 
@@ -33,25 +34,24 @@ function expectError(answer: RawAnswer, status: number, body: object): void {
   expect(answer.headers).not.toHaveProperty('etag');
 }
 
-describe('a path that is no route', () => {
-  it.each(['/', '/rides/loop/', '/me/', '/%zz'])(
-    '%s is 404 with input null, whatever the method, credentials and body',
-    async (path) => {
-      for (const headers of [{}, withKey(), withToken(), withToken('dead')]) {
-        expectError(await service.ask(path, headers), 404, error('not_found', null, text));
+it.each(['/', '/rides/loop/', '/rides//', '/me/', '/%zz'])(
+  '%s is 404 with input null, whatever the method, credentials and body',
+  async (path) => {
+    const noSuchPath = error('not_found', null, 'no such path');
+    for (const headers of [{}, withKey(), withToken(), withToken('dead')])
+      expectError(await service.ask(path, headers), 404, noSuchPath);
+    for (const method of ['POST', 'PROPFIND', 'OPTIONS', 'QUERY']) {
+      for (const [type, body] of [
+        ['application/json', '{'],
+        ['text/x-unknown', 'x'],
+      ] as const) {
+        expectError(await service.ask(path, { 'Content-Type': type }, method, body), 404, noSuchPath);
       }
-      for (const method of ['POST', 'PROPFIND', 'OPTIONS', 'QUERY']) {
-        expectError(await service.ask(path, withKey(), method), 404, error('not_found', null, text));
-      }
-      const wrongBody = { 'Content-Type': 'application/json' };
-      expectError(await service.ask(path, wrongBody, 'POST', '{'), 404, error('not_found', null, text));
-      const unknownType = { 'Content-Type': 'text/x-unknown' };
-      expectError(await service.ask(path, unknownType, 'PUT', 'x'), 404, error('not_found', null, text));
-    },
-  );
-});
+    }
+  },
+);
 
-describe.each(publicOperations)('$name', ({ path }) => {
+describe.each(publicOperations)('$name', ({ name, path }) => {
   const noKey = error('invalid_key', null, 'no live developer key in X-Api-Key, and no live sign-in token');
 
   // docs/rules.md#401-on-a-public-read
@@ -60,24 +60,23 @@ describe.each(publicOperations)('$name', ({ path }) => {
     const first = await service.ask(path);
     expectError(first, 401, noKey);
     expect(first.headers['www-authenticate']).toBe(challenge);
-    const dateless = ({ lines }: RawAnswer) => lines.filter(([name]) => name !== 'Date');
+    const dateless = ({ lines }: RawAnswer) => lines.filter(([field]) => field !== 'Date');
     for (const key of [...keys, `${smallWorld.unknownKey}, ${smallWorld.liveKey}`]) {
       const answer = await service.ask(path, withKey(key));
-      expect(answer.body).toEqual(first.body);
-      expect(dateless(answer)).toEqual(dateless(first));
+      expect([answer.body, dateless(answer)]).toEqual([first.body, dateless(first)]);
     }
   });
 
   // docs/rules.md#www-authenticate
   it('says error="invalid_token" in WWW-Authenticate exactly where a token was sent', async () => {
     for (const headers of [withToken('dead'), withToken(smallWorld.erasedRider), withToken('nobody')]) {
-      const answer = await service.ask(path, headers);
-      expectError(answer, 401, noKey);
-      expect(answer.headers['www-authenticate']).toBe(badTokenChallenge);
-      const withBoth = await service.ask(path, { ...headers, ...withKey(smallWorld.unknownKey) });
-      expect([withBoth.status, withBoth.headers['www-authenticate']]).toEqual([401, badTokenChallenge]);
+      for (const all of [headers, { ...headers, ...withKey(smallWorld.unknownKey) }]) {
+        const answer = await service.ask(path, all);
+        expectError(answer, 401, noKey);
+        expect(answer.headers['www-authenticate']).toBe(badTokenChallenge);
+      }
     }
-    for (const authorization of ['Bearer', 'Basic YWRhOng=', 'ada', 'Bearerada', 'DPoP ada']) {
+    for (const authorization of ['Bearer', 'Basic YWRhOng=', 'ada', 'Bearerada', 'xBearer ada']) {
       const answer = await service.ask(path, { Authorization: authorization });
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, challenge]);
     }
@@ -97,58 +96,33 @@ describe.each(publicOperations)('$name', ({ path }) => {
       { ...withKey(), ...withToken() },
     ]) {
       const answer = await service.ask(path, headers);
-      expect(answer.status).toBe(200);
       // The same for every credential, headers too.
-      expect(answer.body).toEqual(plain.body);
+      expect([answer.status, answer.body]).toEqual([200, plain.body]);
       expect({ ...answer.headers, date: '' }).toEqual({ ...plain.headers, date: '' });
     }
   });
 
-  // docs/rules.md#order-of-checks
+  // docs/rules.md#order-of-checks, #posted, #unknown-metro
   it('judges the method before credentials, credentials before inputs, inputs before existence', async () => {
     const wrong = path.replace(/[^/]*$/, 'x').replace('pdx', 'nowhere');
     expect((await service.ask(wrong, {}, 'POST')).status).toBe(405);
     expect((await service.ask(wrong)).status).toBe(401);
-    expect((await service.ask(wrong, withKey())).status).toBe(400);
+    const input = name === 'getDay' ? 'day' : 'ride';
+    expectError(await service.ask(wrong, withKey()), 400, error('invalid_request', input, text));
     expect((await service.ask(wrong, { ...withKey(), 'If-None-Match': '*' })).status).toBe(400);
-    const absent = path.replace('pdx', 'nowhere').replace('loop', 'nowhere');
-    expect((await service.ask(absent)).status).toBe(401);
-    expect((await service.ask(absent, { ...withKey(), 'If-None-Match': '*' })).status).toBe(404);
-  });
-
-  it('reads a key from its header only', async () => {
-    expect((await service.ask(`${path}?X-Api-Key=${smallWorld.liveKey}&api_key=${smallWorld.liveKey}`)).status).toBe(
-      401,
-    );
-    expect((await service.ask(`${path}?access_token=ada`)).status).toBe(401);
-    expect((await service.ask(path, withToken(smallWorld.liveKey))).status).toBe(401);
-  });
-});
-
-describe('getDay', () => {
-  // docs/rules.md#unknown-metro
-  it('404 names the metro, also of a day that is no day of any', async () => {
-    expectError(
-      await service.ask('/metros/nowhere/days/2015-06-13', withKey()),
-      404,
-      error('not_found', 'metro', 'no such metro'),
-    );
-  });
-});
-
-describe('getRide', () => {
-  // docs/rules.md#posted
-  it('404 for a ride that is not posted, that nobody published, or whose metro is unknown', async () => {
-    await service.publish([]);
-    for (const path of [smallWorld.unpostedRide, '/rides/unknown']) {
-      expectError(await service.ask(path, withKey()), 404, error('not_found', 'ride', 'no such posted ride'));
+    for (const unknown of ['nowhere', 'hidden']) {
+      const absent = path.replace('pdx', unknown).replace('loop', unknown);
+      expect((await service.ask(absent)).status).toBe(401);
+      const [missing, detail] = name === 'getDay' ? ['metro', 'no such metro'] : ['ride', 'no such posted ride'];
+      const answer = await service.ask(absent, { ...withKey(), 'If-None-Match': '*' });
+      expectError(answer, 404, error('not_found', missing, detail));
     }
   });
 
-  // docs/rules.md#path-decoding
-  it('/rides/ is 400 for ride, one slash more another route', async () => {
-    expectError(await service.ask('/rides/', withKey()), 400, error('invalid_request', 'ride', text));
-    expectError(await service.ask('/rides//', withKey()), 404, error('not_found', null, text));
+  it('reads a key from its header only', async () => {
+    for (const query of [`X-Api-Key=${smallWorld.liveKey}&api_key=${smallWorld.liveKey}`, 'access_token=ada'])
+      expect((await service.ask(`${path}?${query}`)).status).toBe(401);
+    expect((await service.ask(path, withToken(smallWorld.liveKey))).status).toBe(401);
   });
 });
 
@@ -160,12 +134,9 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
       [withKey(), challenge],
       [{ Authorization: 'Basic YWRhOng=' }, challenge],
       [{ Authorization: 'Bearer' }, challenge],
-      [{ Authorization: 'ada' }, challenge],
-      [withToken('dead'), badTokenChallenge],
       [{ ...withKey(), ...withToken('dead') }, badTokenChallenge],
       [withToken(smallWorld.liveKey), badTokenChallenge],
       [withToken(smallWorld.erasedRider), badTokenChallenge],
-      [withToken('nobody'), badTokenChallenge],
     ];
     for (const [headers, wanted] of cases) {
       const answer = await service.ask(path, headers);
@@ -182,33 +153,35 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
   });
 
   // docs/rules.md#bearer
-  it('takes no token from the query, a cookie, a body or the header of keys', async () => {
+  it('takes a bearer token in any case, from its header alone', async () => {
+    const plain = await service.ask(path, withToken());
+    for (const authorization of ['bearer ada', 'BEARER ada', 'Bearer    ada', 'Bearer ada  ']) {
+      const answer = await service.ask(path, { Authorization: authorization });
+      expect([answer.status, answer.body]).toEqual([200, plain.body]);
+    }
     const query = `${path}${path.includes('?') ? '&' : '?'}access_token=ada&token=ada&bearer=ada&authorization=ada`;
     expect((await service.ask(query)).status).toBe(401);
-    for (const headers of [{ Cookie: 'access_token=ada' }, { 'X-Api-Key': 'ada' }] as Record<string, string>[]) {
+    for (const headers of [{ Cookie: 'access_token=ada' }, { 'X-Api-Key': 'ada' }] as Record<string, string>[])
       expect((await service.ask(path, headers)).status).toBe(401);
-    }
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
     expect((await service.ask(path, form, 'GET', 'access_token=ada')).status).toBe(401);
   });
 
-  it.each(['bearer ada', 'BEARER ada', 'Bearer    ada'])('takes %j as a bearer token', async (authorization) => {
-    const answer = await service.ask(path, { Authorization: authorization });
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual((await service.ask(path, withToken())).body);
-  });
-
   it('judges credentials before inputs, and inputs before existence', async () => {
+    // It takes no input.
+    if (name === 'getMyNights') return;
     const bare = path.split('?')[0]!;
     expect((await service.ask(bare)).status).toBe(401);
     expect((await service.ask(bare, withToken(smallWorld.erasedRider))).status).toBe(401);
-    // It takes no input.
-    if (name === 'getMyNights') return;
     expect((await service.ask(`${bare}?metro=nowhere&from=2015-06-01`, withToken())).status).toBe(400);
     const absent = `${bare}?metro=nowhere&from=2015-06-01&to=2015-06-02`;
-    expectError(await service.ask(absent, withToken()), 404, error('not_found', 'metro', 'no such metro'));
     expect((await service.ask(absent, withToken('dead'))).status).toBe(401);
-    expect((await service.ask(absent, { ...withToken(), 'If-None-Match': '*' })).status).toBe(404);
+    for (const more of [{}, { 'If-None-Match': '*' }])
+      expectError(
+        await service.ask(absent, { ...withToken(), ...more }),
+        404,
+        error('not_found', 'metro', 'no such metro'),
+      );
   });
 });
 
@@ -225,18 +198,15 @@ it('a live token ends with its rider, at once, and lives again with them', async
 
 describe('a fault of ours', () => {
   it.each([
-    ['cut off', 'x'],
     ['empty', ''],
     ['of no form', 'no digest and no header, but for a while\n\n{}'],
     ['with a digest that no header may hold', `${'\n'.repeat(16)}{"zone":"UTC","days":[],"past":[]}\n\n{}`],
-    ['in a zone that is none', `${'a'.repeat(16)}{"zone":"Mars","days":[1],"past":[0]}\n\n{}`],
   ])('is a stored view %s: 500 for it alone', async (_what, stored) => {
     const spoilt = await startHttpService();
     await spoilt.projector.lanes.add(tagOf('loop'), { kind: 'ride', id: 'loop', value: Buffer.from(stored) });
     await spoilt.projector.lanes.drain();
     for (let twice = 0; twice < 2; twice++) {
-      const answer = await spoilt.ask(smallWorld.ride, withKey());
-      expect([answer.status, answer.headers['content-type']]).toEqual([500, 'application/problem+json']);
+      expect((await spoilt.ask(smallWorld.ride, withKey())).status).toBe(500);
       expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
     }
     expect(spoilt.faults).toHaveLength(2);
@@ -246,14 +216,13 @@ describe('a fault of ours', () => {
   it('is 500 as problem details, says nothing of what it is, and harms no other request', async () => {
     const broken = await startHttpService({ checker: { check: () => Promise.reject(new Error('Lantern Yard')) } });
     const answer = await broken.ask('/me/nights', withToken());
-    expect([answer.status, answer.reason]).toEqual([500, 'Internal Server Error']);
     expect(answer.headers).toMatchObject({
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
       'access-control-allow-origin': '*',
     });
-    expect(json(answer)).toEqual({ title: 'Internal Server Error', status: 500, detail: text });
-    expect(answer.body.toString()).not.toContain('Lantern');
+    const detail = 'Something went wrong here; the request may be sent again.';
+    expect(json(answer)).toEqual({ title: 'Internal Server Error', status: 500, detail });
     expect(broken.faults).toHaveLength(1);
     expect((await broken.ask(smallWorld.day, withKey())).status).toBe(200);
     await broken.close();
