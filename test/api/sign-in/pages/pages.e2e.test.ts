@@ -169,20 +169,14 @@ describe('a rider', () => {
   });
 
   // docs/rules.md#consent
-  test('who is signed in is asked for consent only, and an app without pages is told that consent is needed', async () => {
-    const { browser, url } = await consent();
-    await browser.submit(url, { do: 'allow' });
-    expect((await begin(browser)).page).toContain('will be able to see');
-    const named = await begin(browser, { client_id: 'named' }, { prompt: 'none' });
-    expect(searchOf(named).error).toBeOneOf(['consent_required', 'interaction_required']);
-  });
-
-  // docs/rules.md#consent
   test('is asked each time by an app on their device, though it calls itself a web app, and once by a web app', async () => {
     const browser = new TestBrowser(origin);
     const onDevice = { client_id: 'says-web' };
     await approve(browser, authorizeUrl(origin, onDevice, newPkce()));
     expect((await begin(browser, onDevice)).page).toContain('will be able to see');
+    // An app without pages is told so.
+    const silent = await begin(browser, onDevice, { prompt: 'none' });
+    expect(searchOf(silent).error).toBeOneOf(['consent_required', 'interaction_required']);
     const [site, at] = [{ client_id: 'site' }, { redirect_uri: 'https://site.example/cb' }];
     await browser.submit((await begin(browser, site, at)).url, { do: 'allow' });
     expect(searchOf(await begin(browser, site, at))).toHaveProperty('code');

@@ -87,42 +87,31 @@ describe('an access token', () => {
     expect(told).toEqual([[cause === 'unknown_key' ? 'unknown_key_used' : 'token_refused', { cause }]]);
   });
 
-  test('with alg none is refused', async () => {
-    const [, claims] = (await token()).split('.');
-    for (const alg of ['none', 'None', '']) {
-      const header = Buffer.from(JSON.stringify({ alg, typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
-      expect(await checker.check(`${header}.${claims}.`)).toBeNull();
-    }
-  });
-
-  test('with an HMAC keyed by our public key is refused', async () => {
-    const [, claims] = (await token()).split('.');
-    const header = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
-    for (const secret of [
-      publicKeyOf(keys[0]).export({ type: 'spki', format: 'pem' }),
-      publicKeyOf(keys[0]).export({ type: 'spki', format: 'der' }),
-      JSON.stringify(keys[0]),
-    ]) {
-      const mac = createHmac('sha256', secret).update(`${header}.${claims}`).digest('base64url');
-      expect(await checker.check(`${header}.${claims}.${mac}`)).toBeNull();
-    }
-  });
-
-  test('that is no JWT is refused', async () => {
-    for (const text of ['', '.', '..', 'x', '\u0000', 'a.b.c', '🚲', 'x'.repeat(100_000), 'e30.e30.e30'])
-      expect(await checker.check(text)).toBeNull();
-  });
-
-  test('with one character changed, cut off or with the claims of another is refused', async () => {
+  test('that is made without our private key, or from another token, is refused', async () => {
     const good = await token();
     const [header, claims, signature] = good.split('.');
     const others = (await token({ claims: { sub: 'rider-2' } })).split('.')[1];
-    for (const each of [`${header}.${claims}`, `${header}.${claims}.`, good.slice(0, -1), `${good}A`])
-      expect(await checker.check(each)).toBeNull();
-    expect(await checker.check(`${header}.${others}.${signature}`)).toBeNull();
-    expect(await checker.check(good)).not.toBeNull();
+    const headerOf = (alg: string) =>
+      Buffer.from(JSON.stringify({ alg, typ: 'at+jwt', kid: keys[0].kid })).toString('base64url');
+    const byPublicKey = [
+      publicKeyOf(keys[0]).export({ type: 'spki', format: 'pem' }),
+      publicKeyOf(keys[0]).export({ type: 'spki', format: 'der' }),
+      JSON.stringify(keys[0]),
+    ].map((secret) => {
+      const signed = `${headerOf('HS256')}.${claims}`;
+      return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+    });
     const at = good.lastIndexOf('.') + 5;
-    expect(await checker.check(good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1))).toBeNull();
+    const changed = good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1);
+    for (const forged of [
+      ...['none', 'None', ''].map((alg) => `${headerOf(alg)}.${claims}.`),
+      ...byPublicKey,
+      ...[`${header}.${claims}`, `${header}.${claims}.`, good.slice(0, -1), `${good}A`, changed],
+      `${header}.${others}.${signature}`,
+      ...['', '.', '..', 'x', '\u0000', 'a.b.c', '🚲', 'x'.repeat(100_000), 'e30.e30.e30'],
+    ])
+      expect(await checker.check(forged)).toBeNull();
+    expect(await checker.check(good)).toBe('rider-1');
   });
 });
 
