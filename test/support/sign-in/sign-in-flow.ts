@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose';
 import type { RideManagement } from './ride-management.ts';
 import { newPkce, type Pkce, TestBrowser } from './test-browser.ts';
 
@@ -131,13 +132,8 @@ export async function signedIn(origin: string, rider?: string, upstream?: RideMa
   return { client, code, pkce, tokens: body };
 }
 
-export async function nights(baseUrl: string, token: string): Promise<{ status: number; rider?: string }> {
-  const response = await fetch(`${baseUrl}/me/nights`, { headers: { authorization: `Bearer ${token}` } });
-  const rider = response.ok ? whoseNights(await response.json()) : undefined;
-  return { status: response.status, ...(rider !== undefined && { rider }) };
-}
-
-/** Whose token it was that the rider's only night was read with (sign-in-service.ts); undefined of a calendar's real nights. */
-export function whoseNights(mine: unknown): string | undefined {
-  return (mine as { nights: { night: { rider?: string } }[] }).nights[0]?.night.rider;
+/** Whether an access token is live, and whose it is. */
+export async function nights(baseUrl: string, token: string): Promise<{ status: number; rider?: string | undefined }> {
+  const { ok, status } = await fetch(`${baseUrl}/me/nights`, { headers: { authorization: `Bearer ${token}` } });
+  return ok ? { status, rider: decodeJwt(token).sub } : { status };
 }

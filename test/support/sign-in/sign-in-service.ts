@@ -13,10 +13,7 @@ import { parseSigningKeys, type SigningKeys } from '../../../api/sign-in/tokens/
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
-import { dayText, weekOf } from '../../../schemas/views/days.ts';
-import { encodeOwn } from '../../../schemas/views/reader-fields.ts';
-import { type NightHeader, parseKey } from '../../../schemas/views/view-kinds.ts';
-import { encodeView } from '../../../schemas/views/view-values.ts';
+import { parseKey } from '../../../schemas/views/view-kinds.ts';
 
 export const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
@@ -55,33 +52,19 @@ export const sampleRiders: SampleRider[] = [
   { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>' },
 ];
 
-/** A view reader that knows riders' cards, and of each rider one night of today, which holds nothing but who they are. */
+/** A view reader that knows riders' cards, and nothing else. */
 function cardsOf(riders: TestRiders): ViewReader {
   const there = Buffer.from('a card');
-  const today = Math.floor(Date.now() / 86_400_000);
-  const nightOf = (rider: string): Buffer =>
-    encodeView(
-      { metro: 'pdx', zone: 'UTC', day: today, past: 0, sort: [null, '', rider] } satisfies NightHeader,
-      null,
-      Buffer.from(JSON.stringify({ rider })),
-    );
+  const isThere = async (key: string): Promise<boolean> => {
+    const { kind, id } = parseKey(key);
+    return kind === 'complete' || (kind === 'rider' && (await riders.card(id)) !== null);
+  };
   return {
     async get(keys) {
       if (riders.away) throw new StoreAwayError('the views are away');
-      return await Promise.all(
-        keys.map(async (key) => {
-          const { kind, id } = parseKey(key);
-          if (kind === 'night') return nightOf(id.split('/')[0]!);
-          return kind === 'complete' || (kind === 'rider' && (await riders.card(id))) ? there : null;
-        }),
-      );
+      return await Promise.all(keys.map(async (key) => ((await isThere(key)) ? there : null)));
     },
-    fields: async (key, fields) =>
-      fields.map((field) =>
-        field === `o${dayText(weekOf(today))}`
-          ? Buffer.from(encodeOwn([{ day: today, ride: parseKey(key).id, bits: 1 }]))
-          : null,
-      ),
+    fields: async (_key, fields) => fields.map(() => null),
     // Nothing is said to be heard, so nothing is kept.
     listen: () => {},
     ready: async () => ({ ready: true }),
@@ -124,7 +107,7 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
   };
 }
 
-/** Sign-in in the application as it is, over views in which a rider's only night tells whose token it was. */
+/** Sign-in in the application as it is, over views that know which riders exist. */
 export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
   const { port = (await freePorts(1))[0]!, trustProxy, ...given } = options;
   const log: string[] = [];

@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approve, callback, tokenRequest, whoseNights } from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, callback, tokenRequest } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -87,7 +87,7 @@ test('oauth4webapi, knowing only the base path, finds everything out from a 401,
     metadata.resource,
     insecure,
   );
-  expect(whoseNights(await read.json())).toBe('rider-ada');
+  expect(read.status).toBe(200);
   expect(checked).toMatchObject({ sub: 'rider-ada', scope: 'read', aud: service.baseUrl });
 });
 
