@@ -41,7 +41,7 @@ const clientShape = z
   });
 
 /** Ids of the service's own clients. */
-export const docsClientId = 'docs';
+const docsClientId = 'docs';
 export const connectedAppsClientId = 'connected-apps';
 export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, connectedAppsClientId]);
 

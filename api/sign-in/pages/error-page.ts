@@ -8,10 +8,8 @@ export interface Trouble {
   text: string;
   /** Never contains anything of the request. */
   code: string;
-  /** Where the rider can go on without the app. */
-  again?: string;
-  /** Where the app expects its response. */
-  back?: { to: string; words: string };
+  /** Where the rider can go on, and what the link says. */
+  next?: { to: string; words: string };
 }
 
 export const troubles = {
@@ -56,6 +54,12 @@ export const troubles = {
     title: 'The sign-in was not finished',
     text: 'The ride account’s own sign-in was cancelled or refused. Try again, or go back to your app.',
     code: 'upstream_refused',
+  },
+  noRider: {
+    status: 403,
+    title: 'There is no rider for this account',
+    text: 'You signed in, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way. If you have no other account, go back to your app.',
+    code: 'no_such_rider',
   },
   wrongHost: {
     status: 421,
@@ -102,22 +106,11 @@ export function providerTrouble(code: string, status: number): Trouble {
   return { status, ...words, code };
 }
 
-export function errorPage({ title, text, code, again, back }: Trouble): Page {
+export function errorPage({ title, text, code, next }: Trouble): Page {
   return {
     title,
     body: html`<p>${text}</p>
-${again === undefined ? null : html`<p class="actions"><a class="button" href="${again}">Try again</a></p>`}
-${back === undefined ? null : html`<p><a href="${back.to}">Go on to ${back.words}</a></p>`}
+${next === undefined ? null : html`<p class="actions"><a class="button" href="${next.to}">${next.words}</a></p>`}
 <p class="soft">Error code: <code>${code}</code></p>`,
-  };
-}
-
-/** For a rider of the ride-management system whom the event log does not have. */
-export function noRiderPage(retry: string, upstreamHost: string): Page {
-  return {
-    title: 'There is no rider for this account',
-    body: html`<p>You signed in at ${upstreamHost}, but that account has no rider in the ride calendar. A rider who was made only minutes ago may still be on the way. If you have no other account, go back to your app.</p>
-<p class="actions"><a class="button" href="${retry}">Use another account</a></p>
-<p class="soft">Error code: <code>no_such_rider</code></p>`,
   };
 }

@@ -9,7 +9,7 @@ export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration[
   return (ctx, answer, error) => {
     const trouble = error.name === 'SessionNotFound' ? troubles.expired : troubleOf(error as errors.OIDCProviderError);
     const uri = withheld.get(error);
-    const page = errorPage({ ...trouble, ...(uri !== undefined && { back: answerAddress(uri, answer) }) });
+    const page = errorPage({ ...trouble, ...(uri !== undefined && { next: answerAddress(uri, answer) }) });
     ctx.status = trouble.status;
     ctx.type = 'text/html; charset=utf-8';
     ctx.set(pageHeaders(pagePolicy(), https));
@@ -49,5 +49,5 @@ function answerAddress(uri: string, answer: object): { to: string; words: string
   const url = new URL(uri);
   for (const [name, value] of Object.entries(answer))
     if (value !== undefined) url.searchParams.set(name, String(value));
-  return { to: url.href, words: redirectWords(uri) };
+  return { to: url.href, words: `Go on to ${redirectWords(uri)}` };
 }

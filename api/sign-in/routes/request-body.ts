@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /** The largest legitimate body, a registration with ten redirect URIs, has about 4 kB. */
 const bodyLimit = 16 * 1024;
@@ -19,7 +19,3 @@ export function takeJson(scope: FastifyInstance): void {
   const parser = scope.getDefaultJsonParser('ignore', 'ignore');
   scope.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit }, parser);
 }
-
-/** Whether an error says that a body is too long, or of another type. */
-export const isBodyError = (error: unknown): error is FastifyError =>
-  /^FST_ERR_CTP_/.test((error as FastifyError).code ?? '');

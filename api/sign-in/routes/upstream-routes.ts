@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import { lineLimit } from '../limits/line-limit.ts';
-import { noRiderPage, type Trouble, troubles } from '../pages/error-page.ts';
+import { type Trouble, troubles } from '../pages/error-page.ts';
 import { isAway } from '../provider/provider.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
@@ -74,13 +74,14 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
       if (idPattern.test(rider) && (await riders.card(rider)))
         return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
       audit('sign_in_refused', { cause: 'unknown_rider' });
-      return pages.page(reply, noRiderPage(`${again}/start?other=1`, upstream.host), 403);
+      const next = { to: `${again}/start?other=1`, words: 'Use another account' };
+      return pages.trouble(reply, { ...troubles.noRider, next });
     } catch (error) {
       if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
       // The attempt is used up. The interaction is not, so the rider can try again.
       const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
       if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
-      return pages.trouble(reply, { ...trouble, again });
+      return pages.trouble(reply, { ...trouble, next: { to: again, words: 'Try again' } });
     }
   });
 }
