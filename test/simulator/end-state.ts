@@ -1,9 +1,5 @@
-import { Fold } from '../../projector/facts/fold.ts';
-import { renderReader } from '../../projector/views/reader.ts';
-import { valueViews } from '../../projector/views/value-views.ts';
 import { tagOf } from '../../schemas/views/view-keys.ts';
-import { factKinds } from '../../schemas/views/view-kinds.ts';
-import { recordKey } from '../support/worlds/records.ts';
+import { foldOf, viewsOf } from '../support/stores/rendered-views.ts';
 import type { ProjectorProcess } from './processes.ts';
 import type { Scene } from './scene.ts';
 import { tags } from './world.ts';
@@ -11,23 +7,12 @@ import { tags } from './world.ts';
 /** What the latest record of each key renders to, by key as Redis has it, and field. */
 export function rendered(scene: Scene): Map<string, string> {
   const { keys } = scene.around;
-  const fold = new Fold();
-  for (const { topic, key, value } of scene.log.latest().values()) fold.apply(topic, recordKey(topic, key), value);
-  const { facts } = fold;
   const views = new Map<string, string>();
-  for (const kind of factKinds) {
-    for (const view of valueViews[kind].all(facts)) {
-      const id = valueViews[kind].id(facts, view);
-      const value = valueViews[kind].render(facts, view);
-      if (value) views.set(keys.of(tagOf(id), kind, id), value.toString('latin1'));
-    }
-  }
-  for (let rider = 0; rider < facts.riders.length; rider++) {
-    if (!facts.riderExists(rider)) continue;
-    const id = facts.riderIds.text(rider);
-    for (const { field, value } of renderReader(facts, rider)) {
-      views.set(`${keys.of(tagOf(id), 'reader', id)} ${field}`, Buffer.from(value!).toString('latin1'));
-    }
+  for (const write of viewsOf(foldOf([...scene.log.latest().values()]).facts)) {
+    const key = keys.of(tagOf(write.id), write.kind, write.id);
+    if (write.kind !== 'reader') views.set(key, write.value!.toString('latin1'));
+    else
+      for (const { field, value } of write.fields) views.set(`${key} ${field}`, Buffer.from(value!).toString('latin1'));
   }
   return views;
 }

@@ -20,8 +20,6 @@ export interface KeySpace {
 }
 
 export interface Command {
-  /** How many arguments it wants, with its name; negative: at least so many. */
-  arity: number;
   writes?: boolean;
   /** It may need memory: a full Redis refuses it. */
   grows?: boolean;
@@ -60,7 +58,6 @@ function removed(space: KeySpace, key: string, value: Hash | SortedSet | undefin
 }
 
 const removing = (valueAt: (space: KeySpace, key: string) => Hash | SortedSet | undefined): Command => ({
-  arity: -3,
   writes: true,
   run: (space, [key, ...members]) => removed(space, key!, valueAt(space, key!), members),
 });
@@ -75,66 +72,37 @@ function deleted(space: KeySpace, names: readonly string[]): number {
   return count;
 }
 
-function integer(text: string): number {
-  if (!/^(0|-?[1-9]\d*)$/.test(text)) throw new RedisError('ERR value is not an integer or out of range');
-  return Number(text);
-}
+const scoreOf = (text: string): number =>
+  text.endsWith('inf') ? (text.startsWith('-') ? -Infinity : Infinity) : Number(text);
 
-function float(text: string, words: string): number {
-  if (/^[+-]?inf(inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) throw new RedisError(`ERR ${words}`);
-  return Number(text);
-}
+/** How Redis writes a number. Scores and the numbers of scripts have no fraction. */
+export const numberText = (value: number): string => (value === Infinity ? 'inf' : String(value));
 
-/** As C prints `%.17g`. */
-export function g17(value: number): string {
-  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
-  const [digits, exponent] = value.toPrecision(17).split('e') as [string, string?];
-  const short = digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits;
-  const small = Math.abs(value) < 1e-4 && value !== 0;
-  if (exponent === undefined && !small) return short;
-  const [mantissa, power] = value.toExponential(16).split('e') as [string, string];
-  return `${mantissa.replace(/\.?0+$/, '')}e${power[0]}${power.slice(1).padStart(2, '0')}`;
-}
-
-/** The part of a row between two indices, of which negative ones count from its end. */
-function range(first: string, last: string): (length: number) => [from: number, end: number] {
-  const [from, to] = [integer(first), integer(last)];
-  const placeOf = (at: number, length: number) => Math.max(at < 0 ? at + length : at, -1);
-  return (length) => [Math.max(placeOf(from, length), 0), placeOf(to, length) + 1];
-}
+/** The part of a row from one index to another, of which a negative one counts from the end. */
+const range = (length: number, first: string, last: string): [from: number, end: number] => [
+  Number(first),
+  Number(last) + 1 + (Number(last) < 0 ? length : 0),
+];
 
 const compare = <T extends number | string>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const inOrder = (set: SortedSet | undefined): string[] =>
   [...(set ?? [])].sort(([a, x], [b, y]) => compare(x, y) || compare(a, b)).map(([member]) => member);
 
-function bound(text: string): (score: number) => number {
-  const excludes = text.startsWith('(');
-  const limit = float(excludes ? text.slice(1) : text, 'min or max is not a float');
-  return (score) => (score === limit ? (excludes ? Number.NaN : 0) : score < limit ? -1 : 1);
-}
-
-const wrongNumber = (name: string): RedisError => new RedisError(`ERR wrong number of arguments for '${name}' command`);
-
 /** The commands that the scripts and clients of views send, and what other programs do in tests. */
 export const commands: Record<string, Command> = {
-  GET: { arity: 2, run: (space, [key]) => textAt(space, key!) },
+  GET: { run: (space, [key]) => textAt(space, key!) },
   MGET: {
-    arity: -2,
     run: ({ keys }, names) =>
       names.map((name) => (Buffer.isBuffer(keys.get(name)) ? (keys.get(name) as Buffer) : null)),
   },
   GETRANGE: {
-    arity: 4,
     run(space, [key, first, last]) {
-      const within = range(first!, last!);
       const text = textAt(space, key!) ?? Buffer.alloc(0);
-      return text.subarray(...within(text.length));
+      return text.subarray(...range(text.length, first!, last!));
     },
   },
   SET: {
-    arity: 3,
     writes: true,
     grows: true,
     run(space, [key, value]) {
@@ -143,14 +111,11 @@ export const commands: Record<string, Command> = {
       return 'OK';
     },
   },
-  DEL: { arity: -2, writes: true, run: deleted },
-  UNLINK: { arity: -2, writes: true, run: deleted },
+  DEL: { writes: true, run: deleted },
   HSET: {
-    arity: -4,
     writes: true,
     grows: true,
     run(space, [key, ...pairs]) {
-      if (pairs.length % 2 === 1) throw wrongNumber('hset');
       const hash = hashAt(space, key!) ?? new Hash();
       const before = hash.size;
       for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i]!, bytes(pairs[i + 1]!));
@@ -160,78 +125,66 @@ export const commands: Record<string, Command> = {
   },
   HDEL: removing(hashAt),
   HMGET: {
-    arity: -3,
     run(space, [key, ...fields]) {
       const hash = hashAt(space, key!);
       return fields.map((field) => hash?.get(field) ?? null);
     },
   },
   HGETALL: {
-    arity: 2,
     run: (space, [key]) => [...(hashAt(space, key!) ?? [])].flatMap(([field, value]) => [bytes(field), value]),
   },
   ZADD: {
-    arity: -4,
     writes: true,
     grows: true,
     run(space, [key, ...pairs]) {
-      if (pairs.length % 2 === 1) throw new RedisError('ERR syntax error');
-      const scores = pairs.filter((_, i) => i % 2 === 0).map((score) => float(score, 'value is not a valid float'));
       const set = sortedSetAt(space, key!) ?? new SortedSet();
       const before = set.size;
-      for (const [i, score] of scores.entries()) set.set(pairs[2 * i + 1]!, score);
-      keep(space, key!, set, scores.length);
+      for (let i = 0; i < pairs.length; i += 2) set.set(pairs[i + 1]!, scoreOf(pairs[i]!));
+      keep(space, key!, set, pairs.length);
       return set.size - before;
     },
   },
   ZREM: removing(sortedSetAt),
+  /** Below a score: `-inf (7`. */
   ZREMRANGEBYSCORE: {
-    arity: 4,
     writes: true,
-    run(space, [key, min, max]) {
-      const [above, below] = [bound(min!), bound(max!)];
+    run(space, [key, , max]) {
       const set = sortedSetAt(space, key!);
-      const within = [...(set ?? [])].filter(([, score]) => above(score) >= 0 && below(score) <= 0);
-      const members = within.map(([member]) => member);
-      return removed(space, key!, set, members);
+      const below = [...(set ?? [])].filter(([, score]) => score < scoreOf(max!.slice(1)));
+      return removed(
+        space,
+        key!,
+        set,
+        below.map(([member]) => member),
+      );
     },
   },
+  /** Of one set, with a weight: `1 source WEIGHTS 0`. */
   ZUNIONSTORE: {
-    arity: -4,
     writes: true,
     grows: true,
-    run(space, [key, count, ...rest]) {
-      const sources = rest.slice(0, integer(count!)).map((name) => sortedSetAt(space, name) ?? new SortedSet());
-      const [word, ...weights] = rest.slice(sources.length);
-      if (word !== 'WEIGHTS' || weights.length !== sources.length) throw new RedisError('ERR syntax error');
+    run(space, [key, , source, , weight]) {
       const union = new SortedSet();
-      for (const [i, source] of sources.entries()) {
-        const weight = float(weights[i]!, 'weight value is not a float');
-        // Infinity times nothing is nothing.
-        for (const [member, score] of source) union.set(member, (union.get(member) ?? 0) + (score * weight || 0));
-      }
+      // Infinity times nothing is nothing.
+      for (const [member, score] of sortedSetAt(space, source!) ?? []) union.set(member, score * Number(weight) || 0);
       keep(space, key!, union, 1);
       return union.size;
     },
   },
-  ZCARD: { arity: 2, run: (space, [key]) => sortedSetAt(space, key!)?.size ?? 0 },
+  ZCARD: { run: (space, [key]) => sortedSetAt(space, key!)?.size ?? 0 },
   ZSCORE: {
-    arity: 3,
     run(space, [key, member]) {
       const score = sortedSetAt(space, key!)?.get(member!);
-      return score === undefined ? null : bytes(g17(score));
+      return score === undefined ? null : bytes(numberText(score));
     },
   },
   ZRANGE: {
-    arity: 4,
     run(space, [key, first, last]) {
-      const within = range(first!, last!);
       const members = inOrder(sortedSetAt(space, key!));
-      return members.slice(...within(members.length)).map(bytes);
+      return members.slice(...range(members.length, first!, last!)).map(bytes);
     },
   },
   RPUSH: {
-    arity: 3,
     writes: true,
     grows: true,
     run(space, [key]) {
@@ -242,11 +195,10 @@ export const commands: Record<string, Command> = {
     },
   },
   TIME: {
-    arity: 1,
     run(space) {
       const micros = Math.floor(space.nowMs() * 1_000);
       return [Math.floor(micros / 1e6), micros % 1e6].map((each) => bytes(String(each)));
     },
   },
-  INFO: { arity: -1, run: (space, [section]) => bytes(space.info(section ?? '')) },
+  INFO: { run: (space, [section]) => bytes(space.info(section ?? '')) },
 };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Lua, LuaError, type LuaTable, type LuaValue } from './lua.ts';
-import { g17, RedisError, type Reply } from './redis-commands.ts';
+import { numberText, RedisError, type Reply } from './redis-commands.ts';
 
 export const sha1 = (source: string): string => createHash('sha1').update(source).digest('hex');
 
@@ -29,7 +29,7 @@ function called(args: readonly LuaValue[], raises: boolean): LuaValue {
 }
 
 function argumentOf(value: LuaValue): string {
-  if (typeof value === 'number') return g17(value);
+  if (typeof value === 'number') return numberText(value);
   if (typeof value === 'string') return value;
   throw new RedisError('ERR Lua redis lib command arguments must be strings or integers');
 }

@@ -79,23 +79,6 @@ export function viewScriptCases(): void {
       if (key !== notes.open) expect(await ask('HMGET', key, 'f2026-01-01')).toEqual([null]);
     });
 
-    it('that finds another type in the position, the stamp or the word that it is led replaces it', async () => {
-      const { writer, text, spoil } = scene();
-      const w = writer('one');
-      await w.take();
-      for (const key of [notes.position, complete, notes.led]) await spoil(key);
-      await w.commit(tag, [], { round: 1, position: { text: 'p', round: 1 } });
-      await w.stamp();
-      expect([await text(notes.position), await text(notes.led)]).toEqual(['p', 'one']);
-      expect(await text(complete)).not.toBeNull();
-    });
-
-    it('that takes a tag whose notes have another type has it compared', async () => {
-      const { writer, spoil } = scene();
-      for (const key of [notes.fence, notes.position, notes.open]) await spoil(key);
-      expect(await writer('one').take()).toEqual({ position: null, open: [], compare: true });
-    });
-
     // docs/rules.md#ready-api
     it('that stamps a tag says who led it to the log’s ends, until it is taken again', async () => {
       const { writer, text } = scene();
