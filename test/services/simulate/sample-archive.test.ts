@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import avro from 'avsc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
@@ -8,6 +8,7 @@ import { topicNames } from '../../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { ensureSampleArchive } from '../../../services/simulate/sample-archive.ts';
+import { generatorVersion } from '../../../services/simulate/world/simulation.ts';
 import { quietIo } from '../../support/processes/heard.ts';
 
 const now = Date.UTC(2026, 10, 21, 15);
@@ -42,41 +43,24 @@ describe('the sample archive', () => {
     expect(await runArchiveCheck({ dir }, loadSettings({}), quietIo)).toBe(0);
   });
 
-  it('is made once and taken again for a week', async () => {
+  it('is made once and taken for a week, by the same generator and of the same KAFKA_TOPIC_PREFIX; then afresh', async () => {
     const first = await ensureSampleArchive({ dataDir, now });
     await writeFile(join(first, 'mark'), '');
     for (const days of [0, 1, 7])
       expect(await ensureSampleArchive({ dataDir, now: now + days * dayMs })).toEqual(first);
     expect(await readdir(first)).toContain('mark');
-    expect((await readdir(dataDir)).length).toBe(1);
-  });
-
-  it('is made afresh once it is older than a week, or of a later day', async () => {
-    const dir = await ensureSampleArchive({ dataDir, now });
-    for (const days of [8, -1]) {
-      expect(await ensureSampleArchive({ dataDir, now: now + days * dayMs })).not.toBe(dir);
-    }
-    // The first may still be in use.
-    expect((await readdir(dataDir)).length).toBe(3);
-  });
-
-  it('of another generator is not taken', async () => {
-    const dir = await ensureSampleArchive({ dataDir, now });
-    const folder = join(dir, '..');
-    await rename(folder, folder.replace(/v\d+$/, 'v0'));
-    expect(await ensureSampleArchive({ dataDir, now })).toBe(dir);
-    expect(await readdir(dir)).toContain('ride-calendar.riders');
-  });
-
-  it('of another KAFKA_TOPIC_PREFIX is another, kept and forgotten in the same way', async () => {
-    const dir = await ensureSampleArchive({ dataDir, now });
     const other = await ensureSampleArchive({ dataDir, now, prefix: 'other.' });
-    expect(other).not.toBe(dir);
     expect(await readdir(other)).toContain('other.riders');
     expect(await ensureSampleArchive({ dataDir, now, prefix: 'other.' })).toEqual(other);
-    await utimes(join(other, '..'), 0, 0);
-    await ensureSampleArchive({ dataDir, now: now + 40 * dayMs });
-    expect((await readdir(dataDir)).filter((name) => name.endsWith('other.'))).toEqual([]);
+    for (const days of [8, -1]) {
+      expect(await ensureSampleArchive({ dataDir, now: now + days * dayMs })).not.toBe(first);
+    }
+    // The first may still be in use.
+    expect((await readdir(dataDir)).length).toBe(4);
+    await rename(dirname(first), dirname(first).replace(/v\d+$/, 'v0'));
+    await rm(join(dataDir, `sample-2026-11-20-v${generatorVersion}`), { recursive: true });
+    expect(await ensureSampleArchive({ dataDir, now })).toBe(first);
+    expect(await readdir(first)).not.toContain('mark');
   });
 
   it('that was left half made is made again', async () => {
@@ -88,24 +72,17 @@ describe('the sample archive', () => {
     expect(readManifest(again)!.simulated!.rider).not.toBeNull();
   });
 
-  it('is one when several processes make it at the same time', async () => {
-    const samples = await Promise.all(Array.from({ length: 2 }, () => ensureSampleArchive({ dataDir, now })));
-    for (const sample of samples) expect(sample).toEqual(samples[0]);
-    expect(await readdir(dataDir)).toEqual(['sample-2026-11-21-v5']);
-    expect((await readTopic(samples[0]!, 'metros')).length).toBeGreaterThan(3);
-  });
-
-  it('cleans up what crashed processes left and samples of months ago, and nothing else', async () => {
-    const old = ['sample-unfinished-abc', 'sample-2026-01-01-v1', 'sample-notes', 'oauth-keys.json'];
-    for (const name of old) {
+  it('is one when several processes make it, and only what crashed or is a month old is cleaned up', async () => {
+    for (const name of ['sample-unfinished-abc', 'sample-2026-01-01-v1-other.', 'sample-notes', 'oauth-keys.json']) {
       await mkdir(join(dataDir, name));
       await utimes(join(dataDir, name), 0, 0);
     }
     await mkdir(join(dataDir, 'sample-unfinished-new'));
-    await ensureSampleArchive({ dataDir, now });
+    const [one, other] = await Promise.all([1, 2].map(() => ensureSampleArchive({ dataDir, now })));
+    expect(other).toBe(one);
     expect((await readdir(dataDir)).sort()).toEqual([
       'oauth-keys.json',
-      'sample-2026-11-21-v5',
+      `sample-2026-11-21-v${generatorVersion}`,
       'sample-notes',
       'sample-unfinished-new',
     ]);
