@@ -1,9 +1,9 @@
 import { request } from 'node:http';
+import type { GenericContainer } from 'testcontainers';
 import { freePort } from './free-port.ts';
 import { kafkaVersion } from './kafka-broker.ts';
 
-/** A server in a container. */
-interface ContainerServer {
+export interface FoundServer {
   address: string;
   stop(): Promise<void>;
 }
@@ -61,17 +61,11 @@ async function engineHostName(): Promise<string> {
 }
 
 /** Redis in a container: address `redis://host:port`. */
-export async function startRedisContainer(): Promise<ContainerServer> {
-  const port = { container: 6379, host: await freePort() };
-  const container = await (await containerWithPort('redis:7', port, await engineHostName()))
-    .withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction'])
-    .start();
-  return {
-    address: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
-    stop: async () => {
-      await container.stop();
-    },
-  };
+export async function startRedisContainer(): Promise<FoundServer> {
+  const [host, port] = [await engineHostName(), await freePort()];
+  const redis = await containerWithPort('redis:7', { container: 6379, host: port }, host);
+  redis.withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction']);
+  return started(redis, `redis://${host}:${port}`);
 }
 
 /**
@@ -79,13 +73,12 @@ export async function startRedisContainer(): Promise<ContainerServer> {
  * broker has another listener for itself: inside the container the advertised address may lead nowhere, and transactions
  * would hang.
  */
-export async function startKafkaContainer(): Promise<ContainerServer> {
+export async function startKafkaContainer(): Promise<FoundServer> {
   const { Wait } = await import('testcontainers');
-  const host = await engineHostName();
-  const port = await freePort();
+  const [host, port] = [await engineHostName(), await freePort()];
   // 9092 is the port that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
   const kafka = await containerWithPort(`apache/kafka:${kafkaVersion}`, { container: 9092, host: port }, host);
-  const container = await kafka
+  kafka
     .withEnvironment({
       KAFKA_NODE_ID: '1',
       KAFKA_PROCESS_ROLES: 'broker,controller',
@@ -105,12 +98,16 @@ export async function startKafkaContainer(): Promise<ContainerServer> {
       KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
       KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
     })
-    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
-    .start();
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/));
+  return started(kafka, `${host}:${port}`);
+}
+
+async function started(container: GenericContainer, address: string): Promise<FoundServer> {
+  const running = await container.start();
   return {
-    address: `${host}:${port}`,
+    address,
     stop: async () => {
-      await container.stop();
+      await running.stop();
     },
   };
 }

@@ -10,7 +10,7 @@ try {
   const backends = await Promise.race([findBackends(), signalled.then(() => null)]);
   if (backends) {
     console.log(`
-Kafka (${backends.kafkaFrom}) and Redis (${backends.redisFrom}) answer. In another terminal:
+Kafka and Redis answer. In another terminal:
 
   export KAFKA_BROKERS=${backends.kafkaBrokers}
   export REDIS_URL=${backends.redisUrl}

@@ -1,35 +1,19 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { containerEngineAnswers, containerWithPort } from '../../../infra/local/containers.ts';
 
-/** Something at a socket that DOCKER_HOST names. */
-async function engine(answer: RequestListener) {
+test('a container engine whose socket never answers is none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
-  const server = createServer(answer).listen(join(folder, 'engine.sock'));
-  await once(server, 'listening');
+  const server = createServer(() => undefined).listen(join(folder, 'engine.sock'));
   vi.stubEnv('DOCKER_HOST', `unix://${join(folder, 'engine.sock')}`);
-  return {
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-describe('a container engine', () => {
-  afterEach(() => {
-    vi.unstubAllEnvs();
-  });
-
-  test('whose socket never answers is not', async () => {
-    await using _engine = await engine(() => undefined);
-    expect(await containerEngineAnswers()).toBe(false);
-  });
+  expect(await containerEngineAnswers()).toBe(false);
+  vi.unstubAllEnvs();
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
 });
 
 test.each([

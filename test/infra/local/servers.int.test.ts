@@ -3,41 +3,33 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findBackends } from '../../../infra/local/find-backends.ts';
-import { kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
+import { kafkaBrokers } from '../../support/servers/backends.ts';
 
-describe('the servers tests run on', () => {
-  test('Redis answers, and refuses writes rather than drop views when it is full', async () => {
-    const client = await createClient({ url: redisUrl() }).connect();
+test('where a container engine answers but runs nothing, a local process is started instead, and the reason is said', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
+  const socket = join(folder, 'engine.sock');
+  const engine = createServer((request, response) => {
+    response.writeHead(request.url === '/_ping' ? 200 : 500, { 'content-type': 'application/json' });
+    response.end(request.url === '/_ping' ? 'OK' : '{"message":"no space left"}');
+  }).listen(socket);
+  const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  vi.stubEnv('DOCKER_HOST', `unix://${socket}`);
+  vi.stubEnv('KAFKA_BROKERS', kafkaBrokers());
+  vi.stubEnv('REDIS_URL', '');
+  try {
+    const backends = await findBackends();
+    const client = await createClient({ url: backends.redisUrl }).connect();
     expect(await client.configGet('maxmemory-policy')).toEqual({ 'maxmemory-policy': 'noeviction' });
-    await client.close();
-  });
-});
-
-describe('where a container engine answers but runs nothing', () => {
-  test('a local process is started instead, and the reason is said', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
-    const socket = join(folder, 'engine.sock');
-    const engine = createServer((request, response) => {
-      response.writeHead(request.url === '/_ping' ? 200 : 500, { 'content-type': 'application/json' });
-      response.end(request.url === '/_ping' ? 'OK' : '{"message":"no space left"}');
-    }).listen(socket);
-    const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
-    vi.stubEnv('DOCKER_HOST', `unix://${socket}`);
-    vi.stubEnv('KAFKA_BROKERS', kafkaBrokers());
-    vi.stubEnv('REDIS_URL', '');
-    try {
-      const backends = await findBackends();
-      await backends.stop();
-      expect(backends.redisFrom).toContain('a local process');
-      expect(said.mock.calls.flat().join('\n')).toMatch(/Cannot run Redis in a container.*instead: .+/);
-    } finally {
-      vi.unstubAllEnvs();
-      said.mockRestore();
-      engine.closeAllConnections();
-      engine.close();
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+    client.destroy();
+    await backends.stop();
+    expect(said.mock.calls.flat().join('\n')).toMatch(/Cannot run Redis in a container.*instead: .+/);
+  } finally {
+    vi.unstubAllEnvs();
+    said.mockRestore();
+    engine.closeAllConnections();
+    engine.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 });
