@@ -6,11 +6,11 @@ import { batchOf, packedBatch } from './batches.ts';
 
 // length, attributes, timestampDelta, offsetDelta, no key, no value, no headers
 const tiny = Buffer.from([12, 0, 0, 0, 1, 1, 0]);
-const tinyCount = 9_000_000;
+const tinyCount = 7_000_000;
 
 function largeBatches(): Buffer {
   const one = batchOf([{ key: Buffer.from('k'), value: Buffer.alloc(63 << 20) }], 'zstd');
-  const each = Array.from({ length: 16 }, (_, offset) => {
+  const each = Array.from({ length: 12 }, (_, offset) => {
     const batch = Buffer.from(one);
     batch.writeBigInt64BE(BigInt(offset), 0);
     return batch;
