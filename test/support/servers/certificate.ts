@@ -8,24 +8,9 @@ export function makeCertificate(names: readonly string[], days = 2): { key: stri
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const subjects = names.map((name) => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',');
-  const options = [
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-days',
-    String(days),
-    '-subj',
-    '/CN=test',
-  ];
-  execFileSync(
-    'openssl',
-    ['req', '-x509', ...options, '-addext', `subjectAltName=${subjects}`, '-keyout', key, '-out', cert],
-    {
-      stdio: 'ignore',
-    },
-  );
+  const kind = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=test'.split(' ');
+  const options = [...kind, '-days', String(days), '-addext', `subjectAltName=${subjects}`];
+  execFileSync('openssl', ['req', '-x509', ...options, '-keyout', key, '-out', cert], { stdio: 'ignore' });
   const made = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
   rmSync(folder, { recursive: true });
   return made;

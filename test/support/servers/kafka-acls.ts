@@ -45,13 +45,9 @@ export async function revokeInKafka(admin: Admin, user: string): Promise<void> {
   });
 }
 
-const kafkaOperations = {
-  Read: kafkajs.AclOperationTypes.READ,
-  Write: kafkajs.AclOperationTypes.WRITE,
-  Create: kafkajs.AclOperationTypes.CREATE,
-  Describe: kafkajs.AclOperationTypes.DESCRIBE,
-  DescribeConfigs: kafkajs.AclOperationTypes.DESCRIBE_CONFIGS,
-} as Record<string, kafkajs.AclOperationTypes>;
+/** `DescribeConfigs` is DESCRIBE_CONFIGS there. */
+const kafkaOperation = (name: string): kafkajs.AclOperationTypes =>
+  kafkajs.AclOperationTypes[name.replace(/\B[A-Z]/, '_$&').toUpperCase() as keyof typeof kafkajs.AclOperationTypes];
 
 function aclsOf({ user, resource, operations }: GrantedLine, { topicPrefix, group }: AclScope) {
   const names = {
@@ -67,7 +63,7 @@ function aclsOf({ user, resource, operations }: GrantedLine, { topicPrefix, grou
       resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
       principal: `User:${user}`,
       host: '*',
-      operation: kafkaOperations[operation]!,
+      operation: kafkaOperation(operation),
       permissionType: kafkajs.AclPermissionTypes.ALLOW,
     })),
   );

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compressionsAlgorithms } from '@platformatic/kafka';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { KafkaCluster } from '../../../infra/kafka/client/kafka-cluster.ts';
 import type { KafkaConnection } from '../../../infra/kafka/client/kafka-connection.ts';
@@ -15,20 +14,6 @@ import { type Metro, type TopicName, topicNames } from '../../../schemas/events/
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import { Following } from './following.ts';
 
-const { CompressionCodecs, CompressionTypes } = kafkajs;
-const { snappy, lz4 } = compressionsAlgorithms;
-
-/** What producers of others may choose. kafkajs itself has gzip, and the product adds zstd. */
-for (const [type, { compressSync, decompressSync }] of [
-  [CompressionTypes.Snappy, snappy],
-  [CompressionTypes.LZ4, lz4],
-] as const) {
-  const compress = async ({ buffer }: { buffer: Buffer }) => compressSync(buffer);
-  Object.assign(CompressionCodecs, {
-    [type]: () => ({ compress, decompress: async (b: Buffer) => decompressSync(b) }),
-  });
-}
-
 /** What a log said, to look at afterwards. */
 class HeardLog implements Log {
   readonly lines: string[] = [];
@@ -40,7 +25,6 @@ class HeardLog implements Log {
 interface SendOptions {
   partition?: number;
   compression?: kafkajs.CompressionTypes;
-  timestampMs?: number;
 }
 
 /** kafkajs as the product makes it: plain, it plans time-outs for the past, of which Node warns. */
@@ -100,18 +84,17 @@ export class TestKafka implements AsyncDisposable {
   async sendRaw(
     topic: TopicName | 'rejected',
     messages: { key: string | Buffer | null; value: Buffer | null; timestampMs?: number }[],
-    { partition = 0, compression = kafkajs.CompressionTypes.None, timestampMs = 1_700_000_000_000 }: SendOptions = {},
+    { partition = 0, compression = kafkajs.CompressionTypes.None }: SendOptions = {},
   ) {
     const producer = this.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
     await producer.connect();
     await producer.send({
       topic: this.topicPrefix + topic,
       compression,
-      messages: messages.map((message) => ({
-        key: message.key,
-        value: message.value,
+      messages: messages.map(({ timestampMs = 1_700_000_000_000, ...message }) => ({
+        ...message,
         partition,
-        timestamp: String(message.timestampMs ?? timestampMs),
+        timestamp: String(timestampMs),
       })),
     });
     await producer.disconnect();
@@ -135,13 +118,7 @@ export class TestKafka implements AsyncDisposable {
   }
 
   eventLog(options: { registry?: SchemaRegistry | null; group?: string; checkEveryMs?: number } = {}): EventLog {
-    const { registry = null, ...rest } = options;
-    const eventLog = kafkaEventLog({
-      ...this.options,
-      writers: new WriterSchemas(),
-      registry,
-      ...rest,
-    });
+    const eventLog = kafkaEventLog({ ...this.options, writers: new WriterSchemas(), registry: null, ...options });
     this.#opened.push(eventLog);
     return eventLog;
   }

@@ -17,7 +17,7 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-export interface RedisClusterOptions {
+interface RedisClusterOptions {
   /** TLS only. Key and certificate are PEM. */
   tls?: { key: string; cert: string };
   /** Gives each master a replica. */
@@ -46,9 +46,22 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     const perMaster = withReplicas ? '1' : '0';
     const create = ['--cluster', 'create', ...addresses, '--cluster-replicas', perMaster, '--cluster-yes'];
     await run('redis-cli', [...cli, ...create]);
-    for (const port of ports) await untilClusterIsOk(port, cli);
+    for (const port of ports)
+      await untilSaid(
+        port,
+        cli,
+        'cluster info',
+        'said cluster_state:ok',
+        (said) => /cluster_state:ok/.exec(said) ?? undefined,
+      );
     const nodes = servers.slice(0, masters);
-    const replicas = withReplicas ? await Promise.all(nodes.map((node) => replicaOf(node, servers, cli))) : [];
+    // A replica is online once it has its master's data.
+    const replicaOf = ({ port }: RedisServer) =>
+      untilSaid(port, cli, 'info replication', 'had a replica', (said) => {
+        const replicaPort = /^slave0:ip=[^,]+,port=(\d+),state=online/m.exec(said)?.[1];
+        return servers.find((server) => String(server.port) === replicaPort);
+      });
+    const replicas = withReplicas ? await Promise.all(nodes.map(replicaOf)) : [];
     return { url: nodes[0]!.url, nodes, replicas, stop };
   } catch (error) {
     await stop();
@@ -56,33 +69,16 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   }
 }
 
-/** The replica of a master, once it has the master's data. */
-function replicaOf({ port }: RedisServer, servers: readonly RedisServer[], cli: readonly string[]) {
-  return untilSaid(port, cli, ['info', 'replication'], 'had a replica', (said) => {
-    const replicaPort = /^slave0:ip=[^,]+,port=(\d+),state=online/m.exec(said)?.[1];
-    return servers.find((server) => String(server.port) === replicaPort);
-  });
-}
-
-const untilClusterIsOk = (port: number, cli: readonly string[]) =>
-  untilSaid(
-    port,
-    cli,
-    ['cluster', 'info'],
-    'said cluster_state:ok',
-    (said) => said.includes('cluster_state:ok') || undefined,
-  );
-
 /** Asks a node until what it says has what is looked for. `what` follows "never". */
 async function untilSaid<T>(
   port: number,
   cli: readonly string[],
-  command: readonly string[],
+  command: string,
   what: string,
   find: (said: string) => T | undefined,
 ): Promise<T> {
   for (let tries = 0; tries < 200; tries++) {
-    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), ...command]);
+    const { stdout } = await run('redis-cli', [...cli, '-p', String(port), ...command.split(' ')]);
     const found = find(stdout);
     if (found !== undefined) return found;
     await sleep(50);
