@@ -4,31 +4,18 @@ import { realClock } from '../../../projector/ports/clock.ts';
 import type { LiveNotes, LiveViews } from '../../../projector/ports/live-views.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import { positionOf } from '../../../projector/position/position.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
-import type { LoggedRecord } from '../../reference/facts.ts';
 import { Hash } from '../../simulator/redis-commands.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { logOf } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
-// P46, on a Redis in memory; verification.int.test.ts does it to random worlds in a real one.
-
-const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
-
-function logOf(records: readonly LoggedRecord[]): MemoryEventLog {
-  const next = new Map<TopicName, number>();
-  const placed = records.map(({ topic, key, value }) => {
-    const offset = next.get(topic) ?? 0;
-    next.set(topic, offset + 1);
-    return { topic, partition: 0, offset, timestampMs: 0, key, value };
-  });
-  return new MemoryEventLog({ partitions, records: placed });
-}
+// P46, on a Redis in memory.
 
 /** A store that a projector has filled. It leads until it is told to stop. */
 async function filled() {
@@ -62,7 +49,8 @@ const spelled = (store: SharedStore, { found }: Pick<Verified, 'found'>): string
       [what, store.live().spell(name), ...(field === undefined ? [] : [field])].join(' '),
     );
 
-const keyOf = ({ keys }: SharedStore, kind: 'ride' | 'reader', id: string): string => keys.of(tagOf(id), kind, id);
+const keyOf = ({ keys }: SharedStore, kind: 'ride' | 'reader' | 'rider', id: string): string =>
+  keys.of(tagOf(id), kind, id);
 
 it('verify names any one thing that is changed in the store, and nothing else', async () => {
   const store = await left();
@@ -74,6 +62,7 @@ it('verify names any one thing that is changed in the store, and nothing else', 
   const [field] = [...hash.keys()] as [string];
   const moved = loop.replace(/\{v\d+\}/, `{v${(tagOf('loop') + 1) % 64}}`);
   const odd = `g${viewFormat}:junk`;
+  const strange = keyOf(store, 'reader', 'strange');
   const x = Buffer.from('x');
   const without = new Hash([...hash].slice(1));
   const damages: Record<string, [string, Buffer | Hash | 'list' | null]> = {
@@ -87,6 +76,9 @@ it('verify names any one thing that is changed in the store, and nothing else', 
     [`different ${ada} ${field}`]: [ada, new Hash([[field, x], ...without])],
     [`extra ${ada} o1999-01-01`]: [ada, new Hash([...hash, ['o1999-01-01', x]])],
     [`wrong type ${ada}`]: [ada, 'list'],
+    [`extra ${strange}`]: [strange, 'list'],
+    // No write can name such a field: the whole hash is replaced.
+    [`extra ${ada} \ufffd`]: [ada, new Hash([...hash, ['\ufffd', x]])],
   };
   for (const [wanted, [key, value]] of Object.entries(damages)) {
     if (value === null) store.redis.keys.delete(key);
@@ -130,20 +122,6 @@ it('verify asks the leader to mend what it found, and looks again; where nobody 
   await other.end();
 });
 
-it('verify waits for the first position of a leader that is just ready', async () => {
-  const store = await left();
-  let looks = 0;
-  const live: LiveViews = {
-    ...store.live(),
-    async notes(tags) {
-      const notes = await store.live().notes(tags);
-      looks++;
-      return looks > 3 ? notes : notes.map((one) => ({ ...one, fence: `${looks}`, position: null }));
-    },
-  };
-  expect((await verify(store, undefined, { live, clock: new SteppingClock() })).found).toEqual([]);
-});
-
 it('verify says that what changed since is unknown, where nobody leads any more', async () => {
   const store = await left();
   const grown = logOf([...smallWorld.records, ride('loop', { title: 'Another' })]);
@@ -175,18 +153,9 @@ it('verify says what to do where views and log can’t be compared', async () =>
   expect((await verify(store, logOf(records), { isReadOnce: true })).found).toEqual([]);
 });
 
-it('verify says together what it found at one position of the log', async () => {
-  const store = await left();
-  for (const id of ['loop', 'cafe']) store.redis.keys.set(keyOf(store, 'ride', id), Buffer.from('x'));
-  const log = logOf(smallWorld.records);
-  const { found } = await verify(store, log);
-  const ends = positionOf(await log.bounds(), 'end');
-  expect(found.map(({ position, differences }) => [position, differences.length])).toEqual([[ends, 2]]);
-});
-
 it('verify waits for a leader’s position while its tags move, for a minute at most, and four seconds where they stand still', async () => {
   const store = await left();
-  const waited = async (notesAt: (look: number, tag: number) => Partial<LiveNotes>): Promise<number[]> => {
+  const waited = async (notesAt: (look: number, tag: number) => Partial<LiveNotes>, isReady = false) => {
     const clock = new SteppingClock();
     let looks = 0;
     const notes: LiveViews['notes'] = async (tags) => {
@@ -195,12 +164,16 @@ it('verify waits for a leader’s position while its tags move, for a minute at 
       return all.map((one, i) => ({ ...one, fence: 'led', position: null, ...notesAt(looks, tags[i]!) }));
     };
     const running = verify(store, undefined, { live: { ...store.live(), notes }, clock });
-    await expect(running).rejects.toThrow('no projector has written all views of this version there');
+    if (isReady) expect((await running).found).toEqual([]);
+    else await expect(running).rejects.toThrow('no projector has written all views of this version there');
     return [clock.slept.filter((ms) => ms === 200).length, looks];
   };
   expect(await waited(() => ({}))).toEqual([20, 21]);
   expect(await waited((look, tag) => (tag === 7 && look < 6 ? { fence: `${look}` } : {}))).toEqual([25, 26]);
   expect(await waited((look) => ({ fence: `${look}` }))).toEqual([301, 302]);
+  // It stores its first position with a beat.
+  const position = store.position(0);
+  expect(await waited((look) => ({ fence: `${look}`, position: look > 3 ? position : null }), true)).toEqual([3, 4]);
   // Nobody ever led there.
   expect(await waited(() => ({ fence: '' }))).toEqual([0, 1]);
 });
@@ -210,12 +183,19 @@ it('verify compares all that it can where some tags have no position, and says w
   const tag = tagOf('loop');
   store.redis.keys.set(keyOf(store, 'ride', 'loop'), Buffer.from('x'));
   store.redis.keys.set(keyOf(store, 'ride', 'cafe'), Buffer.from('x'));
+  store.redis.keys.set(keyOf(store, 'rider', 'bo'), Buffer.from('x'));
   const notes: LiveViews['notes'] = async (tags) => {
     const all = await store.live().notes(tags);
     return all.map((one, i) => (tags[i] === tag ? { ...one, position: null } : one));
   };
-  const { found, unknown } = await verify(store, undefined, { live: { ...store.live(), notes } });
-  expect(spelled(store, { found })).toEqual([`different ${keyOf(store, 'ride', 'cafe')}`]);
+  const log = logOf(smallWorld.records);
+  const { found, unknown } = await verify(store, log, { live: { ...store.live(), notes } });
+  expect(spelled(store, { found }).toSorted()).toEqual([
+    `different ${keyOf(store, 'rider', 'bo')}`,
+    `different ${keyOf(store, 'ride', 'cafe')}`,
+  ]);
+  // What was found at one position of the log is told together.
+  expect(found.map(({ position }) => position)).toEqual([positionOf(await log.bounds(), 'end')]);
   expect(unknown.map(({ id }) => id)).toEqual(['loop']);
 });
 
