@@ -25,13 +25,13 @@ describe('an interner', () => {
     fc.assert(fc.property(fc.array(fc.string({ maxLength: 3, unit: 'binary' })), holdsWhatAMapHolds));
   });
 
-  it('does so with long texts', () => {
+  it('does so with long texts, as it grows, and for two texts that have one hash', () => {
     const long = ['a', 'é', '🚲'].flatMap((letter) => [85, 86, 1_000, 3_000].map((count) => letter.repeat(count)));
     holdsWhatAMapHolds(long);
     holdsWhatAMapHolds(long.toReversed());
+    holdsWhatAMapHolds(['41e7637e', '32e7b56f']);
+    holdsWhatAMapHolds(Array.from({ length: 5_000 }, (_, i) => `rider${(i * 7) % 4_001}`));
   });
-
-  it('keeps two texts apart that have one hash', () => holdsWhatAMapHolds(['41e7637e', '32e7b56f']));
 
   it('finds texts in bytes, wherever they stand there', () => {
     const interner = new Interner();
@@ -40,16 +40,7 @@ describe('an interner', () => {
       [-1, 0, 1],
     );
     expect([interner.find('ada'), interner.find('loop'), interner.findBytes(bytes, 16, 19)]).toEqual([1, 0, 1]);
-    expect([interner.text(0), interner.text(1), interner.find('ad'), interner.find('loo')]).toEqual([
-      'loop',
-      'ada',
-      -1,
-      -1,
-    ]);
-  });
-
-  it('does so also as it grows', () => {
-    const texts = Array.from({ length: 5_000 }, (_, i) => `rider${(i * 7) % 4_001}`);
-    holdsWhatAMapHolds(texts);
+    const found = [interner.text(0), interner.text(1), interner.find('ad'), interner.find('loo')];
+    expect(found).toEqual(['loop', 'ada', -1, -1]);
   });
 });

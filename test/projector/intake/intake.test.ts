@@ -6,13 +6,14 @@ import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import type { Status } from '../../../projector/status/status.ts';
-import { type AnyRecord, topicNames } from '../../../schemas/events/records.ts';
+import type { AnyRecord } from '../../../schemas/events/records.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
-const start = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
-const at = (offset: number): Position => ({ ...start, riders: [offset] });
+const start = positionAt();
+const at = (riders: number): Position => positionAt({ riders });
 
 /** An intake whose bad records go to a list, once `accepts` says so. */
 function intakeWith(
@@ -64,10 +65,9 @@ const undecodable = (offset: number): EncodedRecord => ({
   decoder: 'unknown schema id',
   raw: () => ({ key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
 });
-const twentyMebibytes = Buffer.alloc(20 << 20);
-const large = (offset: number): EncodedRecord => ({
+const sized = (offset: number, raw: Partial<Reject['raw']>): EncodedRecord => ({
   ...undecodable(offset),
-  raw: () => ({ key: null, value: twentyMebibytes, headers: {} }),
+  raw: () => ({ key: null, value: null, headers: {}, ...raw }),
 });
 const batch = (...records: LogBatch['records']): LogBatch => ({
   topic: 'riders',
@@ -81,78 +81,38 @@ async function settles(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a bad record', () => {
-  // docs/rules.md#rejected
-  it('is set aside as it came, with its place and its reason, and the flow goes on', async () => {
+  // docs/rules.md#rejected, #last-good-record
+  it('is set aside as it came, with its place and its reason, and leaves its key’s last good record in force', async () => {
     const { intake, fold, published, counted } = intakeWith(() => {});
-    await intake.take(batch(rider(0, 'good1'), undecodable(1), rider(4, 'not an id'), rider(5, 'good2')));
+    const other = rider(5, 'r1', { ...sampleRecords.riders, rider: 'r2' });
+    await intake.take(batch(rider(0, 'r1'), undecodable(1), rider(4, 'not an id'), other, rider(6, 'r3')));
     await intake.drain();
-    expect(fold.facts.riderIds.find('good1')).toBeGreaterThanOrEqual(0);
-    expect(fold.facts.riderIds.find('good2')).toBeGreaterThanOrEqual(0);
+    const { facts } = fold;
+    expect(['r1', 'r2', 'r3', 'not an id'].map((id) => facts.riderIds.find(id))).toEqual([0, -1, 1, -1]);
+    expect([0, 1].map((number) => facts.riderExists(number))).toEqual([true, true]);
+    const place = { topic: 'riders', partition: 0, timestampMs: 7 };
+    const raw = { key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } };
     expect(published).toEqual([
-      {
-        topic: 'riders',
-        partition: 0,
-        offset: 1,
-        timestampMs: 7,
-        reason: 'unknown schema id',
-        raw: { key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } },
-      },
+      { ...place, offset: 1, reason: 'unknown schema id', raw },
       expect.objectContaining({ offset: 4, reason: 'key does not match its pattern' }),
+      expect.objectContaining({ offset: 5, reason: 'key disagrees with value' }),
     ]);
-    expect(counted).toEqual(['riders: unknown schema id', 'riders: key does not match its pattern']);
+    expect(counted).toEqual(published.map(({ reason }) => `riders: ${reason}`));
   });
 
-  // docs/rules.md#last-good-record
-  it('leaves its key’s last good record in force', async () => {
-    const { intake, fold } = intakeWith(() => {});
-    await intake.take(batch(rider(0, 'r1'), rider(1, 'r1', { ...sampleRecords.riders, rider: 'r2' })));
-    await intake.drain();
-    expect(fold.facts.riderExists(fold.facts.riderIds.find('r1'))).toBe(true);
-    expect(fold.facts.riderIds.find('r2')).toBe(-1);
-  });
-
-  it.each(['ab', 'a//ab', 'a/ab/', 'ab/ab'])(
-    'that takes back a relation by the key %s takes back none',
-    async (key) => {
-      const { intake, fold, published } = intakeWith(() => {});
-      const relation = { ...sampleRecords.relations, rider: 'a', other: 'ab', follows: true };
-      const logged = (offset: number, itsKey: string, value: AnyRecord | null) =>
-        toLogRecord({ topic: 'relations', partition: 0, offset, timestampMs: 7, key: itsKey, value });
-      const records = [logged(0, 'a/ab', relation), logged(1, key, null)];
-      await intake.take({ topic: 'relations', partition: 0, records, nextOffset: 2 });
-      await intake.drain();
-      const { riderIds, relations } = fold.facts;
-      expect(relations.get(riderIds.find('a'), riderIds.find('ab'))).not.toBe(0);
-      expect(published).toMatchObject([{ offset: 1, raw: { key: Buffer.from(key), value: null } }]);
-    },
-  );
-
-  it('holds the position back until it is acknowledged, while good records are folded', async () => {
-    let accept: () => void = () => {};
-    const accepted = new Promise<void>((resolve) => {
-      accept = resolve;
-    });
-    const { intake, fold, barriers } = intakeWith(() => accepted);
-    await intake.take(batch(undecodable(0)));
-    await intake.take(batch(rider(1, 'good1')));
-    barriers.begin(at(2), '');
-    expect(fold.facts.riderIds.find('good1')).toBe(0);
-    expect(settled(barriers, at(2))).toEqual(start);
-    accept();
-    await intake.drain();
-    expect(settled(barriers, at(2))).toEqual(at(2));
-  });
-
-  it('is tried again until it is acknowledged, longer each time up to two seconds, and published once', async () => {
+  it('holds the position back until it is acknowledged, tried longer each time up to two seconds, and is published once', async () => {
     let failures = 8;
-    const { intake, clock, published, barriers } = intakeWith(() => {
+    const { intake, fold, clock, barriers, published } = intakeWith(() => {
       if (failures-- > 0) throw new Error('no connection');
     });
     await intake.take(batch(undecodable(0)));
+    await intake.take(batch(rider(1, 'good1')));
+    barriers.begin(at(2), '');
+    expect([fold.facts.riderIds.find('good1'), settled(barriers, at(2))]).toEqual([0, start]);
     await intake.drain();
     expect(clock.slept).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
     expect(published.map(({ offset }) => offset)).toEqual([0]);
-    expect(settled(barriers, at(1))).toEqual(at(1));
+    expect(settled(barriers, at(2))).toEqual(at(2));
   });
 
   it('is only counted where there is nowhere to set it aside', async () => {
@@ -163,47 +123,34 @@ describe('a bad record', () => {
     expect(settled(barriers, at(1))).toEqual(at(1));
   });
 
-  it('is left alone by a standby: the leader has set it aside', async () => {
-    const { intake, published } = intakeWith(() => {}, true, { leads: false });
-    await intake.take(batch(undecodable(0)));
-    await intake.drain();
-    expect(published).toEqual([]);
-    intake.beginPublishing();
-    intake.endPublishing();
-    await intake.take(batch(undecodable(1)));
-    await intake.drain();
-    expect(published).toHaveLength(1);
-  });
-
   // The log may have lost its tail and grown again: then the leader never saw what stands before its position now.
-  it('that a standby met is handed to the sink, which knows those it has, as soon as this projector leads', async () => {
-    const { intake, published, barriers } = intakeWith(() => {});
-    intake.endPublishing();
+  it('is left to the leader by a standby, and handed to the sink, which knows those it has, as soon as it leads', async () => {
+    const { intake, published, barriers } = intakeWith(() => {}, true, { leads: false });
     for (let i = 0; i < 3_000; i += 60)
       await intake.take(batch(...Array.from({ length: 60 }, (_, j) => undecodable(i + j))));
+    await intake.drain();
+    expect(published).toEqual([]);
     intake.beginPublishing();
     await intake.drain();
     expect(published.map(({ offset }) => offset)).toEqual(Array.from({ length: 1_000 }, (_, i) => 2_000 + i));
     expect(settled(barriers, at(3_000))).toEqual(at(3_000));
     intake.beginPublishing();
+    intake.endPublishing();
+    await intake.take(batch(undecodable(3_000)));
     await intake.drain();
     expect(published).toHaveLength(1_000);
   });
 
   // Key, value and headers count; with eight batches there are exactly 64 MiB.
-  it.each<[string, number, Reject['raw']]>([
-    ['a value of 20 MiB', 3, { key: null, value: Buffer.alloc(20 << 20), headers: {} }],
-    ['a value of 8 MiB', 8, { key: null, value: Buffer.alloc(8 << 20), headers: {} }],
-    ['a key of 8 MiB', 8, { key: Buffer.alloc(8 << 20), value: null, headers: {} }],
-    [
-      'two headers of 8 MiB',
-      4,
-      { key: null, value: null, headers: { a: Buffer.alloc(8 << 20), b: Buffer.alloc(8 << 20) } },
-    ],
+  const eight = Buffer.alloc(8 << 20);
+  it.each<[string, number, Partial<Reject['raw']>]>([
+    ['a value of 20 MiB', 3, { value: Buffer.alloc(20 << 20) }],
+    ['a value of 8 MiB', 8, { value: eight }],
+    ['a key of 8 MiB', 8, { key: eight }],
+    ['two headers of 8 MiB', 4, { headers: { a: eight, b: eight } }],
   ])('that has %s is kept by a standby as far as 64 MiB go', async (_, kept, raw) => {
-    const { intake, published } = intakeWith(() => {});
-    intake.endPublishing();
-    for (let i = 0; i < 10; i++) await intake.take(batch({ ...undecodable(i), raw: () => raw }));
+    const { intake, published } = intakeWith(() => {}, true, { leads: false });
+    for (let i = 0; i < 10; i++) await intake.take(batch(sized(i, raw)));
     intake.beginPublishing();
     await intake.drain();
     expect(published.map(({ offset }) => offset)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].slice(-kept));
@@ -211,44 +158,19 @@ describe('a bad record', () => {
 
   it('makes the log wait only with more than a thousand, or 64 MiB, not acknowledged', async () => {
     let accepted = Promise.withResolvers<void>();
-    const { intake } = intakeWith(() => accepted.promise);
+    const [intake, other] = [0, 1].map(() => intakeWith(() => accepted.promise).intake) as [Intake, Intake];
     const small = Array.from({ length: 500 }, (_, i) => undecodable(i));
     await intake.take(batch(...small));
     await intake.take(batch(...small));
     expect(await settles(intake.take(batch(undecodable(0))))).toBe(false);
-    const large = (bytes: number) => ({
-      ...undecodable(0),
-      raw: () => ({ key: null, value: Buffer.alloc(bytes), headers: {} }),
-    });
-    const other = intakeWith(() => accepted.promise).intake;
-    await other.take(batch(large(64 << 20)));
-    expect(await settles(other.take(batch(large(1))))).toBe(false);
+    await other.take(batch(sized(0, { value: Buffer.alloc(64 << 20) })));
+    expect(await settles(other.take(batch(sized(1, { value: Buffer.alloc(1) }))))).toBe(false);
     accepted.resolve();
     await Promise.all([intake.drain(), other.drain()]);
     // Nothing is pending any more.
     accepted = Promise.withResolvers<void>();
     await intake.take(batch(...small));
-    await other.take(batch(large(64 << 20)));
-  });
-
-  it.each([
-    ['a thousand', Array.from({ length: 1_000 }, (_, i) => undecodable(i))],
-    ['64 MiB of them', [large(0), large(1), large(2)]],
-  ])('makes the log wait where %s are not acknowledged', async (_, unacknowledged) => {
-    let accept: () => void = () => {};
-    const accepted = new Promise<void>((resolve) => {
-      accept = resolve;
-    });
-    const { intake } = intakeWith(() => accepted);
-    await intake.take(batch(...unacknowledged));
-    let taken = false;
-    const taking = intake.take(batch(large(1_000))).then(() => {
-      taken = true;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(taken).toBe(false);
-    accept();
-    await taking;
+    await other.take(batch(sized(2, { value: Buffer.alloc(64 << 20) })));
   });
 });
 

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { PartitionerCheck } from '../../../projector/intake/partitioner-check.ts';
 import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
 import { type ExplainedRecords, noMetrics } from '../../../projector/ports/metrics.ts';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
-import { startProjector } from '../../support/stores/projector-run.ts';
-import type { HistoryRecord } from '../../support/worlds/histories.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -38,17 +34,13 @@ function checking(partitions = count) {
   return { check, warnings, explained, take };
 }
 
-const placed = (topic: TopicName, key: string, partition: number, value: HistoryRecord['value']): HistoryRecord => ({
-  ...{ topic, key, partition, value },
-  ...{ offset: 0, timestampMs: 7 },
-});
-
 /** A relation, or its tombstone. */
 function relation(i: number, choose: Chooser): { partition: number; record: EncodedRecord } {
   const value = { ...sampleRecords.relations, rider: `r${i}`, other: 'ö' };
   const key = `${value.rider}/${value.other}`;
   const partition = choose(Buffer.from(key), count);
-  return { partition, record: toLogRecord(placed('relations', key, partition, i % 3 === 0 ? null : value)) };
+  const placed = { topic: 'relations', key, partition, offset: 0, timestampMs: 7 } as const;
+  return { partition, record: toLogRecord({ ...placed, value: i % 3 === 0 ? null : value }) };
 }
 
 const byNeither: Chooser = (key, partitions) => {
@@ -138,33 +130,5 @@ describe('a record that belongs nowhere in particular', () => {
       { records: 1, murmur2: 1, crc32: 1, neither: 0 },
       { records: 2, murmur2: 2, crc32: 2, neither: 0 },
     ]);
-  });
-});
-
-describe('a projector', () => {
-  it('warns of the topics whose keys stand in two partitions, and of no other', async () => {
-    const rider = (i: number, choose: Chooser) => {
-      const key = `r${i}`;
-      return {
-        ...placed('riders', key, choose(Buffer.from(key), 2), { ...sampleRecords.riders, rider: key }),
-        offset: i,
-      };
-    };
-    const ride = (i: number) => {
-      const key = `ride${i}`;
-      return placed('rides', key, murmur2Partition(Buffer.from(key), 2), { ...sampleRecords.rides, ride: key });
-    };
-    const records = Array.from({ length: 40 }, (_, i) => [
-      { ...rider(i, i % 2 ? murmur2Partition : crc32Partition), offset: i },
-      { ...ride(i), offset: i },
-    ]).flat();
-    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 2])) as Record<TopicName, number>;
-    const warnings: string[] = [];
-    const log = { info() {}, warn: (message: string) => void warnings.push(message), error() {} };
-    const store = new MemoryViewStore();
-    const running = startProjector(new MemoryEventLog({ partitions, records }), store.writer(), null, { log });
-    await running.ready();
-    await running.stop();
-    expect(warnings).toEqual([expect.stringMatching(/^Keys of riders may be in two of its 2 partitions/)]);
   });
 });

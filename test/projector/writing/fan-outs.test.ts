@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Facts } from '../../../projector/facts/facts.ts';
-import type { Position } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { FanOuts } from '../../../projector/writing/fan-outs.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 
 const bits = 5;
 
@@ -13,7 +12,7 @@ function famous(watchers: number, slice?: number) {
   const ids = Array.from({ length: watchers }, (_, i) => facts.riderIds.add(`w${i}`));
   const [star, other] = ['star', 'other'].map((id) => facts.riderIds.add(id)) as [number, number];
   for (const id of ids) for (const rider of [star, other]) facts.watchers.set(rider, id, bits);
-  const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
+  const position = positionAt();
   const barriers = new PositionBarriers(position);
   const fanOuts = new FanOuts(facts, barriers, slice);
   const { riderIds } = facts;
@@ -36,12 +35,13 @@ function famous(watchers: number, slice?: number) {
 
 describe('a fan-out', () => {
   it('marks each watcher once for each day, tag by tag, so many in a slice that all days make one', () => {
-    for (const [slice, days, watchersEach] of [
+    for (const [slice, days, watchersEach, watchers = 20] of [
+      [undefined, [7], 200, 201],
       [3, [7], 3],
       [7, [7, 9], 3],
       [2, [7, 8, 9], 1],
     ] as const) {
-      const { star, fanOuts, inTurn, slice: next } = famous(20, slice);
+      const { star, fanOuts, inTurn, slice: next } = famous(watchers, slice);
       expect(fanOuts.idle).toBe(true);
       for (const day of days) fanOuts.add(star, day);
       expect(fanOuts.idle).toBe(false);
@@ -56,12 +56,6 @@ describe('a fan-out', () => {
       expect(fanOuts.idle).toBe(true);
       expect(next()).toEqual({ marked: [], isLast: false });
     }
-  });
-
-  it('has 200 watchers in a slice', () => {
-    const { star, fanOuts, slice } = famous(201);
-    fanOuts.add(star, 1);
-    expect([slice().marked.length, slice().marked.length]).toEqual([200, 1]);
   });
 
   it('reaches those who watch all the while, whoever else comes and goes meanwhile', () => {
@@ -123,5 +117,17 @@ describe('a fan-out', () => {
     const start = barriers.begin(position, '');
     expect(barriers.settled(start, { fanOutsStored: true })).toBe(start);
     expect(barriers.settled(start, { fanOutsStored: false })).toBe(before);
+  });
+
+  it('of a term that has ended holds nothing back in the next one', () => {
+    const { fanOuts, barriers, position, slice } = famous(0);
+    fanOuts.add(0, 1);
+    // Its last watchers were told in a round that was broken off.
+    expect(slice().isLast).toBe(true);
+    fanOuts.add(1, 1);
+    fanOuts.clear();
+    expect(fanOuts.idle).toBe(true);
+    const start = barriers.begin(position, '');
+    expect(barriers.settled(start, { fanOutsStored: false })).toBe(start);
   });
 });

@@ -1,24 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
-import type { Position } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { FanOuts } from '../../../projector/writing/fan-outs.ts';
 import { Marking } from '../../../projector/writing/marking.ts';
 import { Marks } from '../../../projector/writing/marks.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
 import { gone, marks as relation, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 import { markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { recordKey } from '../../support/worlds/records.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
-
-const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
 
 /** Facts whose changes are marked. `inlineMax`: absent as in a leader; null: all watchers at once. */
 function marked(inlineMax?: number | null) {
   const fold = new Fold();
   const marks = new Marks();
-  const fanOuts = inlineMax === null ? null : new FanOuts(fold.facts, new PositionBarriers(position));
+  const fanOuts = inlineMax === null ? null : new FanOuts(fold.facts, new PositionBarriers(positionAt()));
   const marking = new Marking(fold.facts, marks, fanOuts, inlineMax ?? undefined);
   fold.subscribe(marking);
   const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
-import type { LogBatch, Position } from '../../../projector/ports/event-log.ts';
+import type { LogBatch } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { marks, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 import { recordKey } from '../../support/worlds/records.ts';
 
 /** What changes leave to write, where every rider with a watcher has many. */
 function pendingWrites() {
   const fold = new Fold();
-  const barriers = new PositionBarriers(Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position);
+  const barriers = new PositionBarriers(positionAt());
   const listeners = new Set<(batch: LogBatch) => void>();
   const subscribe = (listener: (batch: LogBatch) => void) => {
     listeners.add(listener);

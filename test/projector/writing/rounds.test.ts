@@ -1,208 +1,173 @@
-import { describe, expect, it } from 'vitest';
-import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import type { ViewWrite } from '../../../projector/ports/view-writer.ts';
-import { parseStoredPosition } from '../../../projector/position/settled-position.ts';
-import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
-import { dayText } from '../../../schemas/views/days.ts';
-import { readerKey } from '../../../schemas/views/reader-fields.ts';
-import { nightKey } from '../../../schemas/views/view-kinds.ts';
-import { projecting } from '../../support/processes/service.ts';
-import { goingOf } from '../../support/stores/view-names.ts';
-import { watchedWriter } from '../../support/stores/watched-writer.ts';
-import { toLogRecord } from '../../support/worlds/histories.ts';
-import { sampleRecords } from '../../support/worlds/records.ts';
+import { expect, it } from 'vitest';
+import { Fold } from '../../../projector/facts/fold.ts';
+import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
+import {
+  PositionBarriers,
+  parseStoredPosition,
+  type SettledPosition,
+} from '../../../projector/position/settled-position.ts';
+import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
+import { Rounds } from '../../../projector/writing/rounds.ts';
+import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { ride } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
+import { markedNames, rendered } from '../../support/stores/rendered-views.ts';
+import { recordKey } from '../../support/worlds/records.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
 
-const day = 20_000;
-const ride = 'loop1';
-const { riders, relations, attendance, metros, rides, nights } = sampleRecords;
-
-/** A projector whose every commit the test looks at, and records that are folded one by one. */
-async function world(before: (tag: number, writes: readonly ViewWrite[]) => void = () => {}, fanOut = {}) {
-  const store = new MemoryViewStore();
-  const projector = await projecting(watchedWriter(store.writer(), { before }), fanOut);
-  const offsets = new Map<TopicName, number>();
-  const publish = async (topic: TopicName, key: string, value: AnyRecord | null): Promise<number> => {
-    const offset = offsets.get(topic) ?? 0;
-    offsets.set(topic, offset + 1);
-    const record = toLogRecord({ topic, partition: 0, offset, timestampMs: 0, key, value });
-    await projector.take({ topic, partition: 0, records: [record], nextOffset: offset + 1 });
-    return offset;
-  };
-  return {
-    store,
-    ...projector,
-    rider: (id: string) => publish('riders', id, { ...riders, rider: id, handle: id, name: null }),
-    follow: (reader: string, other: string) =>
-      publish('relations', `${reader}/${other}`, {
-        ...relations,
-        rider: reader,
-        other,
-        follows: true,
-        close: false,
-        flagged: false,
-        blocked: false,
-      }),
-    unfollow: (reader: string, other: string) => publish('relations', `${reader}/${other}`, null),
-    respond: (rider: string, response: 'NONE' | 'GOING', nightOf = ride) =>
-      publish('attendance', `${nightOf}/${dayText(day)}/${rider}`, {
-        ...attendance,
-        ride: nightOf,
-        day,
-        rider,
-        response,
-        saved: false,
-      }),
-    async ride(id: string) {
-      await publish('metros', 'portland', { ...metros, metro: 'portland', time_zone: 'America/Los_Angeles' });
-      await publish('rides', id, { ...rides, ride: id, metro: 'portland', posted: true });
-      await publish('nights', `${id}/${dayText(day)}`, { ...nights, ride: id, day });
+/** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
+function marked({ tickMs = 0, records = smallWorld.records, ...fanOut } = {}) {
+  const fold = new Fold();
+  const barriers = new PositionBarriers(positionAt());
+  const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
+  pending.begin();
+  const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);
+  for (const record of records) apply(record);
+  let nowMs = 0;
+  const added: [tag: number, write: ViewWrite][] = [];
+  const lanes = {
+    clock: {
+      nowMs() {
+        nowMs += tickMs;
+        return nowMs;
+      },
     },
+    settled: null as SettledPosition | null,
+    round: 0,
+    /** A tag that does not answer, and whether one did not while the round was sent. */
+    away: -1,
+    answers: true,
+    /** How many writes were added before others were sent. */
+    flushedAt: [] as number[],
+    isAway: (tag: number) => tag === lanes.away,
+    async add(tag: number, write: ViewWrite) {
+      added.push([tag, write]);
+    },
+    flush: () => void lanes.flushedAt.push(added.length),
+    drain: async () => lanes.answers,
   };
+  const { facts } = fold;
+  const rounds = new Rounds({ facts, pending, lanes: lanes as unknown as TagLanes, barriers, identity: null });
+  const run = (rides = 0) => rounds.run(positionAt({ rides }));
+  return { facts, pending, barriers, lanes, added, apply, idle: () => rounds.idle, run };
 }
 
-const readersOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `reader${i}`);
+const namesOf = (added: readonly [number, ViewWrite][]): string[] => openNames(added.map(([, write]) => write));
 
-async function readersWhoSee(store: MemoryViewStore, readers: readonly string[], star: string): Promise<number> {
-  const reader = store.reader();
-  let count = 0;
-  for (const id of readers) {
-    const [value] = await reader.fields(readerKey(id), [`f${dayText(day)}`]);
-    if (value && goingOf(value).some(({ rider }) => rider === star)) count += 1;
-  }
-  return count;
-}
-
-describe('a round', () => {
-  it('writes each view once, however many changes touched it', async () => {
-    const written = new Map<string, number>();
-    const w = await world((_tag, writes) => {
-      for (const { kind, id } of writes) written.set(`${kind} ${id}`, (written.get(`${kind} ${id}`) ?? 0) + 1);
-    });
-    await w.ride(ride);
-    for (let i = 0; i < 10_000; i++) {
-      await w.rider(`rider${i % 500}`);
-      await w.respond(`rider${i % 500}`, i % 3 === 0 ? 'NONE' : 'GOING');
-    }
-    await w.rounds.run(w.position);
-    expect(written.get(`night ${ride}/${dayText(day)}`)).toBe(1);
-  });
+// P13
+it('a round writes what is marked once, as the facts render it, a rider’s days in one write, and sends all others before', async () => {
+  const { facts, pending, lanes, added, apply, idle, run } = marked();
+  for (const title of ['B', 'C']) apply(ride('cafe', { title }));
+  const names = markedNames(facts, pending.marks);
+  expect(idle()).toBe(false);
+  expect(await run()).toBe(true);
+  expect(idle()).toBe(true);
+  expect(namesOf(added).toSorted()).toEqual(names.toSorted());
+  expect(new Set(names).size).toBe(names.length);
+  const views = rendered(facts);
+  expect(names).toEqual(expect.arrayContaining([...views.keys()]));
+  const values = added.flatMap(([, write]): unknown[] =>
+    write.kind === 'reader' ? write.fields.map(({ value }) => value) : [write.value],
+  );
+  expect(values.map((value) => value && `${value}`)).toEqual(namesOf(added).map((name) => views.get(name) ?? null));
+  expect(added.map(([tag]) => tag)).toEqual(added.map(([, { id }]) => tagOf(id)));
+  const readers = added.map(([, { kind }]) => kind === 'reader');
+  expect(lanes.flushedAt).toEqual([readers.indexOf(true)]);
+  expect(readers.slice(readers.indexOf(true))).not.toContain(false);
+  const ids = added.flatMap(([, { kind, id }]) => (kind === 'reader' ? [id] : []));
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
-describe('a change of a rider whom many read about', () => {
-  const readers = readersOf(2_500);
-
-  async function famous(before: (tag: number, writes: readonly ViewWrite[]) => void = () => {}) {
-    const w = await world(before, { inlineMax: 64, slice: 1_000 });
-    await w.ride(ride);
-    await w.ride('other1');
-    for (const id of ['star', 'someone', ...readers]) await w.rider(id);
-    for (const id of readers) await w.follow(id, 'star');
-    await w.settle();
-    return w;
+it('views of a tag that does not answer stay marked, and the round with them gives no position to store', async () => {
+  const names = namesOf(await roundWithout(-1));
+  for (const away of allTags) {
+    const left = names.filter((name) => tagOf(name.replace(/^[a-z]+:/, '').replace(/^(\w+)\/[fox].*/, '$1')) === away);
+    const added = await roundWithout(away, left);
+    expect(namesOf(added).toSorted()).toEqual(names.filter((name) => !left.includes(name)).toSorted());
   }
 
-  it('is written slice by slice, while changes of others go first', async () => {
-    const w = await famous();
-    await w.respond('star', 'GOING');
-    await w.rounds.run(w.position);
-    expect(await readersWhoSee(w.store, readers, 'star')).toBe(1_000);
-    await w.respond('someone', 'GOING', 'other1');
-    await w.rounds.run(w.position);
-    const [night] = await w.store.reader().get([nightKey('other1', dayText(day))]);
-    expect(night!.toString()).toContain('"going_count":1');
-    expect(await readersWhoSee(w.store, readers, 'star')).toBe(2_000);
-    expect(w.rounds.idle).toBe(false);
-    await w.rounds.run(w.position);
-    expect(await readersWhoSee(w.store, readers, 'star')).toBe(2_500);
-    expect(w.rounds.idle).toBe(true);
-  });
+  async function roundWithout(away: number, left: readonly string[] = []) {
+    const { facts, pending, lanes, added, idle, run } = marked();
+    lanes.away = away;
+    expect(await run()).toBe(left.length === 0);
+    expect(lanes.settled === null).toBe(left.length > 0);
+    expect(markedNames(facts, pending.marks).toSorted()).toEqual(left.toSorted());
+    const first = added.splice(0);
+    lanes.away = -1;
+    expect(await run()).toBe(true);
+    expect([lanes.settled === null, idle()]).toEqual([false, true]);
+    expect(namesOf(added).toSorted()).toEqual(left.toSorted());
+    return first;
+  }
+});
 
-  // docs/rules.md#position
-  it('goes with the position until the last reader’s view is written, however much goes on', async () => {
-    const w = await famous();
-    const rsvp = await w.respond('star', 'GOING');
-    let withFanOut = 0;
-    for (let round = 0; !w.rounds.idle || round < 12; round++) {
-      // Others answer all the while, and so the position moves on.
-      if (round < 12) await w.respond('someone', round % 2 ? 'GOING' : 'NONE', 'other1');
-      await w.rounds.run(w.position);
-      const { position, fanOuts } = parseStoredPosition(w.lanes.settled!.text)!;
-      expect(position.attendance[0]).toBeGreaterThan(rsvp);
-      if (fanOuts.length > 0) withFanOut++;
-      expect(fanOuts).toEqual(
-        (await readersWhoSee(w.store, readers, 'star')) < readers.length ? [['star', [day]]] : [],
-      );
-    }
-    expect(withFanOut).toBeGreaterThan(0);
-  });
-
-  // docs/rules.md#position
-  it('begins again from the position that was stored in the middle of it, and reaches every reader', async () => {
-    const w = await famous();
-    await w.respond('star', 'GOING');
-    await w.rounds.run(w.position);
-    const { fanOuts } = parseStoredPosition(w.lanes.settled!.text)!;
-    // The next term knows of it by what is stored alone.
-    w.pending.end();
-    w.pending.begin();
-    expect(w.rounds.idle).toBe(true);
-    expect(w.pending.takeOn([], [...fanOuts, ['unknown rider', [day]]])).toEqual([]);
-    await w.settle();
-    expect(await readersWhoSee(w.store, readers, 'star')).toBe(2_500);
-  });
-
-  it('is not readable until the last reader’s view is written; changes that fewer read about are, with the round', async () => {
-    const w = await famous();
-    const round = async (): Promise<number | null> => {
-      const begun = w.changes.begin();
-      await w.rounds.run(w.position);
-      w.changes.written(begun, w.pending.fanOuts.told);
-      return w.changes.sinceMs;
+it('others have their turn after ten milliseconds of rendering, and not before', async () => {
+  for (const tickMs of [0, 11]) {
+    const { added, run } = marked({ tickMs });
+    let turns = 0;
+    const turn = (): void => {
+      turns += 1;
+      immediate = setImmediate(turn);
     };
-    expect(await round()).toBeNull();
-    await w.respond('star', 'GOING');
-    expect(await round()).not.toBeNull();
-    await w.respond('someone', 'GOING', 'other1');
-    // Amid the readers, so all of them are told of this one after the first.
-    await w.respond('star', 'NONE');
-    expect(w.changes.begin()).toBe(3);
-    expect(await round()).not.toBeNull();
-    expect(w.changes.begin()).toBe(2);
-    await round();
-    expect(w.changes.begin()).toBe(1);
-    for (let i = 0; i < 2; i++) expect(await round()).not.toBeNull();
-    expect(await round()).toBeNull();
-  });
+    let immediate = setImmediate(turn);
+    await run();
+    clearImmediate(immediate);
+    expect(turns).toBe(tickMs === 0 ? 0 : added.length);
+  }
+});
 
-  it('keeps the position back where too many riders change to be stored beside it', async () => {
-    const w = await world(() => {}, { inlineMax: 0, slice: 1 });
-    await w.ride(ride);
-    await w.rider('reader');
-    for (let i = 0; i <= 1_000; i++) {
-      await w.rider(`rider${i}`);
-      await w.follow('reader', `rider${i}`);
+// docs/rules.md#position, P14
+it('rounds tell watchers slice by slice, after all else, and store beside the position whose turn is still to come', async () => {
+  const { facts, pending, barriers, lanes, added, idle, run } = marked({
+    // Relations first, so that there is somebody to tell.
+    records: smallWorld.records.toReversed(),
+    ...{ inlineMax: 0, slice: 1 },
+  });
+  const told: number[] = [];
+  for (let round = 0; round < 12; round++) {
+    expect(await run()).toBe(true);
+    if (round === 0) {
+      const values = namesOf(added).filter((name) => !name.startsWith('reader:'));
+      const all = [...rendered(facts).keys()].filter((name) => !name.startsWith('reader:'));
+      expect(values).toEqual(expect.arrayContaining(all));
     }
-    await w.settle();
-    const { position: before } = parseStoredPosition(w.lanes.settled!.text)!;
-    for (let i = 0; i <= 1_000; i++) await w.respond(`rider${i}`, 'GOING');
-    await w.rounds.run(w.position);
-    // The first of them is told already.
-    await w.respond('rider0', 'NONE');
-    await w.rounds.run(w.position);
-    const kept = parseStoredPosition(w.lanes.settled!.text)!;
-    expect([kept.position, kept.fanOuts.length]).toEqual([before, 0]);
-    await w.settle();
-    expect(parseStoredPosition(w.lanes.settled!.text)!.position).toEqual(w.position);
-  });
+    const { fanOuts } = parseStoredPosition(lanes.settled!.text)!;
+    expect(fanOuts).toEqual(pending.fanOuts.stored());
+    told.push(fanOuts.length);
+  }
+  expect([told[0]! > 0, told.at(-1), idle()]).toEqual([true, 0, true]);
+  expect(namesOf(added)).toEqual(expect.arrayContaining([...rendered(facts).keys()]));
+  const start = barriers.begin(positionAt(), '');
+  expect(barriers.settled(start, { fanOutsStored: false })).toBe(start);
+});
 
-  it('leaves no old word with those who stop reading about them before their turn', async () => {
-    const w = await famous();
-    await w.respond('star', 'GOING');
-    await w.settle();
-    await w.respond('star', 'NONE');
-    await w.rounds.run(w.position);
-    for (const id of readers) await w.unfollow(id, 'star');
-    await w.settle();
-    expect(await readersWhoSee(w.store, readers, 'star')).toBe(0);
+// docs/rules.md#position
+it('the position is the start of the round, and stays where a tag did not answer, or a barrier is older than the term', async () => {
+  const { lanes, pending, facts, run } = marked();
+  lanes.answers = false;
+  // The tag may answer before the next round.
+  expect([await run(1), lanes.settled]).toEqual([false, null]);
+  lanes.answers = true;
+  expect(await run(2)).toBe(true);
+  const { sum } = facts;
+  expect(JSON.parse(lanes.settled!.text)).toEqual({
+    log: null,
+    position: positionAt({ rides: 2 }),
+    sum: sum.text,
+    fanOuts: [],
   });
+  // More fan-outs than are stored beside it hold it back.
+  for (let rider = 0; rider <= 1_001; rider++) pending.fanOuts.add(rider, 1);
+  await run(3);
+  expect(parseStoredPosition(lanes.settled!.text)).toMatchObject({ position: { rides: [2] }, fanOuts: [] });
+  await run(4);
+  expect(parseStoredPosition(lanes.settled!.text)!.fanOuts).toHaveLength(1_000);
+  const next = marked();
+  const reject = next.barriers.open();
+  for (const rides of [1, 2]) expect([await next.run(rides), next.lanes.settled]).toEqual([true, null]);
+  next.barriers.lift(reject);
+  await next.run(3);
+  expect(next.lanes.settled).toMatchObject({ start: { position: { rides: [3] } } });
 });
