@@ -10,7 +10,6 @@ import { MemoryEventLog } from '../support/stores/memory-event-log.ts';
 import { projected, type Running, startProjector } from '../support/stores/projector-run.ts';
 import { SharedStore } from '../support/stores/shared-store.ts';
 import { dumpViews } from '../support/stores/view-dump.ts';
-import { watchedWriter } from '../support/stores/watched-writer.ts';
 import { type History, historyArb } from '../support/worlds/histories.ts';
 import { compactions, deliveries, interleavings } from '../support/worlds/log-orders.ts';
 
@@ -70,30 +69,8 @@ describe('the views', { timeout: 120_000 }, () => {
     );
   });
 
-  it('are those of a fresh replay after kills at any moment, while the log grows and is compacted', async () => {
-    const scenario = historyArb().chain((history) =>
-      fc.record({
-        history: fc.constant(history),
-        compacted: compactions(history),
-        // How many records there are at each start, in thousandths, and how many batches are written before the kill.
-        lives: fc.array(fc.record({ upTo: fc.nat(1000), commits: fc.nat(150) }), { minLength: 1, maxLength: 4 }),
-      }),
-    );
-    await fc.assert(
-      fc.asyncProperty(scenario, async ({ history, compacted, lives }) => {
-        const store = new MemoryViewStore();
-        for (const { upTo, commits } of lives.toSorted((a, b) => a.upTo - b.upTo)) {
-          const count = Math.ceil((history.records.length * upTo) / 1000);
-          await killedAfter(store, { ...history, records: history.records.slice(0, count) }, commits);
-        }
-        expect(await projected(store, compacted)).toEqual(await replayed(compacted));
-      }),
-      { numRuns },
-    );
-  });
-
   // docs/rules.md#beginning
-  it('are those of a fresh replay after leaders die at any moment, and others begin where those were', async () => {
+  it('are those of a fresh replay after kills at any moment, while the log grows and is compacted, and others lead', async () => {
     const scenario = historyArb().chain((history) =>
       fc.record({
         history: fc.constant(history),
@@ -126,25 +103,6 @@ describe('the views', { timeout: 120_000 }, () => {
     );
   });
 });
-
-/** Projects into a store, and is gone after some batches: nothing is written any more, not even what is under way. */
-async function killedAfter(store: MemoryViewStore, history: History, commits: number): Promise<void> {
-  let left = commits;
-  let killed: () => void;
-  const kill = new Promise<void>((resolve) => {
-    killed = resolve;
-  });
-  const writer = watchedWriter(store.writer(), {
-    before() {
-      if (left-- > 0) return;
-      killed();
-      throw new Error('gone');
-    },
-  });
-  const running = startProjector(new MemoryEventLog(history), writer, null, { clock: fastClock });
-  await Promise.race([kill, running.ready()]);
-  await running.stop();
-}
 
 /** Resolves once a projector leads, and its views stand at the ends; and when told to stop. */
 async function leading({ projector }: Running, signal?: AbortSignal): Promise<void> {

@@ -2,23 +2,15 @@ import { expect, it } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import { foldToBeginning } from '../../../projector/leading/beginning.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
-import type { Position } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
-import { sampleRecords } from '../../support/worlds/records.ts';
+import { ride } from '../../reference/example-log.ts';
+import { logOf, positionAt } from '../../support/stores/placed-log.ts';
 
-const at = (rides: number) =>
-  ({ ...Object.fromEntries(topicNames.map((topic) => [topic, [0]])), rides: [rides] }) as Position;
-const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
-const records = Array.from({ length: 9 }, (_, offset) => ({
-  ...({ topic: 'rides', partition: 0, offset, timestampMs: 0, key: `ride${offset}` } as const),
-  value: { ...sampleRecords.rides, ride: `ride${offset}` },
-}));
+const at = (rides: number) => positionAt({ rides });
 
 /** A fold of nine rides that has got so far. */
 async function folding(rides: number) {
-  const eventLog = new MemoryEventLog({ partitions, records });
+  const eventLog = logOf(Array.from({ length: 9 }, (_, i) => ride(`ride${i}`)));
   const stop = new AbortController();
   const said: string[] = [];
   const say = (message: string) => void said.push(message);

@@ -1,69 +1,220 @@
 import { expect, it } from 'vitest';
-import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { Folding } from '../../../projector/intake/folding.ts';
 import { Leader } from '../../../projector/leading/leader.ts';
+import { takeAll } from '../../../projector/leading/standby.ts';
 import type { LogBounds } from '../../../projector/ports/event-log.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { parseStoredPosition } from '../../../projector/position/settled-position.ts';
 import { Status } from '../../../projector/status/status.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { allTags } from '../../../schemas/views/view-keys.ts';
+import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { ride, rider } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
-import { dumpViews } from '../../support/stores/view-dump.ts';
-import { sampleRecords } from '../../support/worlds/records.ts';
+import { logOf, placed } from '../../support/stores/placed-log.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
+import { smallWorld } from '../../support/worlds/small-world.ts';
 
-const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
-const value = { ...sampleRecords.riders, rider: 'ada', handle: 'ada' };
-const taken = new Map(allTags.map((tag) => [tag, { position: null, open: [], compare: false }]));
+// Terms over a store that another projector may take, with the scripts that ship.
 
-/** A leader over a log with one rider. `bounds`: what the log says of its ends. */
-async function leading(bounds?: (stop: AbortController) => Promise<LogBounds>) {
-  const eventLog = new MemoryEventLog({
-    partitions,
-    records: [{ topic: 'riders', partition: 0, offset: 0, timestampMs: 0, key: 'ada', value }],
-  });
-  const store = new MemoryViewStore();
-  const stop = new AbortController();
-  const shared = { eventLog, clock: fastClock, log: silentLog, metrics: noMetrics, signal: stop.signal };
-  const folding = new Folding(await eventLog.bounds(), null, { ...shared, rejects: null });
-  folding.follow(stop.signal);
-  const status = new Status({ ...shared, writer: store.writer() });
-  status.stand('leader');
-  if (bounds) eventLog.bounds = () => bounds(stop);
-  const { writer } = status;
-  const leader = new Leader({ ...shared, writer, folding, tags: allTags, identity: null, status, checkEveryMs: null });
-  return { store, stop, status, lead: () => leader.lead(taken) };
+const keys = redisKeys('');
+const loop = keys.of(tagOf('loop'), 'ride', 'loop');
+const cafe = keys.of(tagOf('cafe'), 'ride', 'cafe');
+
+interface Options {
+  records?: readonly LoggedRecord[];
+  checkEveryMs?: number | null;
+  /** What the log says of its ends, instead of what it holds. */
+  bounds?(stop: AbortController): Promise<LogBounds>;
+  /** What differs of the store. */
+  wrap?(writer: ViewWriter): Partial<ViewWriter>;
 }
 
-it('a term fills the store, and writes on until it is told to stop', async () => {
-  const { store, stop, status, lead } = await leading();
+/** A projector that has taken all tags of a store. Its term begins with `lead`. */
+async function taking(
+  store: SharedStore,
+  { records = smallWorld.records, checkEveryMs = null, bounds, wrap }: Options = {},
+) {
+  const eventLog = logOf(records);
+  const stop = new AbortController();
+  const told: string[] = [];
+  const note = (message: string) => void told.push(message);
+  const written: [views: number, bytes: number][] = [];
+  const metrics = { ...noMetrics, written: (...of: [number, number]) => void written.push(of) };
+  const shared = {
+    eventLog,
+    clock: fastClock,
+    log: { info: note, warn: note, error: note },
+    metrics,
+    signal: stop.signal,
+  };
+  const following = new AbortController();
+  const folding = new Folding(await eventLog.bounds(), null, { ...shared, rejects: null });
+  // As a standby: no further than where the leader before it got.
+  folding.limit = parseStoredPosition(store.position(0))?.position ?? null;
+  const followed = folding.follow(following.signal);
+  const plain = store.writer();
+  const status = new Status({ ...shared, writer: { ...plain, ...wrap?.(plain) } });
+  status.stand('leader');
+  const { writer } = status;
+  const leadership = writer.leadership!;
+  const seen = (await leadership.look(allTags)).map(({ fence }) => fence);
+  const taken = (await takeAll(leadership, allTags, seen))!;
+  if (bounds) eventLog.bounds = () => bounds(stop);
+  const leader = new Leader({ ...shared, writer, folding, tags: allTags, identity: null, status, checkEveryMs });
+  return {
+    ...{ stop, status, told, written, eventLog, taken },
+    lead: () =>
+      leader.lead(taken).finally(async () => {
+        following.abort();
+        await followed;
+      }),
+  };
+}
+
+type Taking = Awaited<ReturnType<typeof taking>>;
+
+async function ready({ status, lead }: Pick<Taking, 'status' | 'lead'>): Promise<{ end: ReturnType<Taking['lead']> }> {
   const end = lead();
-  await expect.poll(() => status.ready, { timeout: 60_000 }).toBe(true);
-  expect([...(await dumpViews(store)).keys()]).toHaveLength(1);
-  stop.abort();
+  end.catch(() => {});
+  await expect.poll(() => status.ready, { timeout: 60_000, interval: 2 }).toBe(true);
+  return { end };
+}
+
+/** A store that one term has filled, and left. */
+async function left(): Promise<SharedStore> {
+  const store = new SharedStore();
+  const first = await taking(store);
+  const { end } = await ready(first);
+  first.stop.abort();
   expect(await end).toBe('stopped');
-  expect(status.now(null).tagsInRepair).toBe(0);
+  return store;
+}
+
+const storedAt = (store: SharedStore, key: string): string => String(store.redis.keys.get(key));
+const freeTags = (store: SharedStore): number => allTags.filter((tag) => store.isFree(tag)).length;
+const doubtfulTags = (store: SharedStore): number => allTags.filter((tag) => store.isDoubtful(tag)).length;
+
+it('a first term writes all views, and leaves every tag free, complete and with its position', async () => {
+  const store = new SharedStore();
+  const one = await taking(store);
+  expect(freeTags(store)).toBe(0);
+  const { end } = await ready(one);
+  expect(one.told).toContain('Folded up to the log’s ends');
+  const bytes = one.written.reduce((sum, [, more]) => sum + more, 0);
+  expect(bytes).toBeGreaterThan(1_000);
+  one.eventLog.append({ ...placed([ride('loop', { title: 'Another' })])[0]!, offset: 100 });
+  await expect.poll(() => storedAt(store, loop), { timeout: 60_000, interval: 2 }).toContain('Another');
+  one.stop.abort();
+  expect(await end).toBe('stopped');
+  expect([freeTags(store), doubtfulTags(store), one.status.now(null).tagsInRepair]).toEqual([64, 0, 0]);
+  const positions = new Set(allTags.map((tag) => store.position(tag)));
+  expect([...positions]).toEqual([expect.stringContaining('"rides":[101]')]);
 });
 
-it('a term ends with the log’s own fault, and writes nothing', async () => {
-  const { store, lead } = await leading(() => Promise.reject(new Error('no such topic')));
-  await expect(lead()).rejects.toThrow('no such topic');
-  expect(await dumpViews(store)).toEqual(new Map());
+it('a term that another projector ends leaves the tags to it', async () => {
+  const store = new SharedStore();
+  const one = await taking(store);
+  const { end } = await ready(one);
+  const other = store.writer().leadership!;
+  const [look] = await other.look([7]);
+  expect(await other.take(7, look!.fence, false)).not.toBeNull();
+  expect(await end).toBe('fenced');
+  expect([freeTags(store), one.status.now(null).tagsInRepair]).toEqual([0, 0]);
 });
 
-it('a term that is told to stop waits for no log', async () => {
-  const { store, stop, lead } = await leading(() => new Promise(() => {}));
-  const end = lead();
-  stop.abort();
-  expect(await end).toBe('stopped');
-  const late = await leading((stopping) => {
-    stopping.abort();
+it('a term ends where the store lost what it held, and what was to be repaired is told until it is', async () => {
+  const store = new SharedStore();
+  const one = await taking(store);
+  const { end } = await ready(one);
+  expect(one.status.now(null).unreadableSinceMs).toBeNull();
+  store.redis.keys.clear();
+  expect(await end).toBe('lost');
+  expect(one.status.now(null).unreadableSinceMs).not.toBeNull();
+  expect(freeTags(store)).toBe(0);
+});
+
+it('a next term writes what was open and what changed since, and compares the tags that ask for it and no other', async () => {
+  for (const compare of [false, true]) {
+    const store = await left();
+    const right = storedAt(store, loop);
+    const never = keys.of(tagOf('never'), 'ride', 'never');
+    for (const key of [loop, cafe, never]) store.redis.keys.set(key, Buffer.from('x'));
+    const two = await taking(store, { records: [...smallWorld.records, rider('ada', { handle: 'changed' })] });
+    const open = compare ? [] : ['ride:loop', 'ride:never'];
+    Object.assign(two.taken.get(tagOf('loop'))!, { open, compare });
+    const { end } = await ready(two);
+    const again = `To write again: ${open.length} views that may be ahead of the stored position; to compare: ${compare ? 1 : 0} tag`;
+    expect(two.told.find((line) => line.startsWith('Leading'))).toContain(again);
+    expect(two.told.filter((line) => line.startsWith('Compared'))).toEqual(
+      compare ? ['Compared 1 tag with the facts: 1 view missing or different, and rewritten; 0 tags left'] : [],
+    );
+    two.stop.abort();
+    expect(await end).toBe('stopped');
+    expect([storedAt(store, loop), storedAt(store, cafe)]).toEqual([right, 'x']);
+    expect(storedAt(store, keys.of(tagOf('ada'), 'rider', 'ada'))).toContain('changed');
+    // Of a ride without facts nothing may stay.
+    expect(store.redis.keys.has(never)).toBe(compare);
+    expect([freeTags(store), doubtfulTags(store)]).toEqual([64, 0]);
+  }
+});
+
+it('a term mends what the background check finds, and looks for nothing where it is off', async () => {
+  for (const checkEveryMs of [5_000, null]) {
+    const store = await left();
+    const two = await taking(store, { checkEveryMs });
+    const { end } = await ready(two);
+    const views = [...store.redis.keys.keys()].filter((key) => /:(ride|day|night|metro):/.test(key));
+    expect(views.length).toBeGreaterThan(3);
+    for (const key of views) store.redis.keys.set(key, Buffer.from('x'));
+    const areMended = () => views.some((key) => storedAt(store, key) !== 'x');
+    if (checkEveryMs) await expect.poll(areMended, { timeout: 60_000, interval: 5 }).toBe(true);
+    else await fastClock.sleep(15_000);
+    expect(areMended()).toBe(checkEveryMs !== null);
+    two.stop.abort();
+    expect(await end).toBe('stopped');
+  }
+});
+
+it('a term that finds no room in the store writes nothing, and frees its tags', async () => {
+  const store = new SharedStore();
+  const wrap = ({ leadership }: ViewWriter) => ({ leadership: { ...leadership!, room: async () => 10 } });
+  const one = await taking(store, { wrap });
+  await expect(one.lead()).rejects.toThrow('the view store has room for 1 MB');
+  expect([store.redis.keys.has(loop), freeTags(store)]).toEqual([false, 64]);
+});
+
+it('a term that is told to stop waits two and a half seconds for a store that does not answer, and no longer', async () => {
+  for (const isEarly of [true, false]) {
+    const store = new SharedStore();
+    let hangs = isEarly;
+    const commit = (writer: ViewWriter): ViewWriter['commit'] => {
+      return (...args) => (hangs ? Promise.reject(new Error('no answer')) : writer.commit(...args));
+    };
+    const one = await taking(store, { wrap: (writer) => ({ commit: commit(writer) }) });
+    if (isEarly) one.stop.abort();
+    const { end } = isEarly ? { end: one.lead() } : await ready(one);
+    hangs = true;
+    one.stop.abort();
+    const beganMs = fastClock.nowMs();
+    expect(await end).toBe('stopped');
+    expect(fastClock.nowMs() - beganMs).toBeLessThan(60_000);
+    expect(freeTags(store)).toBe(0);
+  }
+});
+
+it('a term ends with the log’s own fault, or waits for no log once it is told to stop, and writes nothing', async () => {
+  const fault = await taking(new SharedStore(), { bounds: () => Promise.reject(new Error('no such topic')) });
+  await expect(fault.lead()).rejects.toThrow('no such topic');
+  const never = await taking(new SharedStore(), { bounds: () => new Promise(() => {}) });
+  const end = never.lead();
+  never.stop.abort();
+  const bounds = (stop: AbortController) => {
+    stop.abort();
     return Promise.reject(new Error('connection closed'));
-  });
-  expect(await late.lead()).toBe('stopped');
-  const before = await leading();
-  before.stop.abort();
-  expect(await before.lead()).toBe('stopped');
-  for (const each of [store, late.store, before.store]) expect(await dumpViews(each)).toEqual(new Map());
+  };
+  const late = await taking(new SharedStore(), { bounds });
+  expect([await end, await late.lead()]).toEqual(['stopped', 'stopped']);
+  for (const { written } of [fault, never, late]) expect(written.every(([views]) => views === 0)).toBe(true);
 });

@@ -91,6 +91,11 @@ describe('a standby', () => {
     expect(ms).toBeLessThanOrEqual(1_830);
   });
 
+  it('waits for every tag while one moves, also one that was absent, and takes none before', async () => {
+    const { ms } = await stoodBy({ fenceAt: (tag, ms) => (tag === 5 && ms < 7_300 ? `led ${ms}` : '') });
+    expect(ms).toBe(9_500);
+  });
+
   it('waits for every tag, and counts five looks half a second apart where a leader has died while giving up', async () => {
     const { fences, ms } = await stoodBy({ fenceAt: (tag) => (tag === 5 ? 'led' : ':free') });
     expect(fences).toEqual([':free', ':free', 'led']);

@@ -3,11 +3,12 @@ import type { Leader } from '../../../projector/leading/leader.ts';
 import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
-import type { LogBounds, Position } from '../../../projector/ports/event-log.ts';
+import type { Position } from '../../../projector/ports/event-log.ts';
 import { beatMs } from '../../../projector/ports/leading.ts';
 import { silentLog } from '../../../projector/ports/log.ts';
 import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const tags = [3, 4, 5];
@@ -34,30 +35,23 @@ const seen = tags.map((tag) => `${tag}:free`);
 const taking = tags.map((tag) => ['take', tag, `${tag}:free`, false]);
 
 // docs/rules.md#fence
-describe('the tags are taken', () => {
-  it('all, each from the fence that was seen', async () => {
-    const { done, leadership } = scene();
-    expect(await takeAll(leadership, tags, seen)).toEqual(new Map(tags.map((tag) => [tag, left])));
-    expect(done).toEqual(taking);
-    const doubtful = scene();
-    await takeAll(doubtful.leadership, tags, seen, (tag) => tag === 5);
-    expect(doubtful.done.map(([, tag, , isDoubtful]) => isDoubtful && tag)).toEqual([false, false, 5]);
-  });
-
-  it('or none: where the first is another’s by now, no other is asked for', async () => {
-    const { done, leadership } = scene((tag) => (tag === 3 ? null : undefined));
-    expect(await takeAll(leadership, tags, seen)).toBeNull();
-    expect(done).toEqual(taking.slice(0, 1));
-  });
-
-  it('or none: where another one is another’s by now, or can not be asked for, what was taken is free again', async () => {
-    const { done, leadership } = scene((tag) => (tag === 4 ? null : undefined));
-    expect(await takeAll(leadership, tags, seen)).toBeNull();
-    expect(done).toEqual([...taking, ['free', 3], ['free', 5]]);
-    const away = scene((tag) => (tag === 5 ? new Error('no connection') : undefined));
-    await expect(takeAll(away.leadership, tags, seen)).rejects.toThrow('no connection');
-    expect(away.done).toEqual([...taking, ['free', 3], ['free', 4]]);
-  });
+it('the tags are taken all, each from the fence that was seen, or none: what was taken is free again', async () => {
+  const taken = async (refuses?: Parameters<typeof scene>[0], isDoubtful?: (tag: number) => boolean) => {
+    const { done, leadership } = scene(refuses);
+    return [await takeAll(leadership, tags, seen, isDoubtful).catch(String), done];
+  };
+  const all = new Map(tags.map((tag) => [tag, left]));
+  expect(await taken()).toEqual([all, taking]);
+  const isDoubtful = (tag: number) => tag === 5;
+  expect(await taken(undefined, isDoubtful)).toEqual([
+    all,
+    taking.map(([...take]) => [...take.slice(0, 3), take[1] === 5]),
+  ]);
+  // Where the first is another's by now, no other is asked for.
+  expect(await taken((tag) => (tag === 3 ? null : undefined))).toEqual([null, taking.slice(0, 1)]);
+  expect(await taken((tag) => (tag === 4 ? null : undefined))).toEqual([null, [...taking, ['free', 3], ['free', 5]]]);
+  const away = taken((tag) => (tag === 5 ? new Error('no connection') : undefined));
+  expect(await away).toEqual(['Error: no connection', [...taking, ['free', 3], ['free', 4]]]);
 });
 
 describe('a projector', () => {
@@ -98,52 +92,41 @@ describe('a projector', () => {
   const took = taking.map((one) => [...one]);
   const tookAgain = taking.map(([what, tag, fence]) => [what, tag, fence, tag === 4]);
 
-  it('leads until it is told to stop', async () => {
-    const { done, said } = await led(['stopped']);
-    expect(done).toEqual([...took, ['leader'], ['lead']]);
-    expect(said).toEqual([]);
-  });
+  const term = [...took, ['leader'], ['lead']];
+  const standsBy = [['reject no more'], ['standby']];
 
-  it('stands by again once another one leads, and sets no bad records aside any more', async () => {
-    const { done, said } = await led(['fenced', 'stopped']);
-    const term = [...took, ['leader'], ['lead']];
-    expect(done).toEqual([...term, ['reject no more'], ['standby'], ...term]);
-    expect(said).toEqual([expect.stringContaining('Another projector has taken over')]);
+  it('leads until it is told to stop, and stands by again, without setting bad records aside, once another one leads', async () => {
+    const one = await led(['stopped']);
+    expect([one.done, one.said]).toEqual([term, []]);
+    const two = await led(['fenced', 'stopped']);
+    expect(two.done).toEqual([...term, ...standsBy, ...term]);
+    expect(two.said).toEqual([expect.stringContaining('Another projector has taken over')]);
+    // Told to stop as its term ends otherwise.
+    expect((await led(['fenced'], undefined, { stopAt: 1 })).done).toEqual([...term, ...standsBy]);
   });
 
   it('takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
     const { done, said } = await led(['lost', 'stopped']);
-    expect(done).toEqual([...took, ['leader'], ['lead'], ...tookAgain, ['lead']]);
+    expect(done).toEqual([...term, ...tookAgain, ['lead']]);
     expect(said).toEqual([expect.stringContaining('The view store lost')]);
-  });
-
-  it('stands by where another one was quicker to take them again', async () => {
-    const { done } = await led(['lost', 'stopped'], (_, time) => (time === 2 ? null : undefined));
-    const again = tookAgain.slice(0, 1);
-    expect(done.slice(5)).toEqual([...again, ['reject no more'], ['standby'], ...took, ['leader'], ['lead']]);
+    // Another one was quicker to take them.
+    const late = await led(['lost', 'stopped'], (_, time) => (time === 2 ? null : undefined));
+    expect(late.done).toEqual([...term, ...tookAgain.slice(0, 1), ...standsBy, ...term]);
   });
 
   it('stands by again, a beat later, where a tag can not be taken, and ends where waiting does not help', async () => {
     const { done, said, clock } = await led(['stopped'], (_, time) => (time === 1 ? new Error('away') : undefined));
-    expect(done).toEqual([...took.slice(0, 1), ...took, ['leader'], ['lead']]);
+    expect(done).toEqual([...took.slice(0, 1), ...term]);
     expect(said).toEqual([expect.stringContaining('away')]);
     expect(clock.slept).toEqual([beatMs]);
     const hopeless = Object.assign(new Error('no right to write'), { retry: false });
     await expect(led(['stopped'], () => hopeless)).rejects.toThrow('no right to write');
   });
-
-  it('that is told to stop when its term ends otherwise stands by no more', async () => {
-    const { done } = await led(['fenced'], undefined, { stopAt: 1 });
-    expect(done).toEqual([...took, ['leader'], ['lead'], ['reject no more'], ['standby']]);
-  });
 });
 
 describe('a standby folds', () => {
-  const at = (rides: number) =>
-    ({ ...Object.fromEntries(topicNames.map((topic) => [topic, [0]])), rides: [rides] }) as Position;
-  const bounds = Object.fromEntries(
-    topicNames.map((topic) => [topic, [{ low: 0, end: topic === 'rides' ? 9 : 0 }]]),
-  ) as LogBounds;
+  const at = (rides: number) => positionAt({ rides });
+  const bounds = byTopic((topic) => [{ low: 0, end: topic === 'rides' ? 9 : 0 }]);
   const stored = (rides: number, log = 'the log', position = at(rides)) =>
     JSON.stringify({ log, position, sum: '', fanOuts: [] });
 

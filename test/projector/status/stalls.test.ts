@@ -3,9 +3,10 @@ import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { Leadership } from '../../../projector/ports/view-writer.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { riderKey } from '../../../schemas/views/view-kinds.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { logOf } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { watchedWriter } from '../../support/stores/watched-writer.ts';
@@ -15,7 +16,6 @@ import { sampleRecords } from '../../support/worlds/records.ts';
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
 
 const soon = { timeout: 10_000 };
-const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
 
 let running: Running | undefined;
 afterEach(() => running?.stop().catch(() => {}));
@@ -40,7 +40,7 @@ async function stuck() {
   const store = new MemoryViewStore();
   const writer = watchedWriter(store.writer(), { before: () => held?.promise });
   let status: LogStatus | null = null;
-  const log = new MemoryEventLog({ partitions, records: [riderAt(0)] }, 1);
+  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: [riderAt(0)] }, 1);
   const eventLog = Object.assign(log, { status: () => status });
   const rejects = {
     async publish() {
@@ -135,7 +135,7 @@ test('a standby whose looks at the store take too long to tell who leads waits f
   };
   const leadership = { look, coming: async () => {} } as unknown as Leadership;
   const writer = { ...new MemoryViewStore().writer(), leadership };
-  running = startProjector(new MemoryEventLog({ partitions, records: [] }), writer, null, { clock });
+  running = startProjector(logOf(), writer, null, { clock });
   const { projector } = running;
   // Longer than any call is under way.
   const waitedMs = () => clock.nowMs() - (projector.status().waits.get('redis') ?? Number.POSITIVE_INFINITY);
@@ -146,11 +146,7 @@ test('a standby whose looks at the store take too long to tell who leads waits f
 test('Kafka is waited for while it does not say where it ends, and an archive, which is read, is not', async () => {
   const never = { bounds: () => new Promise<never>(() => {}) };
   const begin = (more: object) =>
-    startProjector(
-      Object.assign(new MemoryEventLog({ partitions, records: [] }), never, more),
-      new MemoryViewStore().writer(),
-      null,
-    );
+    startProjector(Object.assign(logOf(), never, more), new MemoryViewStore().writer(), null);
   const archive = begin({});
   const kafka = begin({ identity: async () => 'topic ids' });
   await expect.poll(() => [...kafka.projector.status().waits.keys()], soon).toEqual(['kafka']);

@@ -10,7 +10,6 @@ import { type Log, silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
-import { UnreadableChanges } from '../../../projector/status/unreadable-changes.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
@@ -38,13 +37,7 @@ export async function projecting(
   const fold = new Fold();
   const { facts } = fold;
   const barriers = new PositionBarriers(position);
-  const listeners = new Set<(batch: LogBatch) => void>();
-  const subscribe = (listener: (batch: LogBatch) => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  const changes = new UnreadableChanges(() => {}, realClock);
-  const pending = new PendingWrites({ fold, barriers, subscribe }, changes, fanOut);
+  const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
   pending.begin();
   const { signal } = new AbortController();
   const shared = { clock: realClock, log, signal };
@@ -56,9 +49,6 @@ export async function projecting(
   return {
     fold,
     facts,
-    marks: pending.marks,
-    pending,
-    changes,
     mend: lanes.add.bind(lanes),
     lanes,
     rounds,
@@ -66,7 +56,6 @@ export async function projecting(
     async take(batch: LogBatch): Promise<void> {
       await intake.take(batch);
       position[batch.topic][batch.partition] = batch.nextOffset;
-      for (const listener of listeners) listener(batch);
     },
     /** Writes all that is marked, slow fan-outs to their end. */
     async settle(): Promise<void> {
