@@ -128,9 +128,11 @@ export class Status {
     this.#judgeRepair();
   }
 
-  /** Once nothing is left to compare, what was lost is readable again. */
+  /** Nothing is left to compare: what was lost is readable again. */
   #judgeRepair(): void {
-    if (this.#tagsInRepair === 0) this.#repairSinceMs = null;
+    if (this.#tagsInRepair > 0) return;
+    this.#repairSinceMs = null;
+    this.changes.compared();
   }
 
   /**
@@ -140,8 +142,8 @@ export class Status {
   termEnded(isLoss: boolean): void {
     this.#tagsInRepair = 0;
     if (!isLoss) return;
-    this.#repairSinceMs = oldest(this.#repairSinceMs, this.changes.sinceMs, this.#clock.nowMs());
-    this.changes.forget();
+    this.#repairSinceMs ??= this.#clock.nowMs();
+    this.changes.lost();
   }
 
   /** The views have reached the log's ends sampled at the term's start. */

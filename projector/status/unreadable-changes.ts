@@ -10,6 +10,8 @@ interface Taken {
    * The number of the last fan-out that they began, 0 for none. Its watchers are written later than everything else.
    */
   fanOut: number;
+  /** Its marks are lost: a compare writes it, whatever rounds are written. */
+  awaitsCompare: boolean;
 }
 
 /**
@@ -32,7 +34,7 @@ export class UnreadableChanges {
     const [first] = records;
     if (!first) return;
     const sinceMs = unreadSinceMs ?? this.#clock.nowMs();
-    this.#taken.push({ sinceMs, timestampMs: first.timestampMs, fanOut });
+    this.#taken.push({ sinceMs, timestampMs: first.timestampMs, fanOut, awaitsCompare: false });
   }
 
   /** A round begins, which writes everything taken so far. Pass the result to `written`. */
@@ -43,15 +45,25 @@ export class UnreadableChanges {
   /** The store has answered a round. Fan-outs up to this number have been written to all watchers. */
   written(round: number, fannedOut: number): void {
     const nowMs = this.#clock.nowMs();
-    this.#taken = this.#taken.filter(({ fanOut, timestampMs }, i) => {
-      const isDone = i < round && fanOut <= fannedOut;
+    this.#taken = this.#taken.filter(({ fanOut, timestampMs, awaitsCompare }, i) => {
+      const isDone = i < round && fanOut <= fannedOut && !awaitsCompare;
       // Clocks of other machines may be ahead.
       if (isDone) this.#measured(Math.max(0, nowMs - timestampMs) / 1000);
       return !isDone;
     });
   }
 
-  /** No round writes what was taken: another projector leads, or the store lost something, and a compare writes it. */
+  /** The store lost something, and what was marked is forgotten: rounds no longer write what was taken. */
+  lost(): void {
+    for (const one of this.#taken) one.awaitsCompare = true;
+  }
+
+  /** The store was compared with the facts: the next round that is written measures what had been lost. */
+  compared(): void {
+    for (const one of this.#taken) one.awaitsCompare = false;
+  }
+
+  /** Another projector leads: what is not readable is that one's to say. */
   forget(): void {
     this.#taken = [];
   }

@@ -15,86 +15,65 @@ const limits = { minMs: 100, maxMs: 1_000 };
 const never = new Promise<never>(() => {});
 const { signal } = new AbortController();
 const stopped = AbortSignal.abort(new Error('told to stop'));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a back-off', () => {
-  it('doubles its pauses up to the longest, and begins anew after a success', async () => {
-    const clock = new SteppingClock();
-    const backOff = new BackOff(limits, clock);
-    for (let i = 0; i < 6; i++) await backOff.pause(signal);
-    backOff.reset();
-    expect(backOff.nextMs).toBe(100);
-    await backOff.pause(signal);
-    expect(clock.slept).toEqual([100, 200, 400, 800, 1_000, 1_000, 100]);
-  });
+it('a back-off doubles its pauses up to the longest, and begins anew after a success', async () => {
+  const clock = new SteppingClock();
+  const backOff = new BackOff(limits, clock);
+  for (let i = 0; i < 6; i++) await backOff.pause(signal);
+  backOff.reset();
+  expect(backOff.nextMs).toBe(100);
+  await backOff.pause(signal);
+  expect(clock.slept).toEqual([100, 200, 400, 800, 1_000, 1_000, 100]);
 });
 
 describe('retry', () => {
-  it('attempts until one succeeds, and reports each failure', async () => {
+  /** Attempts that fail so often. `onFailure`: what is done about each. */
+  async function retried(
+    failures: number,
+    options: { signal?: AbortSignal; onFailure?(): void; stopsAt?: number } = {},
+  ) {
     const clock = new SteppingClock();
-    const failures: unknown[] = [];
-    const onFailure = (error: unknown) => void failures.push((error as Error).message);
+    const stop = new AbortController();
+    const reported: string[] = [];
     let attempts = 0;
     const attempt = async () => {
-      if (++attempts < 3) throw new Error(`fault ${attempts}`);
+      if (++attempts === options.stopsAt) stop.abort();
+      if (attempts <= failures) throw new Error(`fault ${attempts}`);
       return 'done';
     };
-    expect(await retry(attempt, { limits, clock, signal, onFailure })).toBe('done');
-    expect([failures, clock.slept]).toEqual([
-      ['fault 1', 'fault 2'],
-      [100, 200],
-    ]);
-  });
-
-  it('ends with what onFailure throws', async () => {
-    const clock = new SteppingClock();
-    const attempt = () => Promise.reject(new Error('refused'));
-    const onFailure = (error: unknown) => {
-      throw error;
+    const onFailure = (error: unknown): void => {
+      reported.push((error as Error).message);
+      options.onFailure?.();
     };
-    await expect(retry(attempt, { limits, clock, signal, onFailure })).rejects.toThrow('refused');
-    expect(clock.slept).toEqual([]);
+    const given = { limits, clock, signal: options.signal ?? stop.signal, onFailure };
+    return { got: await retry(attempt, given), attempts, reported, slept: clock.slept };
+  }
+
+  it('attempts until one succeeds, or it is told to stop, and reports each failure before that', async () => {
+    const two = { reported: ['fault 1', 'fault 2'], slept: [100, 200] };
+    expect(await retried(2)).toEqual({ got: 'done', attempts: 3, ...two });
+    expect(await retried(9, { stopsAt: 3 })).toEqual({ got: null, attempts: 3, ...two });
   });
 
-  it('makes one attempt after the signal has aborted, and is null without a report where that fails', async () => {
-    const clock = new SteppingClock();
-    const failures: unknown[] = [];
-    const onFailure = (error: unknown) => void failures.push(error);
-    const given = { limits, clock, signal: stopped, onFailure };
-    expect(await retry(async () => 'done', given)).toBe('done');
-    expect(await retry(() => Promise.reject(new Error('away')), given)).toBeNull();
-    expect([failures, clock.slept]).toEqual([[], []]);
-  });
-
-  it('attempts no more where the signal aborts during a pause', async () => {
-    const stop = new AbortController();
-    const clock = { nowMs: () => 0, sleep: async () => stop.abort() };
-    let attempts = 0;
-    const attempt = () => Promise.reject(new Error(`fault ${++attempts}`));
-    expect(await retry(attempt, { limits, clock, signal: stop.signal, onFailure() {} })).toBeNull();
-    expect(attempts).toBe(1);
+  it('makes one attempt after the signal has aborted, and ends with what onFailure throws', async () => {
+    const once = { attempts: 1, reported: [], slept: [] };
+    expect(await retried(0, { signal: stopped })).toEqual({ got: 'done', ...once });
+    expect(await retried(1, { signal: stopped })).toEqual({ got: null, ...once });
+    const refuse = (): never => {
+      throw new Error('refused');
+    };
+    await expect(retried(1, { onFailure: refuse })).rejects.toThrow('refused');
   });
 });
 
 describe('a wake-up', () => {
-  it('wakes everybody who waits, with a longest time or without', async () => {
-    const wakeUp = new WakeUp();
-    const waiting = [wakeUp.wait(), wakeUp.wait(), wakeUp.waitAtMost(1e9, realClock)];
-    wakeUp.notify();
-    await Promise.all(waiting);
-  });
-
-  it('is not kept for those who begin to wait later', async () => {
+  it('wakes everybody who waits, once, and nobody who begins to wait later', async () => {
     const wakeUp = new WakeUp();
     wakeUp.notify();
     const clock = new SteppingClock();
     await wakeUp.waitAtMost(250, clock);
     expect(clock.slept).toEqual([250]);
-    const late = wakeUp.wait().then(() => 'woken');
-    expect(await Promise.race([late, new Promise((resolve) => setImmediate(() => resolve('asleep')))])).toBe('asleep');
-  });
-
-  it('wakes nobody twice: a waiter that waits again inside of a notify waits for the next one', async () => {
-    const wakeUp = new WakeUp();
     let woken = 0;
     const waitAgain = async () => {
       await wakeUp.wait();
@@ -102,12 +81,16 @@ describe('a wake-up', () => {
       await waitAgain();
     };
     void waitAgain();
+    await turn();
+    expect(woken).toBe(0);
+    const waiting = [wakeUp.wait(), wakeUp.wait(), wakeUp.waitAtMost(1e9, realClock)];
     wakeUp.notify();
-    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(waiting);
+    await turn();
     expect(woken).toBe(1);
   });
 
-  it('ends at once when the signal aborts', async () => {
+  it('ends at once when the signal aborts, or has', async () => {
     const stop = new AbortController();
     const waiting = new WakeUp().waitAtMost(1e9, realClock, stop.signal);
     stop.abort();
@@ -116,79 +99,54 @@ describe('a wake-up', () => {
   });
 });
 
-describe('until aborted', () => {
-  it('is what the promise comes to', async () => {
-    expect(await untilAborted(Promise.resolve(1), signal)).toBe(1);
-    await expect(untilAborted(Promise.reject(new Error('fault')), signal)).rejects.toThrow('fault');
-  });
-
-  it('rejects with the reason once the signal aborts, or has', async () => {
-    const stop = new AbortController();
-    const waiting = untilAborted(never, stop.signal);
-    stop.abort(new Error('told to stop'));
-    await expect(waiting).rejects.toThrow('told to stop');
-    await expect(untilAborted(never, stopped)).rejects.toThrow('told to stop');
-    await Promise.all([aborted(stop.signal), aborted(stopped)]);
-  });
-
-  it('hears of no fault that comes after it has given up', async () => {
-    await expect(untilAborted(Promise.reject(new Error('late')), stopped)).rejects.toThrow('told to stop');
-  });
-});
-
-describe('settled within', () => {
-  it('ends with the promise, whatever it comes to', async () => {
-    await settledWithin(Promise.resolve(), 1e9);
-    await settledWithin(Promise.reject(new Error('fault')), 1e9);
-  });
-
-  it('ends after the time', async () => {
-    const clock = new SteppingClock();
-    await settledWithin(never, 2_000, clock);
-    expect(clock.slept).toEqual([2_000]);
-  });
-});
-
-function scene(...outcomes: (Error | string)[]) {
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const clock = new SteppingClock();
+it('until aborted is what the promise comes to, or the signal’s reason once it aborts, or has', async () => {
+  expect(await untilAborted(Promise.resolve(1), signal)).toBe(1);
+  await expect(untilAborted(Promise.reject(new Error('fault')), signal)).rejects.toThrow('fault');
   const stop = new AbortController();
-  let attempts = 0;
-  const attempt = async () => {
-    const outcome = outcomes[attempts++]!;
-    if (outcome instanceof Error) throw outcome;
-    return outcome;
-  };
-  const deps = { clock, log: { info: say, warn: say, error: say }, signal: stop.signal };
-  return { said, clock, stop, attempts: () => attempts, run: () => retryLogged('compare views', attempt, deps) };
-}
-
-it('each new reason of a failure is logged once, and the success after it', async () => {
-  const { said, run } = scene(new Error('away'), new Error('away'), new Error('loading'), 'done');
-  expect(await run()).toBe('done');
-  expect(said).toEqual([
-    'Cannot compare views, trying again: away',
-    'Cannot compare views, trying again: loading',
-    'It could compare views now',
-  ]);
+  const waiting = untilAborted(never, stop.signal);
+  stop.abort(new Error('told to stop'));
+  await expect(waiting).rejects.toThrow('told to stop');
+  // Of a fault that comes later nobody hears.
+  for (const promise of [never, Promise.reject(new Error('late'))])
+    await expect(untilAborted(promise, stopped)).rejects.toThrow('told to stop');
+  await Promise.all([aborted(stop.signal), aborted(stopped)]);
 });
 
-it('nothing is logged of a first attempt that succeeds', async () => {
-  const { said, clock, run } = scene('done');
-  expect(await run()).toBe('done');
-  expect([said, clock.slept]).toEqual([[], []]);
+it('settled within ends with the promise, whatever it comes to, or after the time', async () => {
+  await settledWithin(Promise.resolve(), 1e9);
+  await settledWithin(Promise.reject(new Error('fault')), 1e9);
+  const clock = new SteppingClock();
+  await settledWithin(never, 2_000, clock);
+  expect(clock.slept).toEqual([2_000]);
 });
 
-it('an error that says not to retry is thrown', async () => {
-  const { clock, run } = scene(Object.assign(new Error('unfit'), { retry: false }));
-  await expect(run()).rejects.toThrow('unfit');
-  expect(clock.slept).toEqual([]);
-});
+describe('what is tried again', () => {
+  async function tried(outcomes: (Error | string)[], isStopped = false) {
+    const said: string[] = [];
+    const say = (message: string) => void said.push(message);
+    const clock = new SteppingClock();
+    const attempt = async () => {
+      const outcome = outcomes.shift()!;
+      if (outcome instanceof Error) throw outcome;
+      return outcome;
+    };
+    const deps = { clock, log: { info: say, warn: say, error: say }, signal: isStopped ? stopped : signal };
+    return { got: await retryLogged('compare views', attempt, deps), said, slept: clock.slept, left: outcomes.length };
+  }
 
-it('nothing is attempted once told to stop', async () => {
-  const { stop, attempts, run } = scene('done');
-  stop.abort();
-  expect(await run()).toBeNull();
-  expect(attempts()).toBe(0);
+  it('has each new reason of a failure logged once, and the success after it', async () => {
+    const { got, said } = await tried([new Error('away'), new Error('away'), new Error('loading'), 'done']);
+    expect(got).toBe('done');
+    expect(said).toEqual([
+      'Cannot compare views, trying again: away',
+      'Cannot compare views, trying again: loading',
+      'It could compare views now',
+    ]);
+    expect(await tried(['done'])).toEqual({ got: 'done', said: [], slept: [], left: 0 });
+  });
+
+  it('throws an error that says not to retry, and is not attempted once told to stop', async () => {
+    await expect(tried([Object.assign(new Error('unfit'), { retry: false })])).rejects.toThrow('unfit');
+    expect(await tried(['done'], true)).toEqual({ got: null, said: [], slept: [], left: 1 });
+  });
 });

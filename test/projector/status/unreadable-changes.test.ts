@@ -70,3 +70,15 @@ test('a clock that is ahead makes no negative time', () => {
   written(changes.begin(), 2_000);
   expect(samples).toEqual([0]);
 });
+
+test('a change whose marks were lost is readable once a compare is done, whatever rounds are written before', () => {
+  const { samples, changes, take, written } = measuring();
+  take(batch([1_000]), 1_000);
+  changes.lost();
+  take(batch([2_000]), 2_000);
+  written(changes.begin(), 3_000);
+  expect([samples, changes.sinceMs]).toEqual([[1], 1_000]);
+  changes.compared();
+  written(changes.begin(), 9_000);
+  expect([samples, changes.sinceMs]).toEqual([[1, 8], null]);
+});
