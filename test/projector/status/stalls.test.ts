@@ -3,6 +3,7 @@ import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { Leadership } from '../../../projector/ports/view-writer.ts';
+import { Status } from '../../../projector/status/status.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { riderKey } from '../../../schemas/views/view-kinds.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
@@ -152,4 +153,32 @@ test('Kafka is waited for while it does not say where it ends, and an archive, w
   await expect.poll(() => [...kafka.projector.status().waits.keys()], soon).toEqual(['kafka']);
   expect([...archive.projector.status().waits.keys()]).toEqual([]);
   await Promise.all([archive.stop(), kafka.stop()]);
+});
+
+test('a standby is ready once it is folded, stays so while it falls behind, and is not beside views of another log', () => {
+  const said: string[] = [];
+  const say = (message: string) => void said.push(message);
+  const clock = new SteppingClock();
+  const log = { info: say, warn: say, error: say };
+  const deps = { eventLog: logOf(), writer: new MemoryViewStore().writer(), clock, log, metrics: noMetrics };
+  const status = new Status(deps);
+  const ready: boolean[] = [];
+  for (const fold of [
+    'no views',
+    'behind',
+    'folded',
+    'behind',
+    'of another log',
+    'of another log',
+    'behind',
+  ] as const) {
+    status.followed(fold);
+    ready.push(status.ready);
+  }
+  expect(ready).toEqual([false, false, true, true, false, false, false]);
+  expect(said.map((line) => line.split(':')[0])).toEqual(['Ready', 'Not ready']);
+  status.followed('of another log');
+  expect(status.now(null).troubles).toEqual([expect.stringContaining('of another log')]);
+  status.stand('leader');
+  expect([status.now(null).troubles, status.ready]).toEqual([[], false]);
 });

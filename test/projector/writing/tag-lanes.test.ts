@@ -1,264 +1,290 @@
 import { describe, expect, it } from 'vitest';
 import { beatMs, takeOverMsMin } from '../../../projector/ports/leading.ts';
-import type { CommitResult, ValueWrite, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
+import type { CommitResult, TagNotes, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
+import type { SettledPosition } from '../../../projector/position/settled-position.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
-import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
-import { rideKey } from '../../../schemas/views/view-kinds.ts';
-import { encodeView } from '../../../schemas/views/view-values.ts';
-import { lead } from '../../support/stores/lead.ts';
-import { SharedStore } from '../../support/stores/shared-store.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
-import { watchedWriter } from '../../support/stores/watched-writer.ts';
 
-const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
-
-/** Ride ids of one tag. */
-function idsOf(tag: number, count: number): string[] {
-  const ids: string[] = [];
-  for (let i = 0; ids.length < count; i++) if (tagOf(`ride${i}`) === tag) ids.push(`ride${i}`);
-  return ids;
-}
+const tags = [3, 4, 5];
 const tag = 5;
-const writesOf = (count: number, text = 'x'): ValueWrite[] =>
-  idsOf(tag, count).map((id) => ({ kind: 'ride', id, value: view(text) }));
+const settledAt = (round: number): SettledPosition => ({
+  start: { round, position: positionAt(), sum: '' },
+  text: `settled in ${round}`,
+});
+const noteOf = (round: number) => ({ position: { text: settledAt(round).text, round } });
+const turns = async (count = 20): Promise<void> => {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+};
 
-function lanesOver(writer: ViewWriter, signal = new AbortController().signal) {
+/** Lanes of three tags in round 7, all that their store is asked, and what they tell. The test says what the store answers. */
+function scene() {
   const clock = new SteppingClock();
-  const lanes = new TagLanes({ writer, clock, signal, tags: allTags, onWritten() {}, onCompare() {} });
-  return { lanes, clock };
+  const stop = new AbortController();
+  const sent: { tag: number; writes: readonly ViewWrite[]; notes: TagNotes }[] = [];
+  const told: unknown[][] = [];
+  const tell =
+    (what: string) =>
+    (...of: unknown[]) =>
+      void told.push([what, ...of]);
+  const store = {
+    process: 'a',
+    mustCompare: false,
+    written: (): CommitResult => ({ committed: true, process: store.process, compare: store.mustCompare }),
+    answer: async (_tag: number): Promise<CommitResult> => store.written(),
+    /** Answers once otherwise. */
+    once(answer: (tag: number) => Promise<CommitResult>): void {
+      store.answer = (of) => {
+        store.answer = async () => store.written();
+        return answer(of);
+      };
+    },
+  };
+  const commit = (of: number, writes: readonly ViewWrite[], notes: TagNotes) => {
+    sent.push({ tag: of, writes, notes });
+    return store.answer(of);
+  };
+  const lanes = new TagLanes({
+    ...{ writer: { commit } as unknown as ViewWriter, clock, signal: stop.signal, tags },
+    ...{ onWritten: tell('written'), onCompare: tell('compare'), onDoubt: tell('doubt') },
+  });
+  lanes.round = 7;
+  const lane = lanes.lane(tag);
+  const notes = (): TagNotes[] => sent.splice(0).flatMap((batch) => (batch.tag === tag ? [batch.notes] : []));
+  return {
+    ...{ clock, stop, sent, told, store, lanes, lane },
+    /** What the next batches of a tag say beside their views, which are none. */
+    async next(): Promise<TagNotes[]> {
+      lane.check();
+      await lane.settled(true);
+      return notes();
+    },
+    async beat(): Promise<TagNotes[]> {
+      lanes.beat();
+      await lanes.ended();
+      return notes();
+    },
+    async settle(round: number): Promise<void> {
+      await clock.sleep(250);
+      lanes.settled = settledAt(round);
+    },
+  };
 }
 
-async function ledBy(store: SharedStore): Promise<ViewWriter> {
-  const writer = store.writer();
-  await lead(writer);
-  return writer;
-}
+const ride = (id: string, value: string | null = 'x'): ViewWrite =>
+  ({ kind: 'ride', id, value: value && Buffer.from(value) }) as ViewWrite;
+const reader = (id: string, fields: number, value: string | null = 'x', more = {}): ViewWrite => ({
+  ...{ kind: 'reader', id },
+  fields: Array.from({ length: fields }, (_, i) => ({ field: `f${i}`, value })),
+  ...more,
+});
 
-describe('tag lanes', () => {
-  // docs/rules.md#batch
-  it('write batches of at most 200 keys and 512 kB, one at a time in a tag, in the order they came', async () => {
-    const store = new SharedStore();
-    const batches: (readonly ViewWrite[])[] = [];
-    let inFlight = 0;
-    const writer = watchedWriter(await ledBy(store), {
-      async before(_tag, writes) {
-        expect(inFlight++).toBe(0);
-        batches.push(writes);
-        await new Promise((resolve) => setImmediate(resolve));
-        inFlight--;
-      },
-    });
-    const { lanes } = lanesOver(writer);
-    const writes = [...writesOf(450), ...writesOf(3, 'y'.repeat(300_000)), ...writesOf(1, 'last')];
-    for (const write of writes) await lanes.add(tag, write);
-    await lanes.drain();
-    expect(batches.flat()).toEqual(writes);
-    expect(batches.map((batch) => batch.length)).toEqual([200, 200, 52, 2]);
-    const [first] = writesOf(1);
-    expect(await store.reader().get([rideKey(first!.id)])).toEqual([view('last')]);
+// docs/rules.md#batch
+describe('batches', () => {
+  it('are full with 200 keys, with 500 fields, or with 512 kB of names and values', () => {
+    const full: [ViewWrite, number][] = [
+      [ride('r'), 200],
+      [reader('r', 50), 10],
+      [ride('r'.repeat(4_096), null), 128],
+      [reader('r'.repeat(4_094), 1, null), 128],
+      [reader('r', 1, 'x'.repeat(4_093)), 128],
+    ];
+    for (const [write, count] of full) {
+      const { lane } = scene();
+      const sent = Array.from({ length: count }, () => lane.add(write));
+      expect([sent.indexOf(true), lane.queued]).toEqual([count - 1, 1]);
+    }
   });
 
-  it('hold back whoever adds once 32 batches are under way, even of one tag', async () => {
+  it('are written one at a time in a tag, in the order they came, and their views and bytes are counted', async () => {
+    const { lanes, sent, told, store } = scene();
+    let inFlight = 0;
+    store.answer = async () => {
+      expect(inFlight++).toBe(0);
+      await turns(1);
+      inFlight--;
+      return store.written();
+    };
+    const writes = [
+      ...Array.from({ length: 200 }, (_, i) => ride(`r${i}`)),
+      ride('loop', null),
+      reader('ada', 3, null),
+    ];
+    for (const write of writes) await lanes.add(tag, write);
+    lanes.flush();
+    expect(await lanes.drain()).toBe(true);
+    expect(sent.flatMap((batch) => batch.writes)).toEqual(writes);
+    expect(sent[1]).toEqual({ tag, writes: writes.slice(200), notes: { round: 7 } });
+    const bytes = writes.slice(0, 200).reduce((sum, { id }) => sum + id.length + 1, 0);
+    expect(told).toEqual([
+      ['written', 200, bytes],
+      ['written', 4, 4 + 3 + 6],
+    ]);
+    expect(lanes.bytesWritten).toBe(bytes + 13);
+  });
+
+  it('have at most 500 fields, but for the parts of a hash that is replaced, of which the first replaces it', async () => {
+    const { lanes, sent } = scene();
+    await lanes.add(3, reader('ada', 1_200, 'x', { replaces: true }));
+    await lanes.add(4, reader('ada', 500, 'x', { replaces: true }));
+    await lanes.add(5, reader('ada', 501));
+    expect(await lanes.drain()).toBe(true);
+    const shapes = sent.map(({ writes }) =>
+      writes.map((write) => 'fields' in write && [write.fields.length, write.replaces ?? false]),
+    );
+    const parts = [500, 500, 200].map((fields, i) => [fields, i === 0]);
+    expect(shapes).toEqual([parts, [[500, true]], [[500, false]], [[1, false]]]);
+    const names = sent[0]!.writes.flatMap((write) => ('fields' in write ? write.fields.map(({ field }) => field) : []));
+    expect(names).toEqual(Array.from({ length: 1_200 }, (_, i) => `f${i}`));
+  });
+
+  it('that are under way hold back whoever adds from the 32nd on, even of one tag', async () => {
+    const { lanes, store } = scene();
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const writer = watchedWriter(await ledBy(new SharedStore()), { before: () => held });
-    const { lanes } = lanesOver(writer);
+    store.answer = async () => {
+      await held;
+      return store.written();
+    };
     let added = 0;
     const adding = (async () => {
-      for (const write of writesOf(5, 'y'.repeat(300_000)).flatMap((one) => Array<ValueWrite>(20).fill(one))) {
-        await lanes.add(tag, write);
-        added += 1;
-      }
+      // A batch is full with the second of these.
+      for (; added < 100; added++) await lanes.add(tag, ride('loop', 'y'.repeat(300_000)));
     })();
-    for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve));
-    // A batch is full with its second write of 300 kB.
+    await turns();
     expect(added).toBe(2 * 32 - 1);
     release();
     await adding;
     expect(await lanes.drain()).toBe(true);
   });
+});
 
-  it('wait for no beat: a store whose answers take longer than a beat is due only delays', async () => {
-    const store = new SharedStore();
-    let beats = 0;
-    const { lanes } = lanesOver(
-      watchedWriter(await ledBy(store), {
-        // The next beat is due before each answer.
-        async before(t) {
-          await new Promise((resolve) => setImmediate(resolve));
-          if (t === tag && ++beats < 200) lanes.beat();
-        },
-      }),
-    );
-    for (const write of writesOf(2)) await lanes.add(tag, write);
-    expect(await lanes.drain()).toBe(true);
-    expect(beats).toBeLessThan(10);
-    expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
-    expect(await lanes.leave()).toBe(true);
-    expect(beats).toBeLessThan(20);
-    lanes.beat();
-    const last = store.redis.snapshot;
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    expect(store.redis.snapshot).toEqual(last);
+describe('beside its views, a batch', () => {
+  it('names its round, and carries a position once, each at most every 250 ms but for the last', async () => {
+    const { lanes, clock, next } = scene();
+    expect(await next()).toEqual([{ round: 7 }]);
+    lanes.settled = settledAt(3);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(3) }]);
+    await clock.sleep(250);
+    expect(await next()).toEqual([{ round: 7 }]);
+    lanes.settled = settledAt(4);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(4) }]);
+    lanes.settled = settledAt(5);
+    await clock.sleep(249);
+    expect(await next()).toEqual([{ round: 7 }]);
+    await clock.sleep(1);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(5) }]);
+    lanes.settled = settledAt(6);
+    lanes.leaving = true;
+    expect(await next()).toEqual([{ round: 7, ...noteOf(6) }]);
   });
 
-  it('wait for a store that is away, longer each time up to a second', async () => {
-    const store = new SharedStore();
-    let failures = 9;
-    const writer = watchedWriter(await ledBy(store), {
-      before() {
-        if (failures-- > 0) throw new Error('no connection');
-      },
-    });
-    const { lanes, clock } = lanesOver(writer);
-    for (const write of writesOf(2)) await lanes.add(tag, write);
-    expect(await lanes.drain()).toBe(false);
-    expect(lanes.isAway(tag)).toBe(true);
-    await lanes.written([tag]);
-    expect(lanes.isAway(tag)).toBe(false);
-    expect(clock.slept).toEqual([50, 100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000]);
-    expect(await store.reader().get(writesOf(2).map(({ id }) => rideKey(id)))).toEqual([view('x'), view('x')]);
+  it('carries the position again that was not written', async () => {
+    const { lanes, clock, store, next } = scene();
+    lanes.settled = settledAt(3);
+    store.once(() => Promise.reject(new Error('no connection')));
+    expect(await next()).toEqual([1, 2].map(() => ({ round: 7, ...noteOf(3) })));
+    expect(clock.slept).toEqual([50]);
   });
 
-  it('wait for no other one: a tag whose store is away holds up none of the rest, nor their beats', async () => {
-    const committed = new Set<number>();
-    const writer = watchedWriter(await ledBy(new SharedStore()), {
-      before: (t) => {
-        if (t === tag) throw new Error('this master is away');
-        committed.add(t);
-      },
-    });
-    const stop = new AbortController();
-    const { lanes } = lanesOver(writer, stop.signal);
-    for (const write of writesOf(1)) await lanes.add(tag, write);
-    expect(await lanes.drain()).toBe(false);
-    lanes.beat();
-    expect(await lanes.drain()).toBe(false);
-    expect([...committed].toSorted((a, b) => a - b)).toEqual(allTags.filter((t) => t !== tag));
-    stop.abort();
+  // docs/rules.md#complete
+  it('says that the tag is in doubt, has no round and no stamp till all is compared, and that it is over with a later position', async () => {
+    const { lanes, lane, told, store, next, beat, settle } = scene();
+    const isNews = () => told.filter(([what, of]) => what === 'compare' && of === tag);
+    lanes.beginStamping(0);
+    await beat();
+    lane.beginCompare(false);
+    // The store says it too: that is no news.
+    store.mustCompare = true;
+    expect(await next()).toEqual([{ compare: 'begin' }]);
+    expect([await next(), lane.comparing]).toEqual([[{}], true]);
+    expect(await beat()).toEqual([{ stamp: '' }]);
+    await settle(6);
+    expect(await next()).toEqual([noteOf(6)]);
+    lane.endCompare();
+    expect(lane.comparing).toBe(false);
+    expect(await beat()).toEqual([{ round: 7, stamp: 'a' }]);
+    await settle(7);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(7) }]);
+    await settle(8);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(8), compare: 'end' }]);
+    expect(isNews()).toEqual([]);
+    // From now on it is.
+    await settle(9);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(9) }]);
+    expect(isNews()).toEqual([['compare', tag]]);
   });
 
-  it('stamp a process of the store only once every tag, asked since it was noticed, is as it was left', async () => {
-    const store = new SharedStore();
-    const stamps: { tag: number; process: string; answered: number }[] = [];
-    const answered = new Set<number>();
-    const writer = watchedWriter(await ledBy(store), {
-      after: (t, _writes, { stamp }) => {
-        if (stamp) stamps.push({ tag: t, process: stamp, answered: answered.size });
-        answered.add(t);
-      },
+  it('does not say again that the tag is in doubt where its open list does, and says it where it came to be so meanwhile', async () => {
+    const { lanes, lane, told, store, next } = scene();
+    lane.beginCompare(true);
+    expect([lane.comparing, await next()]).toEqual([true, [{}]]);
+    lane.endCompare();
+    lanes.settled = settledAt(8);
+    store.once(async () => {
+      lane.beginCompare(false);
+      return { ...store.written(), compare: true } as CommitResult;
     });
-    const { lanes, clock } = lanesOver(writer);
-    const settle = async () => {
-      for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
-    };
-    lanes.beat();
-    await settle();
-    // The views do not stand at the ends yet.
-    expect(stamps).toEqual([]);
-    lanes.beginStamping(lanes.doubts);
-    await settle();
-    expect(new Set(stamps.map((stamp) => stamp.tag))).toEqual(new Set(allTags));
-    stamps.length = 0;
-    answered.clear();
-    store.restart('second');
-    lanes.beat();
-    await settle();
-    lanes.beat();
-    await settle();
-    const second = stamps.filter(({ process }) => process === 'second:second');
-    expect(new Set(second.map((stamp) => stamp.tag))).toEqual(new Set(allTags));
-    expect(second.map((stamp) => stamp.answered)).toEqual(second.map(() => allTags.length));
-    // Another may have led meanwhile, and the store be a copy from before that.
-    await clock.sleep(takeOverMsMin);
-    store.restart('third');
-    for (let i = 0; i < 3; i++) {
-      lanes.beat();
-      await settle();
-    }
-    const third = () => stamps.filter(({ process }) => process === 'third:third').length;
-    expect(third()).toBe(0);
-    lanes.beginStamping(lanes.doubts - 1);
-    await settle();
-    expect(third()).toBe(0);
-    lanes.beginStamping(lanes.doubts);
-    await settle();
-    expect(third()).toBe(allTags.length);
+    expect(await next()).toEqual([{ round: 7, ...noteOf(8), compare: 'end' }]);
+    expect(await next()).toEqual([{ compare: 'begin' }]);
+    expect(told.filter(([what]) => what === 'compare')).toEqual([]);
   });
 });
 
-describe('lanes over a store that answers at once', () => {
-  const tags = [3, 4, 5];
-
-  /** Lanes of three tags, what each batch wrote, and what is told of it. The test says which process answers. */
-  function answered() {
-    const clock = new SteppingClock();
-    const stop = new AbortController();
-    const batches: (readonly ViewWrite[])[] = [];
-    const told: unknown[][] = [];
-    const store = { result: { committed: true, process: 'a', compare: false } as CommitResult };
-    const commit = async (_: number, writes: readonly ViewWrite[]) => {
-      batches.push(writes);
-      return store.result;
+describe('lanes', () => {
+  // P17, P44
+  it('wait for a tag that is away, longer each time up to a second, while the others and their beats flow on', async () => {
+    const { lanes, lane, clock, sent, store } = scene();
+    let failures = 9;
+    store.answer = async (of) => {
+      if (of === tag && failures-- > 0) throw new Error('this master is away');
+      return store.written();
     };
-    const lanes = new TagLanes({
-      ...{ writer: { commit } as unknown as ViewWriter, clock, signal: stop.signal, tags },
-      onWritten: (...of) => void told.push(['written', ...of]),
-      onCompare: (...of) => void told.push(['compare', ...of]),
-      onDoubt: () => void told.push(['doubt']),
-    });
-    const is = (process: string, compare = false) => {
-      store.result = { committed: true, process, compare };
-    };
-    return { lanes, clock, stop, batches, told, store, is };
-  }
-  const hash = (fields: number, more = {}): ViewWrite => ({
-    ...{ kind: 'reader', id: 'ada' },
-    fields: Array.from({ length: fields }, (_, i) => ({ field: `f${i}`, value: 'x' })),
-    ...more,
+    for (const of of tags) await lanes.add(of, ride('loop'));
+    expect([await lanes.drain(), lanes.isAway(tag), lane.queued]).toEqual([false, true, 1]);
+    await lanes.written([3, 4]);
+    lanes.beat();
+    await turns(2);
+    expect(sent.filter((batch) => batch.tag === 3).length).toBeGreaterThan(1);
+    await lanes.written([tag]);
+    expect([lanes.isAway(tag), lane.queued, await lanes.drain()]).toEqual([false, 0, true]);
+    expect(clock.slept).toEqual([50, 100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000]);
   });
-  const shapes = (batches: readonly (readonly ViewWrite[])[]) =>
-    batches.map((batch) => batch.map((write) => 'fields' in write && [write.fields.length, write.replaces ?? false]));
 
-  it('keep the parts of a hash that is replaced in one batch, of which the first replaces it', async () => {
-    const { lanes, batches } = answered();
-    await lanes.add(3, hash(1_200, { replaces: true }));
-    await lanes.add(4, hash(500, { replaces: true }));
-    await lanes.add(5, hash(501));
+  it('wait for no beat: a store whose answers take longer than a beat is due only delays', async () => {
+    const { lanes, sent, store } = scene();
+    let beats = 0;
+    // The next beat is due before each answer.
+    store.answer = async (of) => {
+      await turns(1);
+      if (of === tag && ++beats < 200) lanes.beat();
+      return store.written();
+    };
+    for (let i = 0; i < 2; i++) await lanes.add(tag, ride(`r${i}`));
     expect(await lanes.drain()).toBe(true);
-    const parts = [500, 500, 200].map((fields, i) => [fields, i === 0]);
-    expect(shapes(batches)).toEqual([parts, [[500, true]], [[500, false]], [[1, false]]]);
-    const names = batches[0]!.flatMap((write) => ('fields' in write ? write.fields.map(({ field }) => field) : []));
-    expect(names).toEqual(Array.from({ length: 1_200 }, (_, i) => `f${i}`));
+    expect(beats).toBeLessThan(10);
+    expect(await lanes.leave()).toBe(true);
+    expect(beats).toBeLessThan(20);
+    // No fence moves any more.
+    await lanes.ended();
+    const { length } = sent;
+    lanes.beat();
+    await turns();
+    expect(sent).toHaveLength(length);
   });
 
-  it('tell what was written, and of tags whose open list has become too long', async () => {
-    const { lanes, told, is } = answered();
-    is('a', true);
-    for (const write of [...writesOf(2), hash(3)]) await lanes.add(5, write);
-    await lanes.written([3]);
-    expect(told).toEqual([]);
-    await lanes.written([5]);
-    const [, views, bytes] = told.find(([what]) => what === 'written')!;
-    expect([views, bytes]).toEqual([5, lanes.bytesWritten]);
-    expect(lanes.bytesWritten).toBeGreaterThan(0);
-    expect(told).toContainEqual(['compare', 5]);
-  });
-
-  it('count the processes that have answered for some tags, each time that another one does', async () => {
-    const { lanes, is } = answered();
-    const seen = async () => [await lanes.processesSeen([3]), await lanes.processesSeen([4, 5])];
-    expect(await seen()).toEqual([1, 1]);
-    is('b');
-    expect(await seen()).toEqual([2, 2]);
-    is('a');
-    expect(await seen()).toEqual([3, 3]);
+  it('count the processes of the store that have answered for some tags, each time that another one does', async () => {
+    const { lanes, store } = scene();
+    for (const [i, process] of ['a', 'b', 'a'].entries()) {
+      store.process = process;
+      expect([await lanes.processesSeen([3]), await lanes.processesSeen([4, 5])]).toEqual([i + 1, i + 1]);
+    }
   });
 
   it('doubt a process that is noticed so late that another leader may have been there, and no other', async () => {
-    const { lanes, clock, told, is } = answered();
+    const { lanes, clock, told, store } = scene();
     const silent = async (ms: number, process: string) => {
       await clock.sleep(ms);
-      is(process);
+      store.process = process;
       await lanes.processesSeen(tags);
       return [lanes.doubts, told.filter(([what]) => what === 'doubt').length];
     };
@@ -267,10 +293,54 @@ describe('lanes over a store that answers at once', () => {
     expect(await silent(takeOverMsMin, 'b')).toEqual([0, 0]);
     expect(await silent(takeOverMsMin, 'c')).toEqual([1, 1]);
     expect(await silent(1, 'd')).toEqual([1, 1]);
+    // A tag was this leader's when it was asked, not when it answered.
+    let isSlow = true;
+    store.answer = async (of) => {
+      if (isSlow && of === tag) await clock.sleep(600);
+      return store.written();
+    };
+    await silent(0, 'd');
+    isSlow = false;
+    expect(await silent(takeOverMsMin - 600, 'e')).toEqual([2, 2]);
+  });
+
+  // P42
+  it('stamp a process of the store only once every tag, asked since it was noticed, is as it was left', async () => {
+    const { lanes, clock, sent, store } = scene();
+    let isSilent = false;
+    const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
+    store.answer = async (of) => {
+      const { process } = store;
+      if (isSilent && of === tag) await answers;
+      return { ...store.written(), process } as CommitResult;
+    };
+    const stampsAfter = async (doubts?: number) => {
+      if (doubts !== undefined) lanes.beginStamping(doubts);
+      for (let i = 0; i < 3; i++) {
+        lanes.beat();
+        await turns();
+      }
+      return new Set(sent.splice(0).flatMap(({ notes }) => notes.stamp || []));
+    };
+    // The views do not stand at the ends yet.
+    expect(await stampsAfter()).toEqual(new Set());
+    expect(await stampsAfter(lanes.doubts)).toEqual(new Set(['a']));
+    [isSilent, store.process] = [true, 'b'];
+    expect(await stampsAfter()).toEqual(new Set(['a']));
+    expect(await stampsAfter()).toEqual(new Set());
+    isSilent = false;
+    answer();
+    expect(await stampsAfter()).toEqual(new Set(['b']));
+    // Another may have led meanwhile, and the store be a copy from before that.
+    await clock.sleep(takeOverMsMin);
+    store.process = 'c';
+    expect(await stampsAfter()).toEqual(new Set(['b']));
+    expect(await stampsAfter(lanes.doubts - 1)).toEqual(new Set());
+    expect(await stampsAfter(lanes.doubts)).toEqual(new Set(['c']));
   });
 
   it('beat until they are told to stop, and have ended once nothing is in flight', async () => {
-    const { lanes, clock, stop, batches } = answered();
+    const { lanes, clock, stop, sent } = scene();
     const sleep = clock.sleep.bind(clock);
     clock.sleep = async (ms) => {
       await sleep(ms);
@@ -279,22 +349,26 @@ describe('lanes over a store that answers at once', () => {
     await lanes.run();
     await lanes.ended();
     expect(clock.slept).toEqual([beatMs, beatMs, beatMs]);
-    expect(batches.length).toBeGreaterThanOrEqual(3 * tags.length);
-    const { length } = batches;
+    expect(sent.length).toBeGreaterThanOrEqual(3 * tags.length);
+    const { length } = sent;
     lanes.beat();
     await lanes.ended();
-    expect(batches).toHaveLength(length);
+    expect(sent).toHaveLength(length);
   });
 
-  it.each(['fenced', 'lost'] as const)('say why they are refused: %s', async (reason) => {
-    const { lanes, store } = answered();
+  it.each(['fenced', 'lost'] as const)('say why they are refused, and write nothing more: %s', async (reason) => {
+    const { lanes, sent, store } = scene();
     expect(lanes.refusal).toBeNull();
-    store.result = { committed: false, reason };
+    store.answer = async () => ({ committed: false, reason });
     await expect(lanes.run()).rejects.toThrow(reason);
     expect([lanes.refusal, lanes.signal.aborted]).toEqual([reason, true]);
     // The first reason stays.
     lanes.refused(reason === 'lost' ? 'fenced' : 'lost');
     expect(lanes.refusal).toBe(reason);
+    const { length } = sent;
     await expect(lanes.written([3])).rejects.toMatchObject({ name: 'RefusedError', retry: false });
+    await expect(lanes.add(tag, ride('loop'))).rejects.toThrow('Cannot write views');
+    await expect(lanes.drain()).rejects.toThrow('Cannot write views');
+    expect(sent).toHaveLength(length);
   });
 });
