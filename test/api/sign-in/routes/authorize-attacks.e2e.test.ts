@@ -118,17 +118,6 @@ describe('an authorization request', () => {
     },
   );
 
-  test.each(['state', 'scope', 'code_challenge', 'client_id', 'redirect_uri'])(
-    'with two of %s is refused',
-    async (name) => {
-      const url = `${authorizeUrl(origin, { client_id: 'named' }, newPkce())}&${name}=read&${name}=other`;
-      const response = await fetch(url, { redirect: 'manual' });
-      const location = response.headers.get('location');
-      const answer = location === null ? response.status : new URL(location).searchParams.get('error');
-      expect(answer).toBeOneOf([400, 'invalid_request']);
-    },
-  );
-
   // docs/rules.md#scope, #resource
   test.each([
     { scope: '' },

@@ -1,0 +1,284 @@
+import * as oauth from 'oauth4webapi';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  approve,
+  authorizeUrl,
+  type Client,
+  callback,
+  codeFor,
+  redeem,
+  register,
+  signedIn,
+  tokenRequest,
+} from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+
+const secret = 'a-secret-of-at-least-32-characters';
+const insecure = { [oauth.allowInsecureRequests]: true };
+let service: TestService;
+let origin: string;
+beforeAll(async () => {
+  const site = { client_name: 'Portland Rides', redirect_uris: [callback] };
+  service = await startSignInService({
+    clients: [
+      { ...site, client_id: 'site', client_secret: secret, token_endpoint_auth_method: 'client_secret_basic' },
+      // While it is changed: the old one and the new one.
+      {
+        ...site,
+        client_id: 'poster',
+        client_secret: [`old-${secret}`, secret],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+  });
+  origin = service.origin;
+});
+afterAll(() => service.close());
+
+describe('dynamic registration', () => {
+  const post = async (body: unknown, type = 'application/json') => {
+    const headers = { 'content-type': type, origin: 'https://app.example' };
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const response = await fetch(`${origin}/oauth/register`, { method: 'POST', body: text, headers });
+    return { status: response.status, body: (await response.json()) as Client & Record<string, unknown> };
+  };
+
+  test('makes confidential clients, whose secret is then needed', async () => {
+    const { status, body } = await post({ redirect_uris: [callback] });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      client_id: expect.any(String),
+      client_secret: expect.stringMatching(/^[\w-]{43,}$/),
+      client_secret_expires_at: 0,
+      token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      redirect_uris: [callback],
+    });
+    expect(body.registration_access_token).toBeUndefined();
+    const { code, pkce } = await codeFor(origin, body);
+    const refused = { status: 401, body: { error: 'invalid_client' } };
+    expect(await redeem(origin, body, code, pkce.verifier)).toMatchObject(refused);
+    const form = { grant_type: 'authorization_code', code, code_verifier: pkce.verifier, redirect_uri: callback };
+    const by = (secret: string) => {
+      const authorization = `Basic ${Buffer.from(`${body.client_id}:${secret}`).toString('base64')}`;
+      return tokenRequest(origin, form, { authorization });
+    };
+    expect(await by(`${body.client_secret}x`)).toMatchObject(refused);
+    expect((await by(body.client_secret!)).status).toBe(200);
+  });
+
+  test('ends a day after it was made, or 120 days after its last use', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [{ client }, unused] = [await signedIn(origin), await register(origin)];
+    const madeMs = Date.now();
+    const statusAfter = async (of: Client, days: number) => {
+      vi.setSystemTime(madeMs + days * 86_400_000);
+      return (await fetch(authorizeUrl(origin, of, newPkce()), { redirect: 'manual' })).status;
+    };
+    expect([await statusAfter(unused, 0.9), await statusAfter(unused, 1.1)]).toEqual([303, 400]);
+    expect([await statusAfter(client, 119), await statusAfter(client, 121)]).toEqual([303, 400]);
+  });
+
+  test('leaves out what means nothing here', async () => {
+    const { status, body } = await post({
+      redirect_uris: [callback],
+      token_endpoint_auth_method: 'none',
+      scope: 'read',
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: ['code', 'id_token'],
+      id_token_signed_response_alg: 'RS256',
+      default_max_age: 60,
+      software_id: 'x',
+      jwks_uri: 'http://169.254.169.254/',
+      client_id: 'mine',
+      unknown: { a: 1 },
+    });
+    expect(status).toBe(201);
+    expect(body.client_id).not.toBe('mine');
+    expect([body.grant_types, body.response_types]).toEqual([['authorization_code', 'refresh_token'], ['code']]);
+    for (const member of ['default_max_age', 'software_id', 'jwks_uri', 'unknown'])
+      expect(body).not.toHaveProperty(member);
+    expect((await codeFor(origin, body)).code).not.toBe('');
+  });
+
+  // docs/rules.md#consent
+  test.each([
+    ['native', 'http://127.0.0.1/cb', 'web'],
+    ['native', 'com.example.app:/cb', undefined],
+    ['web', 'https://site.example/cb', undefined],
+    ['native', 'https://site.example/cb', 'native'],
+  ])('makes a %s client of one with the address %s that says %s', async (type, uri, application_type) => {
+    const { body } = await post({ redirect_uris: [uri], ...(application_type && { application_type }) });
+    expect(body.application_type).toBe(type);
+  });
+
+  test.each([
+    ['no addresses', { redirect_uris: [] }, 'invalid_redirect_uri'],
+    ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri'],
+    ['another scope', { scope: 'read write' }, 'invalid_client_metadata'],
+    ['keys to authenticate', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
+    ['a name that turns text around', { client_name: 'a\u202eb' }, 'invalid_client_metadata'],
+    ['the name of the service', { client_name: 'ride calendar' }, 'invalid_client_metadata'],
+    ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }, 'invalid_client_metadata'],
+    ['the name of the service’s own page', { client_name: 'Connected Apps' }, 'invalid_client_metadata'],
+  ])('refuses %s', async (_, more, error) => {
+    const answer = await post({ redirect_uris: [callback], ...more });
+    expect(answer).toMatchObject({ status: 400, body: { error, error_description: expect.any(String) } });
+  });
+
+  test.each([
+    ['no JSON', '{', 'application/json', 400, 'invalid_request'],
+    ['empty', '', 'application/json', 400, 'invalid_request'],
+    ['no object', 'null', 'application/json', 400, 'invalid_redirect_uri'],
+    ['a form', 'a=b', 'application/x-www-form-urlencoded', 415, 'invalid_request'],
+    ['of no type', '{}', 'json', 415, 'invalid_request'],
+    ['too long', JSON.stringify('x'.repeat(20_000)), 'application/json', 413, 'invalid_request'],
+  ])('refuses a body that is %s', async (_, body, type, status, error) => {
+    expect(await post(body, type)).toMatchObject({ status, body: { error } });
+  });
+
+  test('answers OPTIONS whatever it carries', async () => {
+    const asked = { method: 'OPTIONS', headers: { 'content-type': 'no type' }, body: '{' };
+    expect((await fetch(`${origin}/oauth/register`, asked)).status).toBe(204);
+  });
+
+  test('offers no way to read or change a client afterwards', async () => {
+    const { client_id } = await register(origin);
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      expect((await fetch(`${origin}/oauth/register/${client_id}`, { method })).status).toBe(404);
+  });
+
+  test('that is off is neither offered nor there', async () => {
+    const closed = await startSignInService({ registration: false });
+    const metadata = await (await fetch(`${closed.origin}/.well-known/oauth-authorization-server`)).json();
+    expect(metadata).not.toHaveProperty('registration_endpoint');
+    expect((await fetch(`${closed.origin}/oauth/register`, { method: 'POST' })).status).toBe(404);
+    await closed.close();
+  });
+});
+
+// As an MCP client does.
+test('oauth4webapi, knowing only the base path, finds everything out from a 401, and signs in with a client that it registers', async () => {
+  const resource = service.baseUrl;
+  const refused = await fetch(`${resource}/me/nights`);
+  expect(refused.status).toBe(401);
+  const named = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate')!)![1]!;
+  const described = await fetch(named, { headers: { 'mcp-protocol-version': '2025-11-25' } });
+  const metadata = await oauth.processResourceDiscoveryResponse(new URL(resource), described);
+  const issuer = new URL(metadata.authorization_servers![0]!);
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
+  );
+  expect(server.code_challenge_methods_supported).toContain('S256');
+  const metadataOfClient = {
+    client_name: 'MCP client',
+    redirect_uris: [callback],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+  const registered = await oauth.dynamicClientRegistrationRequest(server, metadataOfClient, insecure);
+  const client = await oauth.processDynamicClientRegistrationResponse(registered);
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  const url = new URL(server.authorization_endpoint!);
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: callback,
+    scope: metadata.scopes_supported!.join(' '),
+    resource: metadata.resource,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).toString();
+  const end = await approve(new TestBrowser(issuer.origin), url.href);
+  // Checks state, and by `iss` that the answer is this server's (docs/rules.md#issuer, RFC 9207).
+  const params = oauth.validateAuthResponse(server, client, end, state);
+  const redeemed = await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), params, callback, verifier, {
+    additionalParameters: { resource: metadata.resource },
+    ...insecure,
+  });
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, redeemed);
+  const read = await oauth.protectedResourceRequest(
+    tokens.access_token,
+    'GET',
+    new URL(`${resource}/me/nights`),
+    undefined,
+    undefined,
+    insecure,
+  );
+  // As a resource server would check it, from the published keys (RFC 9068).
+  const checked = await oauth.validateJwtAccessToken(
+    server,
+    new Request(`${resource}/me/nights`, { headers: { authorization: `Bearer ${tokens.access_token}` } }),
+    metadata.resource,
+    insecure,
+  );
+  expect(read.status).toBe(200);
+  expect(checked).toMatchObject({ sub: 'rider-ada', scope: 'read', aud: service.baseUrl });
+});
+
+describe('a client that has a secret', () => {
+  const basic = { authorization: `Basic ${Buffer.from(`site:${secret}`).toString('base64')}` };
+  const form = { grant_type: 'refresh_token', refresh_token: 'x' };
+
+  test.each([
+    ['by basic', form, basic, 'invalid_grant'],
+    ['by form', { ...form, client_id: 'poster', client_secret: secret }, {}, 'invalid_grant'],
+    ['not at all', { ...form, client_id: 'site' }, {}, 'invalid_client'],
+    ['both ways', { ...form, client_secret: secret }, basic, 'invalid_request'],
+  ])('shows it %s', async (_, body, headers, error) => {
+    const answer = await tokenRequest(service.origin, body, headers);
+    expect(answer.body.error).toBe(error);
+    const revoked = await fetch(`${service.origin}/oauth/revoke`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...body, token: 'x' }),
+      headers,
+    });
+    expect(revoked.status).toBe({ invalid_grant: 200, invalid_client: 401, invalid_request: 400 }[error]!);
+    expect(revoked.headers.get('cache-control')).toBe('no-store');
+  });
+});
+
+test('the published keys have no private part', async () => {
+  const { keys } = (await (await fetch(`${service.origin}/oauth/jwks`)).json()) as { keys: Record<string, unknown>[] };
+  const { d: _, ...published } = service.keys[0];
+  expect(keys).toEqual([published]);
+});
+
+// docs/rules.md#metadata, #code-flow
+test('metadata says what is offered, and nothing else', async () => {
+  const { origin, baseUrl } = service;
+  expect(await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()).toEqual({
+    issuer: origin,
+    authorization_endpoint: `${origin}/oauth/authorize`,
+    token_endpoint: `${origin}/oauth/token`,
+    jwks_uri: `${origin}/oauth/jwks`,
+    registration_endpoint: `${origin}/oauth/register`,
+    scopes_supported: ['read'],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    revocation_endpoint: `${origin}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    protected_resources: [baseUrl],
+    service_documentation: `${origin}/docs`,
+  });
+  expect(await (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).json()).toEqual({
+    resource: baseUrl,
+    authorization_servers: [origin],
+    scopes_supported: ['read'],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Ride Calendar',
+    resource_documentation: `${origin}/docs`,
+  });
+  expect((await fetch(`${origin}/.well-known/oauth-protected-resource`)).status).toBe(404);
+});
