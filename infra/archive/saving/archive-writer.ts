@@ -4,7 +4,6 @@ import { archivedSchemas, archivedTypes } from '../../../schemas/avro/avro-types
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { ArchiveError, archiveFilePath, archiveFolder } from '../format/archive-files.ts';
 import type { ArchiveManifest, ManifestFile, ManifestPartition } from '../format/archive-manifest.ts';
-import type { ContainerCodec } from '../format/avro-container.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { makeFolder } from '../format/make-folder.ts';
 import {
@@ -18,7 +17,6 @@ import {
 export interface ArchiveWriterOptions {
   dir: string;
   prefix?: string;
-  codec?: ContainerCodec;
   /** A block is written once its uncompressed records reach this size. */
   blockBytes?: number;
   /** A new file is started once a file reaches this size. */
@@ -97,7 +95,6 @@ class PartitionWriter {
   readonly #topic: TopicName;
   readonly #partition: number;
   readonly #folder: string;
-  readonly #codec: ContainerCodec;
   readonly #blockBytes: number;
   readonly #fileBytes: number;
   #file: ContainerWriter | null = null;
@@ -115,7 +112,6 @@ class PartitionWriter {
     this.#topic = topic;
     this.#partition = partition;
     this.#folder = archiveFolder(options.dir, options.prefix ?? defaultTopicPrefix, topic);
-    this.#codec = options.codec ?? 'deflate';
     this.#blockBytes = options.blockBytes ?? 64 * 1024;
     this.#fileBytes = options.fileBytes ?? 32 * 1024 * 1024;
     this.#block = Buffer.allocUnsafe(this.#blockBytes);
@@ -213,7 +209,7 @@ class PartitionWriter {
   #create(firstOffset: number): ContainerWriter {
     this.#begun = true;
     const path = archiveFilePath(this.#folder, this.#partition, firstOffset);
-    return ContainerWriter.create(path, schemaTextOf(this.#topic), this.#codec);
+    return ContainerWriter.create(path, schemaTextOf(this.#topic), 'deflate');
   }
 
   /** Writes on in the last file if its format is ours. Otherwise a new file begins. */

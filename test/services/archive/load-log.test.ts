@@ -1,11 +1,21 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
-import { archiveOf, emptyLog, keysOf, load, publishedRider, rider } from '../../support/worlds/archive-load.ts';
+import {
+  archiveOf,
+  emptyLog,
+  keysOf,
+  load,
+  publishedRider,
+  rider,
+  startMs,
+} from '../../support/worlds/archive-load.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { rejectAt } from '../../support/worlds/records.ts';
 
@@ -98,5 +108,93 @@ describe('archive load', () => {
     const log = emptyLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 2, rejected: 2 });
     expect(log.rejected).toEqual([reject(2), reject(0)]);
+  });
+
+  test('refuses topics that hold records, and publishes nothing', async () => {
+    await using archive = await archiveOf([['a', 5]]);
+    const log = emptyLog(1);
+    await log.publish('nights', [{ key: 'x', value: null, timestampMs: 1 }]);
+    await expect(load(archive.dir, log)).rejects.toThrow(
+      "Cannot load the archive: nights holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to the archive's facts with --append",
+    );
+    expect(log.all('riders')).toEqual([]);
+  });
+});
+
+const gone = (key: string, timestampMs = startMs) => ({ key: Buffer.from(key), value: null, timestampMs });
+
+describe('archive load --append', () => {
+  test('publishes the last record of each key that the topics hold none of, or an older one; and counts the others', async () => {
+    await using archive = await archiveOf([
+      ['new', 1],
+      ['newer there', 5],
+      ['same there', 1],
+      ['older there', 2],
+      ['new', 7],
+      ['same there', 6],
+    ]);
+    await archive.append('riders', 0, [{ ...rider('gone'), value: null }]);
+    const log = emptyLog(1);
+    const held = [
+      publishedRider('newer there', startMs + 6),
+      publishedRider('same there', startMs + 6),
+      publishedRider('older there', startMs + 9),
+      // The last record counts, though it is older than the one before.
+      publishedRider('older there', startMs + 1),
+      publishedRider('theirs', startMs + 99),
+      publishedRider('gone', startMs - 1),
+    ];
+    await log.publish('riders', held);
+    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 3, newer: 1, same: 1 });
+    expect(log.all('riders').slice(held.length)).toMatchObject([
+      publishedRider('older there', startMs + 2),
+      publishedRider('new', startMs + 7),
+      gone('gone'),
+    ]);
+    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 0, newer: 1, same: 4 });
+  });
+
+  test('takes a tombstone for a record as any other', async () => {
+    await using archive = await archiveOf([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    const log = emptyLog(1);
+    await log.publish('riders', [gone('a', startMs + 2), gone('b', startMs)]);
+    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 1, newer: 1 });
+    expect(keysOf(log.all('riders'))).toEqual(['a', 'b', 'b']);
+  });
+
+  test('goes on with a load that was stopped, wherever that was: the last records are those of a whole load', async () => {
+    await using archive = await archiveOf(
+      Array.from({ length: 60 }, (_, i): [string, number] => [`k${i % 7}`, i * 3]),
+      Array.from({ length: 60 }, (_, i): [string, number] => [`k${(i * 5) % 11}`, i * 2]),
+    );
+    const lastOf = (log: MemoryEventLog) => new Map(log.all('riders').map((one) => [String(one.key), one]));
+    const whole = emptyLog(3);
+    await load(archive.dir, whole);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(50), { minLength: 1, maxLength: 4 }), async (records) => {
+        const log = emptyLog(3, 7);
+        for (const [i, count] of records.entries()) {
+          log.dieAfter(count);
+          const stopped = load(archive.dir, log, { append: i > 0 && log.all('riders').length > 0 });
+          await stopped.catch((error) => expect(error.message).toBe('killed'));
+          log.compact((offset) => offset % 2 === 0);
+        }
+        log.dieAfter(Number.POSITIVE_INFINITY);
+        await load(archive.dir, log, { append: true });
+        expect(lastOf(log)).toEqual(lastOf(whole));
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test('publishes bad records of the archive that its topics do not bring', async () => {
+    await using archive = await TestArchive.make(1);
+    await archive.appendUndecodable('rides', 0, 'r1');
+    const log = emptyLog(1);
+    expect(await load(archive.dir, log, { append: true })).toMatchObject({ records: 1, rejected: 0 });
+    expect(log.all('rides')[0]!.value!.subarray(0, 2)).toEqual(Buffer.from([0xc3, 1]));
   });
 });

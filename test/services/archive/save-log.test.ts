@@ -1,81 +1,269 @@
+import { hash as hashOf } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
+import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
+import { readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
+import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import type { Part } from '../../../services/cli/progress.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
-import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
+import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
-import { rejectAt, sampleRecords } from '../../support/worlds/records.ts';
+import { rejectAt } from '../../support/worlds/records.ts';
+import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
 
-const signal = new AbortController().signal;
-const noRejects = async () => {};
-const plain = (records: unknown[]) =>
-  (records as LogRecord[])
-    .map(({ topic, partition, offset, timestampMs, key, value }) => ({
-      topic,
-      partition,
-      offset,
-      timestampMs,
-      key,
-      value,
-    }))
-    .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition || a.offset - b.offset);
+const sha256 = (bytes: string | Buffer) => hashOf('sha256', bytes);
+const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>
+  Object.entries(topics).flatMap(([topic, { partitions }]) =>
+    partitions.map(({ partition, hash }) => `${topic}/${partition} ${hash}`),
+  );
 
-const rider = (key: string) => ({
-  key,
-  value: { ...sampleRecords.riders, rider: key },
-  timestampMs: 1_700_000_000_000,
-});
 describe('archive save', () => {
-  test('keeps partitions, offsets, timestamps, keys and values', async () => {
+  test('keeps partitions, offsets, timestamps, keys and values, up to the ends as they were when it began', async () => {
     await using archive = await TestArchive.make();
-    const source = await readArchive(portlandDirectory);
-    await using log = opened(portlandDirectory);
+    const { records } = (await readArchive(portlandDirectory)) as { records: LogRecord[] };
+    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 4])) as Record<TopicName, number>;
+    const log = new MemoryEventLog({ partitions, records });
     const heard: Part[] = [];
-    const result = await archiveSave(log, noRejects, archive.dir, {
-      signal,
-      onProgress: (progress) => void heard.push(progress),
+    const result = await archiveSave(log, async () => {}, archive.dir, {
+      signal: new AbortController().signal,
+      onProgress(part) {
+        heard.push(part);
+        log.append({ ...records[0]!, offset: 100_000 + heard.length });
+      },
     });
-    const saved = await archive.read();
-    expect(result).toEqual({ records: source.records.length, rejected: 0, exact_since: expect.any(String) });
-    expect(saved.bounds).toEqual(source.bounds);
-    expect(plain(saved.records)).toEqual(plain(source.records));
-    expect(heard[0]).toEqual({ done: 0, total: heard[0]!.total });
-    expect(heard.at(-1)).toEqual({ done: heard[0]!.total, total: heard[0]!.total });
+    expect(result).toEqual({ records: records.length, rejected: 0, exact_since: expect.any(String) });
+    const places = (list: unknown[]) =>
+      new Map(
+        (list as LogRecord[]).map(({ topic, partition, offset, timestampMs, key, value }) => [
+          `${topic}/${partition}@${offset}`,
+          { timestampMs, key, value },
+        ]),
+      );
+    expect(places((await archive.read()).records)).toEqual(places(records));
+    const { total } = heard[0]!;
+    expect([heard[0], heard.at(-1)]).toEqual([
+      { done: 0, total },
+      { done: total, total },
+    ]);
   });
 
   test('sets what can not be decoded aside, and the bad records there are, each once', async () => {
-    await using source = await TestArchive.make();
-    await using archive = await TestArchive.make();
-    await source.createTopics(1);
-    await source.append('rides', 0, [{ key: 'a', value: sampleRecords.rides, timestampMs: 1 }]);
-    await source.appendUndecodable('rides', 0, 'b');
-    await using log = opened(source.dir);
-    const known = rejectAt(1, { topic: 'rides', partition: 0, timestampMs: 5 });
-    const result = await archiveSave(log, (onRejects) => onRejects([rejectAt(4), known]), archive.dir, { signal });
-    expect(result).toMatchObject({ records: 1, rejected: 2 });
-    const places = archive.rejected().map(({ topic, offset, reason }) => `${topic}@${offset} ${reason}`);
-    expect(places).toEqual(['rides@1 unknown enum symbol', 'nights@4 unknown schema id']);
-    expect((await archive.read()).records).toHaveLength(1);
-    const again = await archiveSave(log, (onRejects) => onRejects([rejectAt(4), known]), archive.dir, { signal });
-    expect(again).toMatchObject({ records: 0, rejected: 0 });
-  });
-
-  test('stops at the ends as they were when it began', async () => {
-    await using archive = await TestArchive.make();
-    const at = (offset: number) => ({ topic: 'riders', partition: 0, offset, ...rider(`r${offset}`) }) as const;
-    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as Record<TopicName, number>;
-    const log = new MemoryEventLog({ partitions, records: [at(0), at(1)] });
-    let last = 1;
-    const result = await archiveSave(log, noRejects, archive.dir, { signal, onProgress: () => log.append(at(++last)) });
-    expect([result.records, last > 2]).toEqual([2, true]);
-    expect((await archive.read()).bounds.riders).toEqual([{ low: 0, end: 2 }]);
+    await using saved = await SavedArchive.make();
+    await saved.source.appendUndecodable('rides', 0, 'b');
+    const rejects = [rejectAt(4), rejectAt(0, { topic: 'rides', partition: 0, timestampMs: 5 })];
+    expect(await saved.save({}, rejects)).toMatchObject({ records: 4, rejected: 2 });
+    const places = saved.archive.rejected().map(({ topic, offset, reason }) => `${topic}@${offset} ${reason}`);
+    expect(places).toEqual(['rides@0 unknown enum symbol', 'nights@4 unknown schema id']);
+    expect((await saved.archive.read()).records).toHaveLength(4);
+    expect(await saved.save({}, rejects)).toMatchObject({ records: 0, rejected: 0 });
   });
 });
 
-function opened(dir: string) {
-  const log = archiveEventLog({ dir });
-  return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() });
+// docs/rules.md#archive-manifest
+describe('the manifest of a saved archive', () => {
+  test('says what each partition and file holds', async () => {
+    await using saved = await SavedArchive.make();
+    const { exact_since } = await saved.save();
+    const manifest = saved.manifest();
+    expect(manifest).toMatchObject({ prefix: 'ride-calendar.', log: 'a log', exact_since, saved_until: exact_since });
+    const [first] = manifest.topics.riders!.partitions;
+    const [path] = await saved.archive.files('riders');
+    const bytes = readFileSync(path!);
+    const records = ['a', 'b', 'c'].map((key, offset) => {
+      const { value, timestampMs: timestamp } = rider(key, 1_000 + offset);
+      return archivedTypes.riders.toBuffer({ partition: 0, offset, timestamp, key, value, headers: [], raw: null });
+    });
+    expect(first).toMatchObject({
+      partition: 0,
+      records: 3,
+      first_offset: 0,
+      last_offset: 2,
+      next_offset: 3,
+      first_timestamp: 1_000,
+      last_timestamp: 1_002,
+      hash: records.reduce((before, one) => sha256(Buffer.concat([Buffer.from(before, 'hex'), one])), ''),
+      files: [{ name: '0-00000000000000000000.avro', records: 3, bytes: bytes.length, sha256: sha256(bytes) }],
+    });
+    expect(manifest.topics.nights!.partitions).toMatchObject([{ records: 0, hash: '', last_offset: null }, {}]);
+  });
+
+  test('has the same hashes however the files are cut, and however often it was saved', async () => {
+    await using once = await SavedArchive.make();
+    await using often = await SavedArchive.make();
+    await often.save();
+    for (const one of [once, often])
+      await one.source.append(
+        'riders',
+        0,
+        ['e', 'f', 'g'].map((key) => rider(key)),
+      );
+    await often.save();
+    await once.save();
+    expect(hashes(often.manifest())).toEqual(hashes(once.manifest()));
+    await often.source.append('riders', 1, [rider('h')]);
+    await often.save();
+    expect(hashes(often.manifest())).not.toEqual(hashes(once.manifest()));
+  });
+});
+
+// docs/rules.md#archive-save
+describe('exact_since', () => {
+  const lagMs = async () => 60_000;
+
+  test('stays while no gap is longer than the log keeps superseded records; then it moves, once nothing is lost with that, or with --after-gap', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await sleep(5);
+    // There is no time of which the archive has every record.
+    const first = await saved.save({ compactionLagMs: async () => 1 });
+    expect(saved.manifest()).toMatchObject({ exact_since: first.exact_since, saved_until: first.exact_since });
+    await sleep(5);
+    expect((await saved.save({ compactionLagMs: lagMs })).exact_since).toBe(first.exact_since);
+    const until = saved.manifest().saved_until;
+    expect(until! > first.exact_since!).toBe(true);
+    await saved.source.append('riders', 1, [rider('e')]);
+    await sleep(5);
+    const before = await saved.bytes();
+    await expect(saved.save()).rejects.toThrow(
+      `Cannot save to the archive: it has every record from ${first.exact_since} to ${until}, and of the time since some may be gone: Kafka keeps superseded ones for 0 ms`,
+    );
+    expect(await saved.bytes()).toEqual(before);
+    const again = await saved.save({ afterGap: true });
+    expect(again).toMatchObject({ records: 1, exact_since: saved.manifest().saved_until });
+    // The clock of a save was ahead: nobody knows how long the gap is.
+    const ahead = new Date(Date.now() + 90_000).toISOString();
+    writeManifest(saved.dir, { ...saved.manifest(), saved_until: ahead });
+    await expect(saved.save({ compactionLagMs: lagMs })).rejects.toThrow(`to ${ahead}, and of the time since`);
+  });
+
+  test('is not known before a save came to its end', async () => {
+    await using saved = await SavedArchive.make();
+    const stop = new AbortController();
+    const onProgress = () => stop.abort(new Error('stopped'));
+    await expect(saved.save({ signal: stop.signal, onProgress })).rejects.toThrow('stopped');
+    expect(saved.manifest()).toMatchObject({ exact_since: null, saved_until: null });
+    const check = await heard((io) => runArchiveCheck({ dir: saved.dir }, loadSettings({}), io));
+    expect(check).toMatchObject({
+      code: 1,
+      out: [expect.stringContaining('its first save has not come to the end of the log'), expect.anything()],
+    });
+    expect((await saved.save({ compactionLagMs: lagMs })).exact_since).not.toBeNull();
+    expect((await saved.archive.read()).records).toHaveLength(4);
+  });
+});
+
+describe('a save that goes on with an archive', () => {
+  test('refuses one that is not as it was saved, or has no manifest, and touches nothing', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.source.append('riders', 0, [rider('new')]);
+    const [file] = await saved.archive.files('riders');
+    await saved.flip(file!);
+    const before = await saved.bytes();
+    const why = new RegExp(`${file}: its bytes are not those that were saved.*Nothing was saved`);
+    await expect(saved.save()).rejects.toThrow(why);
+    expect(await saved.bytes()).toEqual(before);
+    expect(existsSync(`${saved.dir}/.lock`)).toBe(false);
+    await saved.flip(file!);
+    expect((await saved.save()).records).toBe(1);
+    rmSync(`${saved.dir}/manifest.json`);
+    await expect(saved.save()).rejects.toThrow(
+      `${saved.dir} holds ride-calendar.metros, but no manifest.json; save to an empty folder`,
+    );
+  });
+
+  test('cuts off what a save that was killed wrote after the manifest, and saves it again', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save({}, [rejectAt(1)]);
+    await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g')]);
+    // In the last file and in others, with half a block.
+    const writer = await writerIn(saved.dir, { fileBytes: 1 });
+    for (const offset of [3, 4]) writer.append('riders', { ...rider('not there'), partition: 0, offset });
+    await writer.close();
+    const last = (await saved.archive.files('riders')).findLast((file) => file.includes('/0-'))!;
+    appendFileSync(last, Buffer.from([2, 100, 1, 2, 3]));
+    saved.archive.reject([rejectAt(2)]);
+    expect(await saved.save({}, [rejectAt(1), rejectAt(3)])).toMatchObject({ records: 3, rejected: 1 });
+    expect(saved.archive.rejected()).toEqual([rejectAt(1), rejectAt(3)]);
+    await using fresh = await TestArchive.make();
+    expect(hashes(saved.manifest())).toEqual(hashes(await copyOf(saved, fresh)));
+    const check = await heard((io) => runArchiveCheck({ dir: saved.dir, json: true }, loadSettings({}), io));
+    expect(JSON.parse(check.out[0]!)).toMatchObject({ records: 7, rejected: 2, problems: [], more: [] });
+  });
+
+  test('hashes the records anew where the manifest has hashes by another schema', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const before = saved.manifest();
+    const { hash_schema, partitions } = before.topics.riders!;
+    const older = partitions.map((one) => ({ ...one, hash: '0'.repeat(64) }));
+    const topics = { ...before.topics, riders: { hash_schema: 'older', partitions: older } };
+    writeManifest(saved.dir, { ...before, topics });
+    await saved.save();
+    expect(saved.manifest().topics.riders).toEqual({ hash_schema, partitions });
+  });
+
+  test('refuses a log that was made anew, however far it goes', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    saved.identity = 'another log';
+    await expect(saved.save()).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
+    saved.identity = null;
+    await saved.source.removeFiles('riders');
+    await saved.source.createTopics(2);
+    await expect(saved.save()).rejects.toThrow(/its riders\/\d goes on to offset \d, the log holds 0 to/);
+    const writer = await writerIn(saved.source.dir);
+    for (let offset = 0; offset < 5; offset++) {
+      writer.append('riders', { ...rider(`x${offset}`, 5), partition: 0, offset });
+      writer.append('riders', { ...rider(`y${offset}`, 5), partition: 1, offset });
+    }
+    await writer.close();
+    await expect(saved.save()).rejects.toThrow(
+      /its last record of riders\/\d, at offset \d, is another one in the log/,
+    );
+  });
+
+  test('refuses a log whose topic grew', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.source.addPartition('riders');
+    await expect(saved.save()).rejects.toThrow('riders has 3 partitions in the log, and 2 in the archive');
+  });
+
+  test('is the only one at a time; the lock of a process that has ended counts for nothing', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const unlock = lockArchive(saved.dir, 'archive save');
+    await expect(saved.save()).rejects.toThrow(
+      new RegExp(
+        `Cannot run archive save: archive save \\(process ${process.pid} on .*\\) has been writing this archive since`,
+      ),
+    );
+    unlock();
+    writeFileSync(
+      `${saved.dir}/.lock`,
+      JSON.stringify({ pid: 999_999_999, host: hostname(), started: '1', command: 'x', since: '' }),
+    );
+    await saved.save();
+    // The same id, given to a process that started at another time.
+    const reused = { pid: process.pid, host: hostname(), started: '1', command: 'x', since: '' };
+    writeFileSync(`${saved.dir}/.lock`, JSON.stringify(reused));
+    await saved.save();
+    writeFileSync(`${saved.dir}/.lock`, JSON.stringify({ ...reused, host: 'elsewhere' }));
+    await expect(saved.save()).rejects.toThrow(`stop it, or remove ${saved.dir}/.lock if that process is no more`);
+  });
+});
+
+/** The manifest of a save of the same log to another folder. */
+async function copyOf(saved: SavedArchive, fresh: TestArchive) {
+  await archiveSave(saved.log(), async () => {}, fresh.dir, { signal: new AbortController().signal });
+  return readManifest(fresh.dir)!;
 }

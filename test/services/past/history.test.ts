@@ -140,7 +140,7 @@ describe('changes', () => {
       timestampMs: answers.includes(change) ? 1 : 0,
     }));
     const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as History['partitions'];
-    const how = { blockBytes: 2_000, fileBytes: 5_000, codec: 'null' } as const;
+    const how = { blockBytes: 2_000, fileBytes: 5_000 };
     using archive = await PastArchive.of({ today: 0, partitions, records }, how);
     const epoch = '1970-01-01T00:00:00.00';
     const { out } = await run(

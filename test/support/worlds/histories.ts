@@ -5,7 +5,7 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { badChange } from './bad-record-arb.ts';
-import { asChange, type Change, good, goodChange } from './record-arbs.ts';
+import { asChange, type Change, good, goodChange, weighted } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
 /** A record with its place in the log. */
@@ -35,12 +35,9 @@ export function toLogRecord({ topic, partition, offset, timestampMs, key, value 
 
 /** Histories of every sort: worlds with changes, and changes alone, which make little sense together. */
 export function historyArb(): fc.Arbitrary<History> {
-  return fc.oneof(
-    { weight: 3, arbitrary: worldArb() },
-    {
-      weight: 1,
-      arbitrary: era.chain((today) => placed(today, fc.array(changed(today), { maxLength: 80, size: 'max' }))),
-    },
+  return weighted(
+    [3, worldArb()],
+    [1, era.chain((today) => placed(today, fc.array(changed(today), { maxLength: 80, size: 'max' })))],
   );
 }
 
@@ -60,15 +57,14 @@ export function worldArb(): fc.Arbitrary<History> {
   });
 }
 
-const era = fc.oneof(
-  { weight: 3, arbitrary: fc.constant(universe.eras.stJohnsTurnsBack) },
-  { weight: 2, arbitrary: fc.constant(universe.eras.apiaSkips) },
-  { weight: 2, arbitrary: fc.constant(universe.eras.europeSpringsForward) },
-  { weight: 1, arbitrary: fc.constant(universe.eras.yearOfThreeDigits) },
+const era = weighted(
+  [3, fc.constant(universe.eras.stJohnsTurnsBack)],
+  [2, fc.constant(universe.eras.apiaSkips)],
+  [2, fc.constant(universe.eras.europeSpringsForward)],
+  [1, fc.constant(universe.eras.yearOfThreeDigits)],
 );
 
-const changed = (today: number): fc.Arbitrary<Change> =>
-  fc.oneof({ weight: 12, arbitrary: goodChange(today) }, { weight: 1, arbitrary: badChange(today) });
+const changed = (today: number): fc.Arbitrary<Change> => weighted([12, goodChange(today)], [1, badChange(today)]);
 
 interface Ranked {
   rank: number;

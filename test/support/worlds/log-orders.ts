@@ -3,6 +3,7 @@ import type { LogBatch } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { History, HistoryRecord } from './histories.ts';
 import { toLogRecord } from './histories.ts';
+import { weighted } from './record-arbs.ts';
 
 /** What else a follower of the same log may be handed: other interleavings, other batches, repeats, a compacted log. */
 
@@ -45,7 +46,7 @@ export function deliveries(history: History): fc.Arbitrary<LogBatch[]> {
   const step = fc.record({
     pick: fc.nat(31),
     length: fc.integer({ min: 0, max: 12 }),
-    back: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 12 }) }),
+    back: weighted([5, fc.constant(0)], [1, fc.integer({ min: 1, max: 12 })]),
   });
   return fc.array(step, { maxLength: 60, size: 'max' }).map((steps) => {
     const partitions = partitionsOf(history).map((partition) => ({ ...partition, next: 0 }));

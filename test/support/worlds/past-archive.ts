@@ -14,13 +14,11 @@ import { type History, type HistoryRecord, historyArb } from './histories.ts';
 export interface Chunking {
   blockBytes: number;
   fileBytes: number;
-  codec: 'null' | 'deflate';
 }
 
 export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
   blockBytes: fc.constantFrom(50, 2_000, 100_000),
   fileBytes: fc.constantFrom(100, 5_000, 1_000_000),
-  codec: fc.constantFrom('null', 'deflate'),
 });
 
 /** A history in a folder of its own. */

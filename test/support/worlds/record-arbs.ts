@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AnyRecord, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
+import type { AnyRecord, MeetingPlace, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
 import * as universe from './universe.ts';
 
 /** What a history publishes: a record without its place in the log. */
@@ -15,10 +15,14 @@ const lastDay = 2_932_896;
 /** A date in a key, also of a day that has no good one: `-000001-12-31`, `+010000-01-01`. */
 export const keyDate = (day: number): string => new Date(day * 86_400_000).toISOString().split('T')[0]!;
 
+/** Like fc.oneof, of pairs of a weight and what it is for. */
+export const weighted = <T>(...pairs: [weight: number, arbitrary: fc.Arbitrary<T>][]): fc.Arbitrary<T> =>
+  fc.oneof(...pairs.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+
 const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, usualWeight = 5): fc.Arbitrary<T> =>
-  fc.oneof({ weight: usualWeight, arbitrary: usual }, { weight: 1, arbitrary: odd });
+  weighted([usualWeight, usual], [1, odd]);
 const chance = (trues: number, falses: number): fc.Arbitrary<boolean> =>
-  fc.oneof({ weight: falses, arbitrary: fc.constant(false) }, { weight: trues, arbitrary: fc.constant(true) });
+  weighted([falses, fc.constant(false)], [trues, fc.constant(true)]);
 
 // Revisions and times of change are noise on purpose: neither may decide anything.
 const stamps = {
@@ -63,10 +67,10 @@ export const good = {
       title: fc.constantFrom(...universe.titles),
       description: fc.constantFrom(...universe.descriptions),
       type: fc.constantFrom(...universe.rideTypes),
-      metro: fc.oneof(
-        { weight: 6, arbitrary: fc.constant('portland') },
-        { weight: 3, arbitrary: fc.constantFrom(...universe.metros) },
-        { weight: 1, arbitrary: fc.constantFrom('atlantis', '') },
+      metro: weighted(
+        [6, fc.constant('portland')],
+        [3, fc.constantFrom(...universe.metros)],
+        [1, fc.constantFrom('atlantis', '')],
       ),
       distance: fc.constantFrom(null, 'UNDER_5', 'FROM_5_TO_10', 'FROM_10_TO_20', 'FROM_20_TO_40', 'OVER_40'),
       audience: fc.constantFrom(null, 'GENERAL', 'FAMILY_FRIENDLY', 'ADULTS_21_PLUS'),
@@ -123,26 +127,17 @@ export const good = {
 };
 
 const district = mostly(fc.constantFrom<string | null>(...universe.districts), fc.constantFrom(null, '', 'atlantis'));
-const meeting = fc.oneof(
-  { weight: 1, arbitrary: fc.constant(null) },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      place_name: fc.constantFrom(...universe.placeNames),
-      district,
-      secret: fc.constant(false),
-      show_neighbourhood: fc.boolean(),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      place_name: fc.constantFrom(...universe.secretPlaceNames),
-      district,
-      secret: fc.constant(true),
-      show_neighbourhood: fc.boolean(),
-    }),
-  },
+const meetingIn = (secret: boolean, places: readonly (string | null)[]): fc.Arbitrary<MeetingPlace> =>
+  fc.record({
+    place_name: fc.constantFrom(...places),
+    district,
+    secret: fc.constant(secret),
+    show_neighbourhood: fc.boolean(),
+  });
+const meeting = weighted<MeetingPlace | null>(
+  [1, fc.constant(null)],
+  [4, meetingIn(false, universe.placeNames)],
+  [2, meetingIn(true, universe.secretPlaceNames)],
 );
 
 /** The key that a good value goes under. */
@@ -182,26 +177,20 @@ const pair = mostly(
 
 /** Any good record; about one in seven is a tombstone. */
 export function goodChange(today: number): fc.Arbitrary<Change> {
-  const published = fc.oneof(
-    { weight: 2, arbitrary: fc.constantFrom(...universe.metros).chain((id) => asChange('metros', good.metro(id))) },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom(...universe.districts).chain((id) => asChange('districts', good.district(id))),
-    },
-    { weight: 4, arbitrary: fc.constantFrom(...universe.riders).chain((id) => asChange('riders', good.rider(id))) },
-    { weight: 5, arbitrary: fc.constantFrom(...universe.rides).chain((id) => asChange('rides', good.ride(id))) },
-    { weight: 8, arbitrary: slot(today).chain(({ ride, day }) => asChange('nights', good.night(ride, day))) },
-    {
-      weight: 14,
-      arbitrary: fc
+  const published = weighted(
+    [2, fc.constantFrom(...universe.metros).chain((id) => asChange('metros', good.metro(id)))],
+    [2, fc.constantFrom(...universe.districts).chain((id) => asChange('districts', good.district(id)))],
+    [4, fc.constantFrom(...universe.riders).chain((id) => asChange('riders', good.rider(id)))],
+    [5, fc.constantFrom(...universe.rides).chain((id) => asChange('rides', good.ride(id)))],
+    [8, slot(today).chain(({ ride, day }) => asChange('nights', good.night(ride, day)))],
+    [
+      14,
+      fc
         .tuple(slot(today), mostly(fc.constantFrom<string>(...universe.riders), fc.constant(universe.nobody), 12))
         .chain(([{ ride, day }, rider]) => asChange('attendance', good.attendance(ride, day, rider))),
-    },
-    { weight: 10, arbitrary: pair.chain(([rider, other]) => asChange('relations', good.relation(rider, other))) },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom(...universe.keyIds).chain((id) => asChange('developer-keys', good.developerKey(id))),
-    },
+    ],
+    [10, pair.chain(([rider, other]) => asChange('relations', good.relation(rider, other)))],
+    [2, fc.constantFrom(...universe.keyIds).chain((id) => asChange('developer-keys', good.developerKey(id)))],
   );
   return fc.tuple(published, chance(1, 6)).map(([change, gone]) => (gone ? { ...change, value: null } : change));
 }

@@ -1,78 +1,51 @@
 import fc from 'fast-check';
 import type { Reject } from '../../../projector/ports/event-log.ts';
+import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { RecordKey } from '../../../schemas/events/record-keys.ts';
-import type { TopicName, TopicRecords } from '../../../schemas/events/records.ts';
+import { byTopic, type TopicName, type TopicRecords } from '../../../schemas/events/records.ts';
+
+/** The parts of an Avro schema that say what its values are. */
+type Schema =
+  | string
+  | Schema[]
+  | { type: 'record'; fields: { name: string; type: Schema }[] }
+  | { type: 'enum'; symbols: string[] }
+  | { type: 'array'; items: Schema }
+  | { type: 'fixed'; size: number };
+
+/** Any value of an Avro schema, as its decoder gives it. */
+function valueArb(schema: Schema): fc.Arbitrary<unknown> {
+  if (Array.isArray(schema)) return fc.oneof(...schema.map(valueArb));
+  if (typeof schema === 'string') return primitiveArbs[schema]!;
+  switch (schema.type) {
+    case 'record':
+      return fc.record(Object.fromEntries(schema.fields.map(({ name, type }) => [name, valueArb(type)])));
+    case 'enum':
+      return fc.constantFrom(...schema.symbols);
+    case 'array':
+      return fc.array(valueArb(schema.items), { maxLength: 5 });
+    case 'fixed':
+      return bytes(schema.size);
+    default:
+      // A logical type.
+      return valueArb((schema as { type: Schema }).type);
+  }
+}
+
+const bytes = (length: number) =>
+  fc.uint8Array({ minLength: length, maxLength: length }).map((array) => Buffer.from(array));
+
+const primitiveArbs: Record<string, fc.Arbitrary<unknown>> = {
+  null: fc.constant(null),
+  boolean: fc.boolean(),
+  int: fc.integer(),
+  long: fc.maxSafeInteger(),
+  string: fc.string({ unit: 'grapheme', maxLength: 40 }),
+};
 
 /** Arbitrary records of every topic, as the schemas allow them: whether they make sense is the projector's business. */
-const text = fc.string({ unit: 'grapheme', maxLength: 40 });
-const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
-const int = fc.integer();
-const long = fc.maxSafeInteger();
-const stamps = { revision: long, changed_at: long };
-
-export const arbitraryRecords: { [Topic in TopicName]: fc.Arbitrary<TopicRecords[Topic]> } = {
-  metros: fc.record({ metro: text, name: text, time_zone: text, ...stamps }),
-  districts: fc.record({
-    district: text,
-    metro: text,
-    name: text,
-    kind: fc.constantFrom('DISTRICT', 'CITY'),
-    ...stamps,
-  }),
-  riders: fc.record({ rider: text, handle: text, name: maybe(text), ...stamps }),
-  rides: fc.record({
-    ride: text,
-    title: text,
-    description: maybe(text),
-    type: text,
-    metro: text,
-    distance: maybe(fc.constantFrom('UNDER_5', 'FROM_5_TO_10', 'FROM_10_TO_20', 'FROM_20_TO_40', 'OVER_40')),
-    audience: maybe(fc.constantFrom('GENERAL', 'FAMILY_FRIENDLY', 'ADULTS_21_PLUS')),
-    leaders: fc.array(text, { maxLength: 5 }),
-    posted: fc.boolean(),
-    url: text,
-    ...stamps,
-  }),
-  nights: fc.record({
-    ride: text,
-    day: int,
-    meet_time: maybe(int),
-    status: fc.constantFrom('ON', 'CANCELLED'),
-    cancellation_reason: maybe(text),
-    meeting: maybe(
-      fc.record({
-        place_name: maybe(text),
-        district: maybe(text),
-        secret: fc.boolean(),
-        show_neighbourhood: fc.boolean(),
-      }),
-    ),
-    url: text,
-    ...stamps,
-  }),
-  attendance: fc.record({
-    ride: text,
-    day: int,
-    rider: text,
-    response: fc.constantFrom('NONE', 'GOING', 'CONFIRMED'),
-    saved: fc.boolean(),
-    ...stamps,
-  }),
-  relations: fc.record({
-    rider: text,
-    other: text,
-    follows: fc.boolean(),
-    close: fc.boolean(),
-    flagged: fc.boolean(),
-    blocked: fc.boolean(),
-    ...stamps,
-  }),
-  'developer-keys': fc.record({
-    key_id: text,
-    key_hash: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes)),
-    label: maybe(text),
-    ...stamps,
-  }),
+export const arbitraryRecords = byTopic((topic) => valueArb(topicSchemas[topic] as unknown as Schema)) as {
+  [Topic in TopicName]: fc.Arbitrary<TopicRecords[Topic]>;
 };
 
 /** One record of every topic, plain and always the same. */
@@ -127,7 +100,6 @@ export const sampleRecords: TopicRecords = {
   'developer-keys': { key_id: 'k1', key_hash: Buffer.alloc(32, 7), label: null, revision: 1, changed_at: 0 },
 };
 
-/** Parses a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
 /** A bad record as it is set aside, of `nights/2` unless told otherwise. */
 export const rejectAt = (offset: number, more: Partial<Reject> = {}): Reject => ({
   topic: 'nights',
@@ -143,6 +115,7 @@ export const rejectAt = (offset: number, more: Partial<Reject> = {}): Reject => 
   ...more,
 });
 
+/** Parses a key that was checked before. Throws for a bad key: folding it would change another key's fact. */
 export function recordKey(topic: TopicName, key: string): RecordKey {
   const made = new RecordKey();
   const fault = made.set(topic, Buffer.from(key));

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { dayText } from '../../reference/dates.ts';
 import type { CalendarRequest } from '../../reference/requests.ts';
 import type { History } from './histories.ts';
+import { weighted } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
 /** Instants around the day a history plays around: near local midnights of its zones, and any other. */
@@ -17,7 +18,7 @@ export function clockArb(history: History): fc.Arbitrary<number> {
 
 /** One request in about twelve has a wrong input, or names what does not exist. */
 export function requestArb(history: History): fc.Arbitrary<CalendarRequest> {
-  return fc.oneof({ weight: 11, arbitrary: rightRequest(history) }, { weight: 1, arbitrary: oddRequest(history) });
+  return weighted([11, rightRequest(history)], [1, oddRequest(history)]);
 }
 
 /** Every plain request that the small universe has: for comparing two services answer by answer. */
@@ -45,46 +46,37 @@ export function everyRequest(history: History): CalendarRequest[] {
   ];
 }
 
-const metro = fc.oneof(
-  { weight: 6, arbitrary: fc.constant('portland') },
-  { weight: 1, arbitrary: fc.constantFrom(...universe.metros) },
-);
+const metro = weighted([6, fc.constant('portland')], [1, fc.constantFrom(...universe.metros)]);
 const rider = fc.constantFrom(...universe.riders);
 
 function rightRequest(history: History): fc.Arbitrary<CalendarRequest> {
-  const day = fc.oneof(
-    { weight: 3, arbitrary: fc.constant(dayText(history.today)) },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom(...universe.nightSlots).map(({ offset }) => dayText(history.today + offset)),
-    },
+  const day = weighted(
+    [3, fc.constant(dayText(history.today))],
+    [2, fc.constantFrom(...universe.nightSlots).map(({ offset }) => dayText(history.today + offset))],
   );
   // Mostly around the day itself, where most nights are.
   const range = fc.tuple(fc.integer({ min: -31, max: 1 }), fc.integer({ min: 0, max: 31 })).map(([first, last]) => ({
     from: dayText(history.today + first),
     to: dayText(history.today + Math.min(Math.max(first, last), first + 31)),
   }));
-  return fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc
+  return weighted(
+    [
+      3,
+      fc
         .tuple(metro, day, filters)
         .map(([slug, date, filter]): CalendarRequest => ({ operation: 'getDay', metro: slug, day: date, ...filter })),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom(...universe.rides).map((ride): CalendarRequest => ({ operation: 'getRide', ride })),
-    },
-    { weight: 1, arbitrary: rider.map((id): CalendarRequest => ({ operation: 'getMyNights', rider: id })) },
-    {
-      weight: 4,
-      arbitrary: fc
+    ],
+    [1, fc.constantFrom(...universe.rides).map((ride): CalendarRequest => ({ operation: 'getRide', ride }))],
+    [1, rider.map((id): CalendarRequest => ({ operation: 'getMyNights', rider: id }))],
+    [
+      4,
+      fc
         .tuple(fc.constantFrom('getKnown', 'getFriends', 'getFlagged'), rider, metro, range, closeFriendsOnly)
         .map(([operation, id, slug, dates, close]): CalendarRequest => {
           const request = { rider: id, metro: slug, ...dates };
           return operation === 'getFriends' ? { operation, ...request, ...close } : { operation, ...request };
         }),
-    },
+    ],
   );
 }
 
@@ -97,7 +89,7 @@ const closeFriendsOnly = fc.constantFrom<{ closeFriendsOnly?: string }>(
 const someOf = (items: readonly string[]): fc.Arbitrary<string> =>
   fc.shuffledSubarray([...items], { minLength: 1, maxLength: 3 }).map((list) => list.join(','));
 const rarely = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
-  fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
+  weighted([4, fc.constant(undefined)], [1, value]);
 
 const searches = [
   'ride',
@@ -133,6 +125,12 @@ function oddRequest(history: History): fc.Arbitrary<CalendarRequest> {
   const slug = fc.constantFrom('portland', 'atlantis', 'P', 'a', '', 'port land', 'a'.repeat(33), 'portland\n');
   const date = fc.constantFrom(today, '2026-02-30', '', '0000-12-31', '2026-1-01', `${today} `, '10000-01-01', 'today');
   const maybe = (text: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> => fc.option(text, { nil: undefined });
+  const until = maybe(
+    fc.oneof(
+      date,
+      fc.integer({ min: -2, max: 40 }).map((days) => dayText(history.today + days)),
+    ),
+  );
   const list = fc.constantFrom(
     '',
     'under_5,',
@@ -162,12 +160,7 @@ function oddRequest(history: History): fc.Arbitrary<CalendarRequest> {
       rider,
       metro: maybe(slug),
       from: maybe(date),
-      to: maybe(
-        fc.oneof(
-          date,
-          fc.integer({ min: -2, max: 40 }).map((days) => dayText(history.today + days)),
-        ),
-      ),
+      to: until,
       closeFriendsOnly: maybe(fc.constantFrom('true', 'True', '', '1')),
     }),
     fc.record({
@@ -175,12 +168,7 @@ function oddRequest(history: History): fc.Arbitrary<CalendarRequest> {
       rider,
       metro: maybe(slug),
       from: maybe(date),
-      to: maybe(
-        fc.oneof(
-          date,
-          fc.integer({ min: -2, max: 40 }).map((days) => dayText(history.today + days)),
-        ),
-      ),
+      to: until,
     }),
   );
 }

@@ -167,7 +167,7 @@ test('an archive is read as it is when it is first asked: what a save adds comes
 
 test('a large block comes in batches, and offsets before the position are left out', async () => {
   await using archive = await TestArchive.make();
-  const writer = await writerIn(archive.dir, { codec: 'null', blockBytes: 10_000_000 });
+  const writer = await writerIn(archive.dir, { blockBytes: 10_000_000 });
   for (let i = 0; i < 12_000; i++) writer.append('riders', { ...archivedRider(i * 2), timestampMs: 1 });
   await writer.close();
   const log = archive.open();
