@@ -40,28 +40,26 @@ export const logFaults = {
   },
   /** The log stands still. A leader whose views are lost takes them again, waits for the log, and may lose them once more. */
   freezeLog(scene: Scene) {
-    const { random, log, timeline, masters } = scene;
+    const { random, log, masters } = scene;
     const pauseMs = random.int(300, random.pick([1_500, 4_000]));
     log.freeze();
     for (let i = random.int(0, 3); i > 0; i--)
       scene.later(random.int(0, pauseMs), () => random.pick(masters).redis.empty());
-    timeline.after(pauseMs, () => log.resume());
-    scene.struck('freezeLog', pauseMs);
+    scene.lasts('freezeLog', pauseMs, () => log.resume());
   },
   /** The log does not say where it begins and ends, though it is read on. Its views may be lost meanwhile. */
   hideBounds(scene: Scene) {
-    const { random, log, timeline, masters } = scene;
+    const { random, log, masters } = scene;
     const pauseMs = random.int(300, random.pick([1_500, 4_000]));
     log.hangs = true;
     if (random.chance(0.7)) scene.later(random.int(0, pauseMs), () => random.pick(masters).redis.empty());
-    timeline.after(pauseMs, () => {
+    scene.lasts('hideBounds', pauseMs, () => {
       log.hangs = false;
     });
-    scene.struck('hideBounds', pauseMs);
   },
   /** A producer's transaction is open for a while, and then committed or aborted. Others publish to the same partition. */
   openTransaction(scene: Scene) {
-    const { random, log, timeline, changes } = scene;
+    const { random, log, changes } = scene;
     const change = changes.any();
     const index = log.indexOf(change);
     if (!log.begin(index)) return;
@@ -71,8 +69,7 @@ export const logFaults = {
       const isIn = random.chance(0.5);
       scene.later(random.int(0, pauseMs), () => log.publish(changes.anew(change), isIn));
     }
-    timeline.after(pauseMs, () => log.endTransaction(index, random.chance(0.6)));
-    scene.struck('openTransaction', pauseMs);
+    scene.lasts('openTransaction', pauseMs, () => log.endTransaction(index, random.chance(0.6)));
   },
   /** A topic is deleted and made again, and what was in it is published again. */
   makeTopicAnew(scene: Scene) {
@@ -104,15 +101,14 @@ export const logFaults = {
     scene.struck('compactLog');
   },
   publishBad(scene: Scene) {
-    const { random, weather, timeline, changes } = scene;
+    const { random, weather, changes } = scene;
     weather.unacknowledged = random.pick([0, 0.5, 0.9]);
     const lastsMs = random.int(500, 3_000);
-    timeline.after(lastsMs, () => {
-      weather.unacknowledged = 0;
-    });
     for (let i = random.int(1, 4); i > 0; i--) {
       scene.later(random.int(0, 1_000), () => scene.publish(changes.bad()));
     }
-    scene.struck('publishBad', lastsMs);
+    scene.lasts('publishBad', lastsMs, () => {
+      weather.unacknowledged = 0;
+    });
   },
 };

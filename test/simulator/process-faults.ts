@@ -17,9 +17,7 @@ export function startAgain(scene: Scene): void {
 
 function startStray(scene: Scene, name: string, mistaken: Partial<Surroundings>): void {
   const stray = scene.startStray({ ...scene.around, ...mistaken }, name);
-  const lastsMs = scene.random.int(500, 5_000);
-  scene.timeline.after(lastsMs, () => stray.stop());
-  scene.struck(name, lastsMs);
+  scene.lasts(name, scene.random.int(500, 5_000), () => stray.stop());
 }
 
 /** One that runs. If none does, it has just been started. */
@@ -53,24 +51,22 @@ export const processFaults = {
     scene.struck('startProjector');
   },
   freezeProjector(scene: Scene) {
-    const { random, timeline } = scene;
+    const { random } = scene;
     const { process, leads } = anyProjector(scene);
     process.freeze();
     const isLong = random.chance(leads ? 0.4 : 0.1);
     const pauseMs = isLong ? random.int(takeOverMs - 700, takeOverMs + 2_000) : random.int(100, 2_000);
     // A leader that goes on after another one has taken over is to be read after, too.
     if (isLong) scene.goesOn(pauseMs + 500);
-    timeline.after(pauseMs, () => process.resume(scene.pickOne));
-    scene.struck('freezeProjector', pauseMs);
+    scene.lasts('freezeProjector', pauseMs, () => process.resume(scene.pickOne));
   },
   freezeApi(scene: Scene) {
-    const { random, apis, timeline } = scene;
+    const { random, apis } = scene;
     const { process } = random.pick(apis);
     process.freeze();
     const pauseMs = random.int(100, random.pick([1_000, 3_000, 6_000]));
     if (pauseMs < 3_000) scene.goesOn(pauseMs + 300);
-    timeline.after(pauseMs, () => process.resume(scene.pickOne));
-    scene.struck('freezeApi', pauseMs);
+    scene.lasts('freezeApi', pauseMs, () => process.resume(scene.pickOne));
   },
   restartApi(scene: Scene) {
     scene.restartApi(scene.random.int(0, scene.apis.length - 1));
@@ -78,12 +74,10 @@ export const processFaults = {
   },
   /** A projector that reaches the store late: each of its looks takes longer than a beat. */
   slowProjector(scene: Scene) {
-    const { random, weather, timeline } = scene;
+    const { random, weather } = scene;
     const { name } = anyProjector(scene).process;
     weather.late.set(name, random.int(500, 2_200));
-    const lastsMs = random.int(1_000, 4_000);
-    timeline.after(lastsMs, () => weather.late.delete(name));
-    scene.struck('slowProjector', lastsMs);
+    scene.lasts('slowProjector', random.int(1_000, 4_000), () => weather.late.delete(name));
   },
   /** Somebody starts a projector with other settings, and stops it once they notice. */
   startWithOtherPrefix(scene: Scene) {

@@ -42,7 +42,7 @@ export async function runSeed(seed: number): Promise<Outcome> {
   new StatusWatch(scene);
   let fault: Error | null = null;
   try {
-    (long ? planLong : planShort)(scene, pairs[seed % pairs.length]!);
+    plan(scene, pairs[seed % pairs.length]!, long);
     await scene.goOnAsAsked();
     scene.say('all is well from now on');
     scene.quiet = true;
@@ -79,22 +79,17 @@ const late = new Set<string>([
 ]);
 const rare = pairs.filter(([one, other]) => one === other || (late.has(one) && late.has(other)));
 
-function planLong(scene: Scene, pair: Pair): void {
+function plan(scene: Scene, pair: Pair, long: boolean): void {
   const { random } = scene;
-  startProjectors(scene, random.int(1, 3), 1_500);
-  planFaults(scene, pair, { count: random.int(0, 2), fromMs: random.chance(0.8) ? 3_000 : 0, toMs: 8_000 });
-  planChanges(scene, random.int(5, 40), 9_000);
-  readOn(scene, 2_500, 160);
-  scene.goesOn(random.int(4_000, 11_000));
-}
-
-function planShort(scene: Scene, pair: Pair): void {
-  const { random } = scene;
-  startProjectors(scene, random.pick([1, 1, 2, 2, 3]), 300);
-  planFaults(scene, pair, { count: random.int(0, 1), fromMs: random.chance(0.8) ? 300 : 0, toMs: 1_700 });
-  planChanges(scene, random.int(3, 12), 2_300);
-  readOn(scene, 300, 120);
-  scene.goesOn(random.int(700, 2_800));
+  startProjectors(scene, long ? random.int(1, 3) : random.pick([1, 1, 2, 2, 3]), long ? 1_500 : 300);
+  planFaults(scene, pair, {
+    count: random.int(0, long ? 2 : 1),
+    fromMs: random.chance(0.8) ? (long ? 3_000 : 300) : 0,
+    toMs: long ? 8_000 : 1_700,
+  });
+  planChanges(scene, long ? random.int(5, 40) : random.int(3, 12), long ? 9_000 : 2_300);
+  readOn(scene, long ? 2_500 : 300, long ? 160 : 120);
+  scene.goesOn(long ? random.int(4_000, 11_000) : random.int(700, 2_800));
 }
 
 function startProjectors(scene: Scene, count: number, untilMs: number): void {

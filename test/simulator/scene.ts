@@ -120,6 +120,12 @@ export class Scene {
     follows?.();
   }
 
+  /** A fault strikes now, and is over after so long. */
+  lasts(name: string, ms: number, mend: () => void): void {
+    this.timeline.after(ms, mend);
+    this.struck(name, ms);
+  }
+
   /** Happens later, unless peace has come. */
   later(ms: number, happen: () => void): void {
     this.timeline.after(ms, () => {

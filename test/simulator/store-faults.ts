@@ -7,7 +7,7 @@ const anyMaster = ({ random, masters }: Scene): number => random.int(0, masters.
 
 /** A master goes away, and another process comes back with what it held when the snapshot was made. */
 function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot): void {
-  const { random, masters, timeline } = scene;
+  const { random, masters } = scene;
   const master = masters[index]!;
   if (!master.up) return;
   // A replica that was resynchronised keeps its run id.
@@ -17,11 +17,10 @@ function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot)
   // What it holds now is to be read.
   if (outageMs < 1_000) scene.goesOn(outageMs + 800);
   scene.readOften(outageMs, outageMs + 600);
-  timeline.after(outageMs, () => {
+  scene.lasts(name, outageMs, () => {
     scene.say(`master ${index} is ${process.runId}:${process.replicationId} now`);
     master.start(snapshot, process);
   });
-  scene.struck(name, outageMs);
 }
 
 /** A snapshot of a master: from now on it gets older, and readers see what is newer. */
@@ -46,13 +45,11 @@ function byAnother(redis: RedisInMemory, ...args: string[]): void {
 
 /** A master refuses for a while what it can't do. */
 function refuse(scene: Scene, name: string, { redis }: Master, refusal: Refusal): void {
-  const { random, timeline } = scene;
-  const pauseMs = random.int(100, random.pick([1_000, 4_000]));
+  const { random } = scene;
   redis.refuses = refusal;
-  timeline.after(pauseMs, () => {
+  scene.lasts(name, random.int(100, random.pick([1_000, 4_000])), () => {
     if (redis.refuses === refusal) redis.refuses = null;
   });
-  scene.struck(name, pauseMs);
 }
 
 const anyRefusal = (name: string, refusal: Refusal) => (scene: Scene) =>
@@ -108,9 +105,7 @@ export const storeFaults = {
   freezeStore(scene: Scene) {
     const master = scene.masters[anyMaster(scene)]!;
     master.freeze();
-    const pauseMs = scene.random.int(100, 5_000);
-    scene.timeline.after(pauseMs, () => master.resume());
-    scene.struck('freezeStore', pauseMs);
+    scene.lasts('freezeStore', scene.random.int(100, 5_000), () => master.resume());
   },
   fillStore: anyRefusal('fillStore', 'OOM'),
   demoteStore: anyRefusal('demoteStore', 'READONLY'),
@@ -130,15 +125,13 @@ export const storeFaults = {
     refuse(scene, 'restartStore', master, 'LOADING');
   },
   badWeather(scene: Scene) {
-    const { random, weather, timeline } = scene;
+    const { random, weather } = scene;
     weather.breaks = random.pick([0, 0.02, 0.1]);
     weather.slow = random.pick([0, 0.05, 0.3]);
-    const lastsMs = random.int(500, 4_000);
-    timeline.after(lastsMs, () => {
+    scene.lasts('badWeather', random.int(500, 4_000), () => {
       weather.breaks = 0;
       weather.slow = 0;
     });
-    scene.struck('badWeather', lastsMs);
   },
 };
 
