@@ -143,22 +143,15 @@ export class Scene {
     return this.log.publish(change);
   }
 
-  /** Starts one more projector. One that ends for a reason that is documented is started again; no other end is right. */
+  /** Starts one more projector. One that ends for a reason that is documented is started again. */
   startProjector(): ProjectorProcess {
-    const made = this.#start(this.around, 'projector');
-    made.onEnd = (fault) => {
-      this.say(`${made.process.name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
-      if (!fault) return;
-      if (!this.#mayEnd(made, fault)) {
-        this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
-        return;
-      }
+    const made = this.#start(this.around, 'projector', () => {
       this.restarting += 1;
       this.timeline.after(restartMs, () => {
         this.restarting -= 1;
         this.startProjector();
       });
-    };
+    });
     this.projectors = this.projectors.filter(({ alive }) => alive);
     this.projectors.push(made);
     return made;
@@ -166,17 +159,19 @@ export class Scene {
 
   /** Starts a projector with other settings than the others have. Nobody starts it again. */
   startStray(around: Surroundings, name: string): ProjectorProcess {
-    const made = this.#start(around, name);
-    made.onEnd = (fault) => {
-      if (fault && !this.#mayEnd(made, fault))
-        this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
-    };
+    const made = this.#start(around, name, () => {});
     this.strays.push(made);
     return made;
   }
 
-  #start(around: Surroundings, kind: string): ProjectorProcess {
+  #start(around: Surroundings, kind: string, startAgain: () => void): ProjectorProcess {
     const made = new ProjectorProcess(around, `${kind} ${this.#started.length + 1}`);
+    made.onEnd = (fault) => {
+      this.say(`${made.process.name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
+      if (!fault) return;
+      if (this.#mayEnd(made, fault)) startAgain();
+      else this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
+    };
     this.#started.push(made);
     return made;
   }
