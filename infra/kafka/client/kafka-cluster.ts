@@ -19,7 +19,7 @@ interface PartitionLeader {
 
 type MetadataResponse = metadataV12.MetadataResponse;
 
-export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3, unknownTopicId: 100 } as const;
+export const kafkaErrors = { offsetOutOfRange: 1, unknownTopic: 3 } as const;
 
 /** Closing waits no longer than this, for example for a broker that accepts no data. */
 const closeWaitMs = 250;

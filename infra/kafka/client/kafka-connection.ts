@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type ConnectionOptions, ConnectionPool } from '@platformatic/kafka';
+import { type AdminOptions, type ConnectionOptions, ConnectionPool } from '@platformatic/kafka';
 
 /** How to reach Kafka: KAFKA_BROKERS, KAFKA_SSL, KAFKA_SASL_*. */
 export interface KafkaConnection {
@@ -13,13 +13,12 @@ const mechanisms = { plain: 'PLAIN', 'scram-sha-256': 'SCRAM-SHA-256', 'scram-sh
 
 const clientId = 'ride-calendar';
 
-/** Options of a client of @platformatic/kafka (Admin, Producer) for this cluster. */
-export function clientOptions(kafka: KafkaConnection): ConnectionOptions & {
-  clientId: string;
-  bootstrapBrokers: string[];
-} {
-  return { clientId, bootstrapBrokers: kafka.brokers, ...connectionOptions(kafka) };
-}
+/** Options of an Admin of @platformatic/kafka for this cluster. */
+export const adminOptions = (kafka: KafkaConnection): AdminOptions => ({
+  clientId,
+  bootstrapBrokers: kafka.brokers,
+  ...connectionOptions(kafka),
+});
 
 /** Connections to this cluster, one per broker, made on demand. */
 export function connectionPool(kafka: KafkaConnection): ConnectionPool {

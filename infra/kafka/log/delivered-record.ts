@@ -6,23 +6,20 @@ import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { FetchedRecord } from '../protocol/record-batch.ts';
 
-/** A fetched record as the event log delivers it, or the id of a schema to look up first. */
+/** A fetched record as the event log delivers it, or the id of a schema to look up first, if there is a registry. */
 export function deliveredRecord(
   topic: TopicName,
   partition: number,
   fetched: FetchedRecord,
   writers: WriterSchemas,
+  hasRegistry: boolean,
 ): EncodedRecord | number {
-  if (fetched.fault) return new DeliveredRecord(topic, partition, fetched, fetched.fault);
-  const decoder = fetched.value && decoderFor(topic, fetched.value, writers);
+  const decoder = fetched.fault ?? (fetched.value && decoderFor(topic, fetched.value, writers));
   if (typeof decoder !== 'number') return new DeliveredRecord(topic, partition, fetched, decoder);
   // A record with a bad key does not wait for its schema.
-  return 'bad' in decodeKey(fetched.key) ? unknownSchemaId(topic, partition, fetched) : decoder;
+  if (hasRegistry && !('bad' in decodeKey(fetched.key))) return decoder;
+  return new DeliveredRecord(topic, partition, fetched, 'unknown schema id');
 }
-
-/** A record whose schema id the registry does not know, or for which there is no registry. */
-export const unknownSchemaId = (topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord =>
-  new DeliveredRecord(topic, partition, fetched, 'unknown schema id');
 
 /** There are millions of these. A class, so that they share one hidden class and their methods. */
 class DeliveredRecord implements EncodedRecord {

@@ -1,7 +1,7 @@
 import { Admin } from '@platformatic/kafka';
 import type { Log } from '../../../projector/ports/log.ts';
 import { settledWithin } from '../../../projector/ports/waiting.ts';
-import { clientOptions, type KafkaConnection } from '../client/kafka-connection.ts';
+import { adminOptions, type KafkaConnection } from '../client/kafka-connection.ts';
 import { describeError } from '../client/logged-back-off.ts';
 import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';
 
@@ -17,12 +17,12 @@ export class GroupPositions {
   readonly #group: string;
   readonly #log: Log;
   readonly #timer: NodeJS.Timeout;
-  #reached = new Map<string, Map<number, number>>();
+  #reached = new Map<string, Map<number, bigint>>();
   #committing: Promise<void> = Promise.resolve();
   #complained = false;
 
   constructor(kafka: KafkaConnection, group: string, log: Log) {
-    this.#admin = new Admin({ ...clientOptions(kafka), retries: 5, retryDelay: 200 });
+    this.#admin = new Admin({ ...adminOptions(kafka), retries: 5, retryDelay: 200 });
     this.#group = group;
     this.#log = log;
     this.#timer = setInterval(() => void this.#commit(), commitEveryMs).unref();
@@ -30,33 +30,29 @@ export class GroupPositions {
 
   /** Everything before `nextOffset` is folded. */
   reached(topic: string, partition: number, nextOffset: number): void {
-    const partitions = this.#reached.get(topic) ?? new Map<number, number>();
-    this.#reached.set(topic, partitions.set(partition, nextOffset));
+    const partitions = this.#reached.get(topic) ?? new Map<number, bigint>();
+    this.#reached.set(topic, partitions.set(partition, BigInt(nextOffset)));
   }
 
   #commit(): Promise<void> {
-    this.#committing = this.#committing.then(() => this.#commitNow());
+    this.#committing = this.#committing.then(async () => {
+      if (this.#reached.size === 0) return;
+      const topics = [...this.#reached].map(([name, partitions]) => ({
+        name,
+        partitionOffsets: [...partitions].map(([partition, offset]) => ({ partition, offset })),
+      }));
+      this.#reached = new Map();
+      await this.#admin.alterConsumerGroupOffsets({ groupId: this.#group, topics }).catch(this.#failed);
+    });
     return this.#committing;
   }
 
-  async #commitNow(): Promise<void> {
-    if (this.#reached.size === 0) return;
-    const topics = [...this.#reached].map(([name, partitions]) => ({
-      name,
-      partitionOffsets: [...partitions].map(([partition, offset]) => ({ partition, offset: BigInt(offset) })),
-    }));
-    this.#reached = new Map();
-    try {
-      await this.#admin.alterConsumerGroupOffsets({ groupId: this.#group, topics });
-    } catch (error) {
-      if (!this.#complained) {
-        const named = namingRight(error, `Read on group ${this.#group}`);
-        const why = refusalOf(named, 'Kafka') ?? describeError(error);
-        this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${why}`);
-      }
-      this.#complained = true;
-    }
-  }
+  readonly #failed = (error: unknown): void => {
+    const why = refusalOf(namingRight(error, `Read on group ${this.#group}`), 'Kafka') ?? describeError(error);
+    if (!this.#complained)
+      this.#log.warn(`Cannot commit positions to group ${this.#group}, for lag tools only: ${why}`);
+    this.#complained = true;
+  };
 
   async close(): Promise<void> {
     clearInterval(this.#timer);

@@ -10,15 +10,13 @@ import {
 import type { Log } from '../../../projector/ports/log.ts';
 import { aborted } from '../../../projector/ports/waiting.ts';
 import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
-import type { TopicName } from '../../../schemas/events/records.ts';
 import type { SchemaRegistry } from '../../registry/schema-registry.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
-import type { FetchedRecord } from '../protocol/record-batch.ts';
 import { LogTopics } from '../topics/log-topics.ts';
 import { leastSettingMs } from '../topics/topic-settings.ts';
-import { deliveredRecord, unknownSchemaId } from './delivered-record.ts';
+import { deliveredRecord } from './delivered-record.ts';
 import { Fetcher, type Remainder, type WaitingPiece } from './fetcher.ts';
 import type { FollowedPartition } from './followed-partition.ts';
 import { GroupPositions } from './group-positions.ts';
@@ -158,6 +156,7 @@ class Following {
 
   /** Delivers the records before the hold and before the first one whose schema is not known yet. */
   async #take(from: FollowedPartition, piece: WaitingPiece): Promise<Remainder | null> {
+    const { writers, registry } = this.#options;
     const { partition } = from;
     const topic = this.#topics.shortName(from.topic);
     const hold = this.#follower.hold?.(topic, partition) ?? null;
@@ -171,7 +170,7 @@ class Following {
     }
     for (const fetched of piece.records) {
       if (fetched.offset >= nextOffset) break;
-      const record = this.#recordOf(topic, partition, fetched);
+      const record = deliveredRecord(topic, partition, fetched, writers, registry !== null);
       if (typeof record === 'number') {
         nextOffset = fetched.offset;
         goOn = () => this.#untilSchemaIsKnown(from, record);
@@ -181,12 +180,6 @@ class Following {
     }
     await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: piece.sinceMs });
     return goOn && { from: nextOffset, until: goOn() };
-  }
-
-  /** The record, or the id of a schema to look up first. */
-  #recordOf(topic: TopicName, partition: number, fetched: FetchedRecord): EncodedRecord | number {
-    const record = deliveredRecord(topic, partition, fetched, this.#options.writers);
-    return typeof record !== 'number' || this.#options.registry ? record : unknownSchemaId(topic, partition, fetched);
   }
 
   async #untilSchemaIsKnown(partition: FollowedPartition, id: number): Promise<void> {

@@ -12,26 +12,30 @@ export interface FetchPartition {
   lastEpoch: number;
 }
 
-export interface FetchedPartition {
-  topicId: string;
+/** What a response says about a partition. */
+interface ResponsePartition {
   partition: number;
-  /** The offset that was requested. */
-  offset: number;
   /** Kafka's error code. 0 for none. */
   errorCode: number;
   /** Why the batches cannot be read. They are to be fetched again. */
   fault: Error | null;
-  /** The batches that a `read_committed` consumer sees. `recordPieces` unpacks their records. */
   batches: RecordBatch[];
-  nextOffset: number;
   /** The offset after the last record, including open transactions. */
   highWatermark: number;
   /** Where the first open transaction begins, else the high watermark. A `read_committed` consumer gets no further. */
   lastStableOffset: number;
-  /** The epoch of the last batch. Without batches: the `lastEpoch` of the request. */
-  lastEpoch: number;
   /** The log lost records that we have read, and may have others in their place (KIP-595). */
   diverging: boolean;
+}
+
+/** Its batches are those that a `read_committed` consumer sees. `recordPieces` unpacks their records. */
+export interface FetchedPartition extends ResponsePartition {
+  topicId: string;
+  /** The offset that was requested. */
+  offset: number;
+  nextOffset: number;
+  /** The epoch of the last batch. Without batches: the `lastEpoch` of the request. */
+  lastEpoch: number;
 }
 
 const readCommitted = 1;
@@ -59,9 +63,12 @@ export function fetchedPartitions(
   if (errorCode !== 0) throw new Error(`Cannot fetch: ${errorText(errorCode)}`);
   const from = new Map(asked.map((one) => [`${one.topicId}/${one.partition}`, one]));
   return responses.flatMap(({ topicId, partitions }) =>
-    partitions.flatMap((found) => {
-      const one = from.get(`${topicId}/${found.partitionIndex}`);
-      return one === undefined ? [] : [fetchedPartition(one, found)];
+    partitions.flatMap(({ abortedTransactions, ...found }): FetchedPartition[] => {
+      const one = from.get(`${topicId}/${found.partition}`);
+      if (one === undefined) return [];
+      const { offset, lastEpoch } = one;
+      const committed = committedBatches(found.batches, abortedTransactions, offset);
+      return [{ ...found, topicId, offset, ...committed, lastEpoch: found.batches.at(-1)?.leaderEpoch ?? lastEpoch }];
     }),
   );
 }
@@ -74,23 +81,6 @@ const partitionRequest = ({ partition, offset, leaderEpoch, lastEpoch }: FetchPa
   partitionMaxBytes: partitionBytesMax,
 });
 
-function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition): FetchedPartition {
-  const { topicId, partition, offset, lastEpoch } = asked;
-  const { batches } = found;
-  return {
-    topicId,
-    partition,
-    offset,
-    errorCode: found.errorCode,
-    fault: found.fault,
-    ...committedBatches(batches, found.abortedTransactions, offset),
-    highWatermark: found.highWatermark,
-    lastStableOffset: found.lastStableOffset,
-    lastEpoch: batches.at(-1)?.leaderEpoch ?? lastEpoch,
-    diverging: found.divergesAt >= 0,
-  };
-}
-
 /*
   Fetch Response (Version: 13) => throttle_time_ms error_code session_id [responses] TAG_BUFFER
     responses => topic_id [partitions] TAG_BUFFER
@@ -102,19 +92,10 @@ function fetchedPartition(asked: FetchPartition, found: FetchResponsePartition):
 
 interface FetchResponse {
   errorCode: number;
-  responses: { topicId: string; partitions: FetchResponsePartition[] }[];
-}
-
-interface FetchResponsePartition {
-  partitionIndex: number;
-  errorCode: number;
-  highWatermark: number;
-  lastStableOffset: number;
-  abortedTransactions: AbortedTransaction[];
-  batches: RecordBatch[];
-  fault: Error | null;
-  /** Where the leader's log ends the epoch that we have read further in. -1: it does not. */
-  divergesAt: number;
+  responses: {
+    topicId: string;
+    partitions: (ResponsePartition & { abortedTransactions: AbortedTransaction[] })[];
+  }[];
 }
 
 /**
@@ -140,16 +121,16 @@ function readResponse(reader: Reader): FetchResponse {
   return { errorCode, responses: responses! };
 }
 
-function readPartition(r: Reader): FetchResponsePartition {
-  const partition: FetchResponsePartition = {
-    partitionIndex: r.readInt32(),
+function readPartition(r: Reader) {
+  const partition = {
+    partition: r.readInt32(),
     errorCode: r.readInt16(),
     highWatermark: Number(r.readInt64()),
     lastStableOffset: Number(r.readInt64()),
-    abortedTransactions: [],
-    batches: [],
-    fault: null,
-    divergesAt: -1,
+    abortedTransactions: [] as AbortedTransaction[],
+    batches: [] as RecordBatch[],
+    fault: null as Error | null,
+    diverging: false,
   };
   r.readInt64();
   partition.abortedTransactions =
@@ -168,7 +149,7 @@ function readPartition(r: Reader): FetchResponsePartition {
   readKnownTaggedFields(r, {
     0: (field) => {
       field.readInt32();
-      partition.divergesAt = Number(field.readInt64());
+      partition.diverging = field.readInt64() >= 0n;
     },
   });
   return partition;

@@ -111,7 +111,7 @@ describe('bytes of which little is made', () => {
     fc.assert(
       fc.property(bytesOf(anyChange), ({ topic, key, value }) => {
         const fetched = { ...place, key, value, headers: [] };
-        const record = deliveredRecord(topic, 0, fetched, writers) as EncodedRecord;
+        const record = deliveredRecord(topic, 0, fetched, writers, false) as EncodedRecord;
         const reason = new Validator().validate(record);
         const whole = decoded(record);
         if ('undecodable' in whole) expect(reason).toBe(whole.undecodable);

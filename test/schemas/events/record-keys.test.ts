@@ -41,26 +41,14 @@ describe('the key of a good record', () => {
 });
 
 describe('a bad key', () => {
-  test.each<[TopicName, string]>([
-    ['nights', 'ride1'],
-    ['nights', 'ride12026-01-01'],
-    ['nights', 'ride1/2026-01-01/r1'],
-    ['nights', 'ride1/0000-12-31'],
-    ['nights', 'ride1/10000-01-01'],
-    ['attendance', 'ride1/r1'],
-    ['attendance', 'ride12026-01-01/r1'],
-    ['attendance', 'ride1/2026-01-01r1'],
-    ['attendance', 'ride1/2026-01-01/'],
-    ['relations', ''],
-    ['relations', '/'],
-    ['relations', 'ab'],
-    ['relations', 'a/'],
-    ['relations', '/b'],
-    ['relations', 'a//b'],
+  test.each<[TopicName, ...keys: string[]]>([
+    ['nights', 'ride1', 'ride12026-01-01', 'ride1/2026-01-01/r1', 'ride1/0000-12-31', 'ride1/10000-01-01'],
+    ['attendance', 'ride1/r1', 'ride12026-01-01/r1', 'ride1/2026-01-01r1', 'ride1/2026-01-01/'],
+    ['relations', '', '/', 'ab', 'a/', '/b', 'a//b'],
     ['riders', 'a/b'],
     ['metros', 'portland/'],
-  ])('of %s: "%s" is off its pattern', (topic, key) => {
-    expect(faultOf(topic, key)).toBe('key does not match its pattern');
+  ])('of %s is off its pattern', (topic, ...keys) => {
+    for (const key of keys) expect([key, faultOf(topic, key)]).toEqual([key, 'key does not match its pattern']);
   });
 
   it('that relates a rider to themself is one, whatever else it matches', () => {

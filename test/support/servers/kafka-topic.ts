@@ -21,7 +21,7 @@ export async function readTopic(brokers: string, topic: string): Promise<TopicRe
   const left = new Map(bounds.filter(({ low, high }) => low !== high).map((p) => [p.partition, Number(p.high)]));
   const records: TopicRecord[] = [];
   if (left.size === 0) return records;
-  const consumer = client.consumer({ groupId: freshGroup(), readUncommitted: false });
+  const consumer = client.consumer({ groupId: freshGroup(), readUncommitted: false, maxWaitTimeInMs: 100 });
   await consumer.connect();
   await consumer.subscribe({ topic, fromBeginning: true });
   await new Promise<void>((resolve, reject) => {

@@ -61,7 +61,7 @@ export class MemoryEventLog implements EventLog, LogPublisher {
       if (!first.has(partition)) first.set(partition, offset);
       const headers = (record.headers ?? []).map(({ key, value }) => [Buffer.from(key), value] as const);
       const fetched = { ...record, offset, key: Buffer.from(record.key!), headers };
-      this.#records.push(deliveredRecord(topic, partition, fetched, this.#writers) as EncodedRecord);
+      this.#records.push(deliveredRecord(topic, partition, fetched, this.#writers, false) as EncodedRecord);
     }
     this.#grow();
     return first;

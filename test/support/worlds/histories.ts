@@ -30,7 +30,7 @@ const writers = new WriterSchemas();
 export function toLogRecord({ topic, partition, offset, timestampMs, key, value }: HistoryRecord): EncodedRecord {
   const bytes = value && encodeValue(topic, value as never);
   const fetched = { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
-  return deliveredRecord(topic, partition, fetched, writers) as EncodedRecord;
+  return deliveredRecord(topic, partition, fetched, writers, false) as EncodedRecord;
 }
 
 /** Histories of every sort: worlds with changes, and changes alone, which make little sense together. */

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
 import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
-import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../../projector/position/position.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
 
@@ -55,10 +54,4 @@ test('many and large records arrive, each once and in order', async () => {
   const following = kafka.follow(kafka.eventLog(), positionOf(from, 'low'));
   await vi.waitFor(() => expect(following.position.metros).toEqual([12_002]), soon);
   expect(following.keys).toEqual([...keys, 'trailing bytes', 'trailing bytes']);
-});
-
-test('a topic that is missing is named', async () => {
-  await using kafka = new TestKafka();
-  await using publisher = publisherOf(kafka);
-  await expect(publisher.publish('metros', [record('aa')])).rejects.toThrow(MissingTopicsError);
 });
