@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
 import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
+import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../../projector/position/position.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
 
@@ -38,10 +39,11 @@ test('records keep their order, time, headers and the partition given; else the 
   expect(first).toEqual(new Map([[3, 0]]));
 });
 
-test('many and large records arrive, each once and in order', async () => {
+test('a topic that is missing is named; once it is there, many and large records arrive, each once and in order', async () => {
   await using kafka = new TestKafka();
-  await ensureTopics(kafka.options);
   await using publisher = publisherOf(kafka);
+  await expect(publisher.publish('metros', [record('aa')])).rejects.toThrow(MissingTopicsError);
+  await ensureTopics(kafka.options);
   const big = Buffer.concat([metroValue('big'), Buffer.alloc(500_000)]);
   const keys = Array.from({ length: 12_000 }, (_, i) => `m${i}`);
   await publisher.publish('metros', [
