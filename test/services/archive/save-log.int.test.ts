@@ -28,58 +28,44 @@ const widerRiders = {
 } as unknown as Schema;
 
 describe('archive save from Kafka', () => {
-  // docs/rules.md#archived-record, #raw-values
-  test('keeps headers, in their order, and values whose writer has more fields than our schema', async () => {
+  // docs/rules.md#archived-record, #raw-values, #archive-manifest
+  test('keeps headers, in their order, and values whose writer has more fields than our schema, with its schema by fingerprint or id', async () => {
     await using kafka = new TestKafka();
     await using archive = await TestArchive.make();
     await kafka.createTopics();
+    const schema = JSON.stringify(widerRiders);
     const writers = new WriterSchemas();
-    writers.addKnown(JSON.stringify(widerRiders));
+    writers.addKnown(schema);
     const type = avro.Type.forSchema(structuredClone(widerRiders));
     const wider = type.toBuffer({ ...sampleRecords.riders, rider: 'a', shoe_size: 38.5 });
-    const value = Buffer.concat([singleObjectHeader(type), wider]);
+    const named = singleObjectHeader(type);
+    const values = [named, Buffer.from([0, 0, 0, 0, 42])].map((header) => Buffer.concat([header, wider]));
     const producer = kafka.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
     await producer.connect();
-    await producer.send({
-      topic: `${kafka.topicPrefix}riders`,
-      messages: [
-        { key: 'a', value, headers: { trace: [Buffer.from('1'), Buffer.from('2')], by: 'desk' } },
-        { key: 'b', value: null },
-      ],
-    });
+    const headers = { trace: [Buffer.from('1'), Buffer.from('2')], by: 'desk' };
+    const messages = [
+      { key: 'a', value: values[0]!, headers },
+      { key: 'a', value: values[1]! },
+      { key: 'b', value: null },
+    ];
+    await producer.send({ topic: `${kafka.topicPrefix}riders`, messages });
     await producer.disconnect();
 
-    const log = kafkaEventLog({ ...kafka.options, writers, registry: null });
-    await archiveSave(log, noRejects, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
-    await log.close();
-    const [first, second] = (await archive.read()).records as LogRecord[];
-    const header = (key: string, text: string) => ({ key, value: Buffer.from(text) });
-    expect(first!.headers).toEqual([header('trace', '1'), header('trace', '2'), header('by', 'desk')]);
-    expect(first!.value).toMatchObject({ rider: 'a' });
-    expect(first!.rawValue).toEqual(value);
-    expect(second).toMatchObject({ value: null, headers: [], rawValue: null });
-    // docs/rules.md#archive-manifest
-    const fingerprint = value.toString('hex', 2, 10);
-    expect(readManifest(archive.dir)!.schemas).toEqual([
-      { id: null, fingerprint, schema: JSON.stringify(widerRiders), references: [] },
-    ]);
-  });
-
-  test('names the schema of a value in the Confluent wire format by its id in the registry', async () => {
-    await using kafka = new TestKafka();
-    await using archive = await TestArchive.make();
-    await kafka.createTopics();
-    const type = avro.Type.forSchema(structuredClone(widerRiders));
-    const id = Buffer.from([0, 0, 0, 0, 42]);
-    const value = Buffer.concat([id, type.toBuffer({ ...sampleRecords.riders, rider: 'a', shoe_size: 1 })]);
-    await kafka.sendRaw('riders', [{ key: 'a', value }]);
-    const writers = new WriterSchemas();
-    const registry = { lookUp: async () => ({ schema: JSON.stringify(widerRiders), references: [] }) };
+    const registry = { lookUp: async () => ({ schema, references: [] }) };
     const log = kafkaEventLog({ ...kafka.options, writers, registry });
     await archiveSave(log, noRejects, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
     await log.close();
-    expect(readManifest(archive.dir)!.schemas).toMatchObject([{ id: 42, schema: JSON.stringify(widerRiders) }]);
-    expect((await archive.read()).records).toMatchObject([{ rawValue: value }]);
+    const [first, second, last] = (await archive.read()).records as LogRecord[];
+    const header = (key: string, text: string) => ({ key, value: Buffer.from(text) });
+    expect(first!.headers).toEqual([header('trace', '1'), header('trace', '2'), header('by', 'desk')]);
+    expect(first!.value).toMatchObject({ rider: 'a' });
+    expect([first!.rawValue, second!.rawValue]).toEqual(values);
+    expect(last).toMatchObject({ value: null, headers: [], rawValue: null });
+    const fingerprint = named.toString('hex', 2);
+    expect(readManifest(archive.dir)!.schemas).toEqual([
+      { id: null, fingerprint, schema, references: [] },
+      { id: 42, fingerprint, schema, references: [] },
+    ]);
   });
 
   test('follows the log until it is told to end, and goes on later; topics that were made again are refused', async () => {
