@@ -61,21 +61,17 @@ describe.each(answerers)('$name', ({ asked, told }) => {
     const mine = async (now: string, ...log: LoggedRecord[]) =>
       await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
 
-    it('are from 30 days back to 90 days ahead of the metro’s own today', async () => {
-      const dates = ['2015-05-13', '2015-05-14', '2015-09-11', '2015-09-12'];
-      const log = [ride('loop1', { leaders: ['me'] }), ...dates.map((date) => night('loop1', date))];
-      // In UTC it is a day later in one, and a day earlier in the other.
-      for (const [zone, midnight] of [
-        ['America/Los_Angeles', '2015-06-14T07:00:00Z'],
-        ['Pacific/Kiritimati', '2015-06-13T10:00:00Z'],
-      ] as const) {
-        const days = async (ms: number): Promise<string[]> => {
-          const found = await mine(new Date(ms).toISOString(), metro('pdx', { time_zone: zone }), ...log);
-          return found.nights.map(({ night }: { night: { day: string } }) => night.day);
-        };
-        expect(await days(Date.parse(midnight) - 1)).toEqual(['2015-05-14', day, '2015-09-11']);
-        expect(await days(Date.parse(midnight))).toEqual([day, '2015-09-11', '2015-09-12']);
-      }
+    // In UTC it is a day later in Los Angeles, and a day earlier on Kiritimati.
+    it.each([
+      ['America/Los_Angeles', '2015-06-17T06:59:59.999Z', ['2015-05-17', day, '2015-09-14']],
+      ['America/Los_Angeles', '2015-06-17T07:00:00Z', [day, '2015-09-14', '2015-09-15']],
+      ['Pacific/Kiritimati', '2015-06-15T09:59:59.999Z', ['2015-05-16', '2015-05-17', day]],
+      ['Pacific/Kiritimati', '2015-06-15T10:00:00Z', ['2015-05-17', day, '2015-09-14']],
+    ])('are from 30 days back to 90 days ahead of today in %s, at %s', async (zone, now, days) => {
+      const dates = ['2015-05-16', '2015-05-17', '2015-09-14', '2015-09-15'].map((date) => night('loop1', date));
+      const log = [metro('pdx', { time_zone: zone }), ride('loop1', { leaders: ['me'] }), ...dates];
+      const { nights } = await mine(now, ...log);
+      expect(nights.map((found: { night: { day: string } }) => found.night.day)).toEqual(days);
     });
 
     it('have the riders I flagged on them, blocked or not, and on no other', async () => {

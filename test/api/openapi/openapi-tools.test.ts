@@ -39,28 +39,17 @@ async function tool(dependency: string, bin: string, args: string[]): Promise<st
   }
 }
 
-const redocly = (at: string) =>
-  tool('@redocly/cli', 'bin/cli.js', ['lint', '--extends=recommended', '--format=json', at]);
-
-async function spectral(at: string): Promise<string> {
-  const rules = path.join(folder, 'spectral.yaml');
-  await writeFile(rules, 'extends: ["spectral:oas"]\n');
-  return tool('@stoplight/spectral-cli', 'dist/index.js', ['lint', '--quiet', '-f', 'json', '-r', rules, at]);
-}
-
 // docs/rules.md#openapi-document
-it("Redocly's recommended rules find nothing, and would", async () => {
-  expect(JSON.parse(await redocly(file))).toMatchObject({ totals: { errors: 0, warnings: 0, ignored: 0 } });
-  const broken = path.join(folder, 'broken-1.json');
-  await writeFile(broken, JSON.stringify({ ...document, servers: [] }));
-  expect(JSON.parse(await redocly(broken)).totals.errors).toBeGreaterThan(0);
+it("Redocly's recommended rules find nothing", async () => {
+  const said = await tool('@redocly/cli', 'bin/cli.js', ['lint', '--extends=recommended', '--format=json', file]);
+  expect(JSON.parse(said)).toMatchObject({ totals: { errors: 0, warnings: 0, ignored: 0 } });
 });
 
-it("Spectral's rules for OpenAPI find nothing, and would", async () => {
-  expect(JSON.parse(await spectral(file))).toEqual([]);
-  const broken = path.join(folder, 'broken-2.json');
-  await writeFile(broken, JSON.stringify({ ...document, servers: [] }));
-  expect(JSON.parse(await spectral(broken))).toMatchObject([{ code: 'oas3-api-servers' }]);
+it("Spectral's rules for OpenAPI find nothing", async () => {
+  const rules = path.join(folder, 'spectral.yaml');
+  await writeFile(rules, 'extends: ["spectral:oas"]\n');
+  const args = ['lint', '--quiet', '-f', 'json', '-r', rules, file];
+  expect(JSON.parse(await tool('@stoplight/spectral-cli', 'dist/index.js', args))).toEqual([]);
 });
 
 const program = `

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayText, weekOf } from '../../../schemas/views/days.ts';
-import {
-  decodeOwn,
-  encodeGoing,
-  encodeOwn,
-  parseRideOfWeek,
-  rideOfWeek,
-} from '../../../schemas/views/reader-fields.ts';
+import { weekOf } from '../../../schemas/views/days.ts';
+import { decodeOwn, encodeGoing, encodeOwn } from '../../../schemas/views/reader-fields.ts';
 import { goingOf } from '../../support/stores/view-names.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
@@ -32,12 +26,6 @@ describe('a field of a reader', () => {
         expect(goingOf(Buffer.from(encodeGoing(riders)))).toEqual(riders);
       }),
     );
-  });
-
-  it('of a week has rides in the order of days', () => {
-    const rides = [week + 6, week, week + 3].map((day) => rideOfWeek(day, day === week ? 'zzzz' : 'aaaa')).sort();
-    expect(rides.map((text) => parseRideOfWeek(text, week).day - week)).toEqual([0, 3, 6]);
-    expect(dayText(parseRideOfWeek(rides[0]!, week).day)).toBe(dayText(week));
   });
 
   it('of riders going that was cut off is an error, never a wait', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareText, foldText, matchesWords, searchWords } from '../../../schemas/views/text.ts';
+import { compareText } from '../../../schemas/views/text.ts';
 
 const byCodePoint = (a: string, b: string): number => {
   const x = [...a].map((c) => c.codePointAt(0)!);
@@ -23,34 +23,5 @@ describe('order of texts', () => {
         expect(Math.sign(compareText(a.join(''), b.join('')))).toBe(Math.sign(byCodePoint(a.join(''), b.join(''))));
       }),
     );
-  });
-});
-
-// docs/rules.md#folded-text
-describe('the fold of a text', () => {
-  it.each([
-    ['Café', 'cafe'],
-    ['Women’s', "women's"],
-    ['ΟΔΟΣ', 'οδοσ'],
-    ['οδός', 'οδοσ'],
-    ['ﬁsh', 'fish'],
-    ['İstanbul', 'istanbul'],
-  ])('of %s is %s', (text, folded) => expect(foldText(text)).toBe(folded));
-});
-
-// docs/rules.md#q
-describe('search words', () => {
-  it('are parted at everything but letters, numbers and apostrophes', () => {
-    expect(searchWords("  Women’s-ride №5, 'n  ")).toEqual(["women's", 'ride', 'no5', "'n"]);
-  });
-
-  it('must each be in the title or the place, and may be in different ones', () => {
-    const text = `${foldText('Bike Play')}\n${foldText('Café Früh')}`;
-    expect(matchesWords(text, searchWords('fruh play'))).toBe(true);
-    expect(matchesWords(text, searchWords('play cafe zoo'))).toBe(false);
-  });
-
-  it('are none in a text of punctuation, which matches every night', () => {
-    expect(matchesWords('x', searchWords('-- !!'))).toBe(true);
   });
 });

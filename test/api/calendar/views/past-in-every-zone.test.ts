@@ -91,43 +91,23 @@ describe('a local date', () => {
   });
 });
 
-/** Local clock less UTC in minutes, by the platform's own zone data. */
-function offsetMinutes(format: Intl.DateTimeFormat, ms: number): number {
-  const parts: Record<string, number> = {};
-  for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
-  const { year, month, day, hour, minute } = parts as Record<'year' | 'month' | 'day' | 'hour' | 'minute', number>;
-  return Math.round((Date.UTC(year, month - 1, day, hour, minute) - ms) / minuteMs);
-}
-
 /** Instants at which a zone's clock was put forward or back within some years, to the minute. */
 function clockChanges(zone: string, fromYear: number, toYear: number): number[] {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-  });
+  // Such as `GMT-07:00`, by the platform's own zone data.
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+  const offsetAt = (ms: number): string => format.format(ms).split(' ')[1]!;
   const changes: number[] = [];
   const step = 10 * dayMs;
-  const end = Date.UTC(toYear, 11, 31);
-  let before = Date.UTC(fromYear, 0, 1);
-  let offset = offsetMinutes(format, before);
-  for (let at = before + step; at < end; at += step) {
-    const next = offsetMinutes(format, at);
-    if (next !== offset) {
-      let [low, high] = [before, at];
-      while (high - low > minuteMs) {
-        const middle = low + Math.floor((high - low) / 2 / minuteMs) * minuteMs;
-        if (offsetMinutes(format, middle) === offset) low = middle;
-        else high = middle;
-      }
-      changes.push(high);
-      offset = next;
+  for (let at = Date.UTC(fromYear, 0, 1); at < Date.UTC(toYear, 11, 31); at += step) {
+    const offset = offsetAt(at);
+    let [low, high] = [at, at + step];
+    if (offsetAt(high) === offset) continue;
+    while (high - low > minuteMs) {
+      const middle = low + Math.floor((high - low) / 2 / minuteMs) * minuteMs;
+      if (offsetAt(middle) === offset) low = middle;
+      else high = middle;
     }
-    before = at;
+    changes.push(high);
   }
   return changes;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
@@ -82,88 +82,59 @@ const untilKept = () =>
     return service.cache.peek(loop) !== undefined;
   }, 'the ride is kept');
 
-describe('a read', () => {
-  it('among many, while views change all the time, is right once they no longer do', async () => {
-    for (let round = 0; round < 10; round++) {
-      let reading = true;
-      const readers = Array.from({ length: 20 }, async () => {
-        while (reading) await title();
-      });
-      for (let i = 0; i < 15; i++) await rename(`Round ${round}, title ${i}`);
-      // What was filled against an invalidation would stay. A message may take some 60 ms on a busy machine.
-      await until(async () => (await title()) === `Round ${round}, title 14`, 'the last title is read', 1_000);
-      reading = false;
-      await Promise.all(readers);
-      expect(await title()).toBe(`Round ${round}, title 14`);
-    }
-  });
+it('a read among many, while views change all the time, is right once they no longer do', async () => {
+  for (let round = 0; round < 10; round++) {
+    let reading = true;
+    const readers = Array.from({ length: 20 }, async () => {
+      while (reading) await title();
+    });
+    for (let i = 0; i < 15; i++) await rename(`Round ${round}, title ${i}`);
+    // What was filled against an invalidation would stay. A message may take some 60 ms on a busy machine.
+    await until(async () => (await title()) === `Round ${round}, title 14`, 'the last title is read', 1_000);
+    reading = false;
+    await Promise.all(readers);
+    expect(await title()).toBe(`Round ${round}, title 14`);
+  }
 });
 
-describe('a tracking connection', () => {
-  it('that is closed empties all that is kept, and nothing is kept until changes are heard again', async () => {
-    // So that it is not the new connection that empties it, nor the silence of two seconds.
-    proxy.refuse(true);
-    proxy.cut('tracker');
-    await until(() => service.cache.peek(loop) === undefined, 'all is forgotten', 1_000);
-    await rename('While away');
-    expect(await title()).toBe('While away');
-    proxy.refuse(false);
-    await untilKept();
-    await rename('Heard again');
-    await until(async () => (await title()) === 'Heard again', 'the new title', 1_000);
-  });
-
-  it('that is half open is noticed: reads go past what is kept, and changes are heard again on a new one', async () => {
-    proxy.stall('tracker');
-    await rename('Unheard');
-    await until(async () => (await title()) === 'Unheard', 'reads go past what is kept', 5_000);
-    expect(service.cache.peek(loop)).toBeUndefined();
-    for (let i = 0; i < 20; i++) {
-      await rename(`Unheard ${i}`);
-      if (service.cache.peek(loop) === undefined) expect(await title()).toBe(`Unheard ${i}`);
-    }
-    await untilKept();
-    await rename('Heard on a new connection');
-    await until(async () => (await title()) === 'Heard on a new connection', 'the new title', 1_000);
-  });
-
-  it('over which the projector falls silent leaves reads right, and from Redis', async () => {
-    await stopBeating();
-    await until(() => service.cache.peek(loop) === undefined, 'nothing is kept', 5_000);
-    expect(await title()).toBe('Loop 🚲');
-    expect(service.cache.peek(loop)).toBeUndefined();
-    stopBeating = beat();
-    await untilKept();
-  });
+it('a tracking connection that is half open is noticed: reads go past what is kept, and changes are heard again on a new one', async () => {
+  proxy.stall('tracker');
+  await rename('Unheard');
+  await until(async () => (await title()) === 'Unheard', 'reads go past what is kept', 5_000);
+  expect(service.cache.peek(loop)).toBeUndefined();
+  for (let i = 0; i < 20; i++) {
+    await rename(`Unheard ${i}`);
+    if (service.cache.peek(loop) === undefined) expect(await title()).toBe(`Unheard ${i}`);
+  }
+  await untilKept();
+  await rename('Heard on a new connection');
+  await until(async () => (await title()) === 'Heard on a new connection', 'the new title', 1_000);
 });
 
-describe('an emptied Redis', () => {
-  it('of which nobody has heard yet gives no false 404, 401, empty day or shorter list', async () => {
-    // All that decides on absence has been read before, as on a process that has run for a while.
-    for (const path of ['/rides/unknown', smallWorld.emptyDay, '/metros/nowhere/days/2015-06-13']) {
-      await service.ask(path, withKey());
-    }
-    await service.ask('/me/nights', withToken());
-    await service.ask(smallWorld.day, withKey(smallWorld.unknownKey));
-    proxy.stall('tracker');
-    await stopBeating();
-    await admin.flushall();
-    const otherKey = withKey(smallWorld.unknownKey);
-    expect((await service.ask('/rides/unknown', withKey())).status).toBe(503);
-    expect((await service.ask(smallWorld.emptyDay, withKey())).status).toBe(503);
-    expect((await service.ask('/metros/nowhere/days/2015-06-13', withKey())).status).toBe(503);
-    expect((await service.ask(smallWorld.day, otherKey)).status).toBe(503);
-    expect((await service.ask('/me/nights', withToken())).status).toBe(503);
-    expect((await service.ask('/me/nights', withToken('nobody'))).status).toBe(503);
-  });
+it('an emptied Redis of which nobody has heard yet gives no false 404, 401, empty day or shorter list', async () => {
+  // All that decides on absence has been read before, as on a process that has run for a while.
+  for (const path of ['/rides/unknown', smallWorld.emptyDay, '/metros/nowhere/days/2015-06-13']) {
+    await service.ask(path, withKey());
+  }
+  await service.ask('/me/nights', withToken());
+  await service.ask(smallWorld.day, withKey(smallWorld.unknownKey));
+  proxy.stall('tracker');
+  await stopBeating();
+  await admin.flushall();
+  for (const [path, headers] of [
+    ...['/rides/unknown', smallWorld.emptyDay, '/metros/nowhere/days/2015-06-13'].map((path) => [path, withKey()]),
+    [smallWorld.day, withKey(smallWorld.unknownKey)],
+    ['/me/nights', withToken()],
+    ['/me/nights', withToken('nobody')],
+  ] as const) {
+    expect((await service.ask(path as string, headers as Record<string, string>)).status).toBe(503);
+  }
 });
 
-describe('a Redis that is away', () => {
-  it('behind a half-open connection is 503 soon, and reads recover on a new one', async () => {
-    const unkept = `/rides/unknown`;
-    expect((await service.ask(unkept, withKey())).status).toBe(404);
-    proxy.stall('data');
-    expect((await service.ask(unkept, withKey())).status).toBe(503);
-    await until(async () => (await service.ask(unkept, withKey())).status === 404, 'reads recover');
-  });
+it('a Redis that is away behind a half-open connection is 503 soon, and reads recover on a new one', async () => {
+  const unkept = `/rides/unknown`;
+  expect((await service.ask(unkept, withKey())).status).toBe(404);
+  proxy.stall('data');
+  expect((await service.ask(unkept, withKey())).status).toBe(503);
+  await until(async () => (await service.ask(unkept, withKey())).status === 404, 'reads recover');
 });
