@@ -117,6 +117,27 @@ it.each<[string, StoredName, Window['begins'] & {}, Window[], Partial<Awaited<Re
     {},
   ],
   [
+    'of a reader is looked at again while a fan-out of a rider they flagged is under way',
+    ada,
+    ['written', says('cy', 'NONE', 'loop', '2015-06-13')],
+    [{ fanOuts: [['cy', [on('2015-06-13')]]] }, { begins: ['written'] }],
+    {},
+  ],
+  [
+    'of a reader is looked at again where a change touches the field that differs',
+    ada,
+    ['written'],
+    [{ begins: [says('ada', 'NONE', 'loop', '2015-06-13')] }, { begins: ['written'] }],
+    {},
+  ],
+  [
+    'of a reader is wrong where a change touches another field, and looked at again for that one',
+    ada,
+    ['written', says('ada', 'NONE', 'loop', '2015-06-13')],
+    [{ begins: [says('ada', 'GOING', 'loop', '2015-06-20')] }, { begins: ['written'] }],
+    { found: ['different o2015-06-08'] },
+  ],
+  [
     'of a reader is wrong whatever fan-out of another day, or of a rider they do not see, is under way',
     ada,
     ['written', bo('NONE')],

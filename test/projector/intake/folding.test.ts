@@ -4,7 +4,7 @@ import type { Follower, LogBatch, LogBounds, Position } from '../../../projector
 import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
@@ -13,7 +13,7 @@ const position = (riders: number, nights = 0): Position => positionAt({ riders, 
 
 /** A fold of a log whose batches and bounds the test gives; a second passes when the test says so. */
 async function following(limit: Position | null = null) {
-  const bounds = Object.fromEntries(topicNames.map((topic) => [topic, [{ low: 0, end: 5 }]])) as LogBounds;
+  const bounds: LogBounds = byTopic(() => [{ low: 0, end: 5 }]);
   bounds.rides.push({ low: 0, end: 5 });
   let log!: Follower;
   let from!: Position;
@@ -118,8 +118,8 @@ describe('folding to ends', () => {
   const ends = position(5, 0);
 
   it('is done once they are reached, and leaves out what waits for something else', async () => {
-    const { folding, log, batch } = await following();
-    const done = folding.foldTo(ends, new AbortController().signal);
+    const { folding, log, batch, stop } = await following();
+    const done = folding.foldTo(ends, stop.signal);
     await batch(4);
     expect([await isDone(done), folding.isBehind(ends)]).toEqual([false, true]);
     log.onWaiting!('riders', 0, true);

@@ -116,44 +116,37 @@ describe('a standby', () => {
     expect(fences).toEqual(['led', 'led', 'led']);
   });
 
-  it('begins to count again after its own sign of life was refused, and says why it can not judge', async () => {
-    const full = new Error('Redis is full');
-    const { began, blind, said } = await stoodBy({
-      fenceAt: () => 'led',
-      refusal: (ms) => (ms < 10_000 || ms === 11_000 ? full : null),
-    });
-    expect(began.filter((ms) => ms > 11_000)).toHaveLength(5);
-    expect(blind).toHaveLength(21);
-    expect(new Set(said)).toEqual(
-      new Set([
-        'Cannot look who leads, trying again: the view store takes no sign of life, which says nothing about a leader: Redis is full',
-        'It could look who leads now',
-      ]),
-    );
-  });
-
-  it('begins to count again after a look of more than two seconds, and says once that it can not judge', async () => {
-    const { began, blind, said } = await stoodBy({ fenceAt: () => 'led', lookMs: (ms) => (ms < 20_000 ? 2_001 : 1) });
-    expect(began.filter((ms) => ms >= 20_000)).toHaveLength(5);
-    expect(blind).toHaveLength(began.length - 5);
-    expect(said).toEqual([
-      'Cannot look who leads, trying again: the view store took over 2 s, which says nothing about a leader',
-      'It could look who leads now',
-    ]);
-  });
-
-  it('begins to count again after a look that failed, says why once, and follows what the other looks say', async () => {
-    const { fences, began, blind, said, looks } = await stoodBy({
-      fenceAt: () => 'led',
+  const full = new Error('Redis is full');
+  it.each<[string, Partial<Store>, { fromMs: number; blind: number; unheard?: number; why: string }]>([
+    [
+      'its own sign of life was refused',
+      { refusal: (ms) => (ms < 10_000 || ms === 11_000 ? full : null) },
+      { fromMs: 11_001, blind: 21, why: 'takes no sign of life, which says nothing about a leader: Redis is full' },
+    ],
+    [
+      'a look of more than two seconds',
+      { lookMs: (ms) => (ms < 20_000 ? 2_001 : 1) },
+      { fromMs: 20_000, blind: 5, why: 'took over 2 s, which says nothing about a leader' },
+    ],
+    [
+      'a look that failed',
       // Also looks at the first tag alone, between two looks at all.
-      fails: (ms) => ms > 1_000 && ms < 2_200,
-    });
-    expect(fences).toEqual(['led', 'led', 'led']);
-    expect(blind).toEqual([4, 5]);
-    expect(began.filter((ms) => ms >= 2_200)).toHaveLength(5);
-    expect(looks).toEqual(Array.from({ length: 8 }, () => fences));
-    expect(said).toEqual(['Cannot look who leads, trying again: no connection', 'It could look who leads now']);
-  });
+      { fails: (ms) => ms > 1_000 && ms < 2_200 },
+      { fromMs: 2_200, blind: 2, unheard: 2, why: 'no connection' },
+    ],
+  ])(
+    'begins to count again after %s, says once why it can not judge, and follows what it hears',
+    async (_, store, wanted) => {
+      const { fences, began, blind, said, looks } = await stoodBy({ fenceAt: () => 'led', ...store });
+      expect(fences).toEqual(['led', 'led', 'led']);
+      expect(began.filter((ms) => ms >= wanted.fromMs)).toHaveLength(5);
+      expect([blind.length, looks.length]).toEqual([wanted.blind, began.length - (wanted.unheard ?? 0)]);
+      expect([...new Set(said)]).toEqual([
+        expect.stringMatching(new RegExp(`^Cannot look who leads, trying again: .*${wanted.why}$`)),
+        'It could look who leads now',
+      ]);
+    },
+  );
 
   it('takes nothing once it is told to stop: between two looks, or while it asks whether it is folded', async () => {
     const free = () => ':free';

@@ -1,25 +1,22 @@
 import { expect, it } from 'vitest';
-import { type LogBounds, PartitionsChangedError, type Position } from '../../../projector/ports/event-log.ts';
+import { type LogBounds, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
 import {
   assertSamePartitions,
   copyPosition,
   isWithin,
   nearest,
+  offsetsBelow,
   partitionsBehind,
   positionOf,
 } from '../../../projector/position/position.ts';
 import type { StoredPosition } from '../../../projector/position/settled-position.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 
 const bounds = (partitions: number): LogBounds =>
-  Object.fromEntries(
-    topicNames.map((topic) => [topic, Array.from({ length: partitions }, () => ({ low: 0, end: 9 }))]),
-  ) as LogBounds;
+  byTopic(() => Array.from({ length: partitions }, () => ({ low: 0, end: 9 })));
 const stored = (partitions: number, log: string): StoredPosition => ({
-  position: Object.fromEntries(topicNames.map((topic) => [topic, new Array(partitions).fill(5)])) as Position,
-  log,
-  sum: '',
-  fanOuts: [],
+  position: byTopic(() => new Array(partitions).fill(5)),
+  ...{ log, sum: '', fanOuts: [] },
 });
 
 // docs/rules.md#partition-growth
@@ -44,9 +41,9 @@ it('the nearest of some positions is what every one of them has reached, partiti
   expect(nearest([])).toBeNull();
 });
 
-it('a log begins and ends where its partitions do', () => {
-  expect(copyPosition(positionOf(bounds(2), 'low')).rides).toEqual([0, 0]);
-  expect(copyPosition(positionOf(bounds(2), 'end')).rides).toEqual([9, 9]);
+it('a log begins and ends where its partitions do, with so many offsets below', () => {
+  const [low, end] = [positionOf(bounds(2), 'low'), copyPosition(positionOf(bounds(2), 'end'))];
+  expect([low.rides, end.rides, offsetsBelow(low), offsetsBelow(end)]).toEqual([[0, 0], [9, 9], 0, 8 * 2 * 9]);
 });
 
 it('a position is within another one where no partition is beyond it, and both know the same ones', () => {

@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Position } from '../../../projector/ports/event-log.ts';
 import { type Barrier, PositionBarriers, parseStoredPosition } from '../../../projector/position/settled-position.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
 
-const position = Object.fromEntries(topicNames.map((topic) => [topic, [0]])) as Position;
-const stored = { log: 'l', position, sum: '0', fanOuts: [['r1', [3]]] };
+const stored = { log: 'l', position: positionAt(), sum: '0', fanOuts: [['r1', [3]]] };
 
 describe('a stored position', () => {
   it('is read as it was written', () => {
@@ -22,8 +21,7 @@ describe('a stored position', () => {
   });
 });
 
-const at = (offset: number): Position =>
-  Object.fromEntries(topicNames.map((topic) => [topic, topic === 'riders' ? [offset] : [0]])) as Position;
+const at = (riders: number): Position => positionAt({ riders });
 const offsetOf = (position: Position): number => position.riders[0]!;
 
 describe('position barriers', () => {
