@@ -24,7 +24,6 @@ const cafe = keys.of(tagOf('cafe'), 'ride', 'cafe');
 
 interface Options {
   records?: readonly LoggedRecord[];
-  checkEveryMs?: number | null;
   /** What the log says of its ends, instead of what it holds. */
   bounds?(stop: AbortController): Promise<LogBounds>;
   /** What differs of the store. */
@@ -32,10 +31,7 @@ interface Options {
 }
 
 /** A projector that has taken all tags of a store. Its term begins with `lead`. */
-async function taking(
-  store: SharedStore,
-  { records = smallWorld.records, checkEveryMs = null, bounds, wrap }: Options = {},
-) {
+async function taking(store: SharedStore, { records = smallWorld.records, bounds, wrap }: Options = {}) {
   const eventLog = logOf(records);
   const stop = new AbortController();
   const told: string[] = [];
@@ -62,7 +58,7 @@ async function taking(
   const seen = (await leadership.look(allTags)).map(({ fence }) => fence);
   const taken = (await takeAll(leadership, allTags, seen))!;
   if (bounds) eventLog.bounds = () => bounds(stop);
-  const leader = new Leader({ ...shared, writer, folding, tags: allTags, identity: null, status, checkEveryMs });
+  const leader = new Leader({ ...shared, writer, folding, tags: allTags, identity: null, status, checkEveryMs: null });
   return {
     ...{ stop, status, told, written, eventLog, taken },
     lead: () =>
@@ -113,26 +109,20 @@ it('a first term writes all views, and leaves every tag free, complete and with 
   expect([...positions]).toEqual([expect.stringContaining('"rides":[101]')]);
 });
 
-it('a term that another projector ends leaves the tags to it', async () => {
-  const store = new SharedStore();
-  const one = await taking(store);
-  const { end } = await ready(one);
-  const other = store.writer().leadership!;
-  const [look] = await other.look([7]);
-  expect(await other.take(7, look!.fence, false)).not.toBeNull();
-  expect(await end).toBe('fenced');
-  expect([freeTags(store), one.status.now(null).tagsInRepair]).toEqual([0, 0]);
-});
-
-it('a term ends where the store lost what it held, and what was to be repaired is told until it is', async () => {
-  const store = new SharedStore();
-  const one = await taking(store);
-  const { end } = await ready(one);
-  expect(one.status.now(null).unreadableSinceMs).toBeNull();
-  store.redis.keys.clear();
-  expect(await end).toBe('lost');
-  expect(one.status.now(null).unreadableSinceMs).not.toBeNull();
-  expect(freeTags(store)).toBe(0);
+it('a term ends where another projector takes a tag, or the store lost what it held, which is told until it is repaired', async () => {
+  for (const reason of ['fenced', 'lost'] as const) {
+    const store = new SharedStore();
+    const one = await taking(store);
+    const { end } = await ready(one);
+    expect(one.status.now(null).unreadableSinceMs).toBeNull();
+    const other = store.writer().leadership!;
+    const [look] = await other.look([7]);
+    if (reason === 'lost') store.redis.keys.clear();
+    else expect(await other.take(7, look!.fence, false)).not.toBeNull();
+    expect(await end).toBe(reason);
+    const { unreadableSinceMs, tagsInRepair } = one.status.now(null);
+    expect([freeTags(store), tagsInRepair, unreadableSinceMs !== null]).toEqual([0, 0, reason === 'lost']);
+  }
 });
 
 it('a next term writes what was open and what changed since, and compares the tags that ask for it and no other', async () => {
@@ -157,23 +147,6 @@ it('a next term writes what was open and what changed since, and compares the ta
     // Of a ride without facts nothing may stay.
     expect(store.redis.keys.has(never)).toBe(compare);
     expect([freeTags(store), doubtfulTags(store)]).toEqual([64, 0]);
-  }
-});
-
-it('a term mends what the background check finds, and looks for nothing where it is off', async () => {
-  for (const checkEveryMs of [5_000, null]) {
-    const store = await left();
-    const two = await taking(store, { checkEveryMs });
-    const { end } = await ready(two);
-    const views = [...store.redis.keys.keys()].filter((key) => /:(ride|day|night|metro):/.test(key));
-    expect(views.length).toBeGreaterThan(3);
-    for (const key of views) store.redis.keys.set(key, Buffer.from('x'));
-    const areMended = () => views.some((key) => storedAt(store, key) !== 'x');
-    if (checkEveryMs) await expect.poll(areMended, { timeout: 60_000, interval: 5 }).toBe(true);
-    else await fastClock.sleep(15_000);
-    expect(areMended()).toBe(checkEveryMs !== null);
-    two.stop.abort();
-    expect(await end).toBe('stopped');
   }
 });
 

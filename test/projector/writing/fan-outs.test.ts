@@ -106,19 +106,6 @@ describe('a fan-out', () => {
     expect([fanOuts.added, fanOuts.told, fanOuts.idle]).toEqual([5, 5, true]);
   });
 
-  // docs/rules.md#position
-  it('is stored beside the position while there are at most a thousand, and else holds it back', () => {
-    const { fanOuts, barriers, position } = famous(0);
-    const before = barriers.begin(position, '');
-    for (let rider = 0; rider < 1_000; rider++) fanOuts.add(rider, 1);
-    expect(fanOuts.storable).toBe(true);
-    fanOuts.add(1_000, 1);
-    expect(fanOuts.storable).toBe(false);
-    const start = barriers.begin(position, '');
-    expect(barriers.settled(start, { fanOutsStored: true })).toBe(start);
-    expect(barriers.settled(start, { fanOutsStored: false })).toBe(before);
-  });
-
   it('of a term that has ended holds nothing back in the next one', () => {
     const { fanOuts, barriers, position, slice } = famous(0);
     fanOuts.add(0, 1);
