@@ -2,12 +2,10 @@ import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { defaultLifetimes } from '../../../../api/sign-in/provider/lifetimes.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
-import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { startRideManagement } from '../../../support/sign-in/ride-management.ts';
 import {
-  approve,
   authorizeUrl,
   type Client,
   callback,
@@ -131,20 +129,4 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
   await service.close();
   await upstream.stop();
   redis.disconnect();
-});
-
-// docs/rules.md#stored-credentials
-test('a session that this service did not seal is nobody’s', async () => {
-  const store = memorySignInState();
-  const service = await startSignInService({ store });
-  const browser = new TestBrowser(service.origin);
-  const request = authorizeUrl(service.origin, await register(service.origin), newPkce());
-  await approve(browser, request);
-  const now = Math.floor(Date.now() / 1000);
-  const session = { iat: now, exp: now + 600, kind: 'Session', accountId: 'rider-bo', loginTs: now, uid: 'forged' };
-  const sessions = (await store.ofAccount('rider-ada')).filter(({ kind }) => kind === 'Session');
-  expect(sessions).toHaveLength(1);
-  for (const { kind, id } of sessions) await store.put(kind, id, session, { lifeSeconds: 600, account: 'rider-bo' });
-  expect((await browser.open(request)).page).toContain('Pick any rider');
-  await service.close();
 });

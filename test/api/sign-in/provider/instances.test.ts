@@ -3,8 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import {
   approve,
   authorizeUrl,
@@ -27,16 +25,11 @@ const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
   await parseSigningKeys(JSON.stringify({ keys: sets.flat() }), 'keys');
 
 test('instances that share store, keys and cookie keys take over from each other at every step', async () => {
-  const [keys, riders, keyPrefix, gathering] = [
-    await newSigningKeys(),
-    testRiders(),
-    freshKeyPrefix(),
-    new Gathering(),
-  ];
-  const store = () => gathering.in(redisSignInState({ url: redisUrl(), keyPrefix }));
-  const one = await startSignInService({ keys, riders, store: store() });
+  const [keys, riders, gathering] = [await newSigningKeys(), testRiders(), new Gathering()];
+  const store = gathering.in(memorySignInState());
+  const one = await startSignInService({ keys, riders, store });
   // Behind one address, as far as anybody can tell: the second knows itself by the first one's.
-  const two = await startSignInService({ keys, riders, store: store(), baseUrl: one.baseUrl });
+  const two = await startSignInService({ keys, riders, store, baseUrl: one.baseUrl });
   const other = two.app.listeningOrigin;
 
   const client = await register(other);
@@ -112,6 +105,22 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
   await last.signIn.eraseRider('rider-ada');
   expect(await store.ofAccount('rider-ada')).toEqual([]);
   await last.close();
+});
+
+// docs/rules.md#stored-credentials
+test('a session that this service did not seal is nobody’s', async () => {
+  const store = memorySignInState();
+  const service = await startSignInService({ store });
+  const browser = new TestBrowser(service.origin);
+  const request = authorizeUrl(service.origin, await register(service.origin), newPkce());
+  await approve(browser, request);
+  const now = Math.floor(Date.now() / 1000);
+  const session = { iat: now, exp: now + 600, kind: 'Session', accountId: 'rider-bo', loginTs: now, uid: 'forged' };
+  const sessions = (await store.ofAccount('rider-ada')).filter(({ kind }) => kind === 'Session');
+  expect(sessions).toHaveLength(1);
+  for (const { kind, id } of sessions) await store.put(kind, id, session, { lifeSeconds: 600, account: 'rider-bo' });
+  expect((await browser.open(request)).page).toContain('Pick any rider');
+  await service.close();
 });
 
 test('behind https every cookie is Secure, and every address is the public one', async () => {
