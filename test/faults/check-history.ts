@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { needProgram } from '../../infra/local/debian-packages.ts';
 import { busyLimits, usualLimits } from './check-answers.ts';
 import { checkHistory } from './checker.ts';
 import { readHistory } from './history.ts';
@@ -15,9 +14,8 @@ const { values, positionals } = parseArgs({
 });
 const [file] = positionals;
 if (file === undefined) throw new Error('Usage: node test/faults/check-history.ts FILE [--quiet-machine]');
-await needProgram('promtool', 'prometheus', 'install Prometheus');
 const lines = await readHistory((await open(file)).readLines());
-const findings = await checkHistory(lines, values['quiet-machine'] ? usualLimits : busyLimits);
+const findings = checkHistory(lines, values['quiet-machine'] ? usualLimits : busyLimits);
 const shownMax = 20;
 for (const [rule, all] of Map.groupBy(findings, (each) => each.rule)) {
   for (const { says, lines: at } of all.slice(0, shownMax)) console.log(`${rule}: ${says} (lines ${at.join(', ')})`);

@@ -1,34 +1,33 @@
-import { alertWaits, checkAlerts, expectedAlerts, inputSeries, instanceOf } from './check-alerts.ts';
 import { checkAnswers, usualLimits } from './check-answers.ts';
-import { FaultSpans } from './fault-spans.ts';
+import { FaultSpans, settleMs } from './fault-spans.ts';
 import type { Finding, HistoryEvent, Line, Rule } from './history.ts';
 import { type ProbeVersions, probeVersions } from './probe-versions.ts';
 import { checkTellings } from './stalls.ts';
 
-/** The events of one type, in the order of their times: those of one moment in an order that the lines' order does not change. */
+/** The events of one type, in the order of their times. */
 type Events = { [T in HistoryEvent['type']]: Line<T>[] };
 
 const none: Events = {
-  ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [] },
-  ...{ process: [], ready: [], note: [], metrics: [], final: [], reject: [] },
+  ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [], process: [] },
+  ...{ ready: [], note: [], metrics: [], alerts: [], final: [], reject: [] },
 };
 
 /** Who wrote the line: each writes in the order of its times. */
 const writerOf = (each: Line): string =>
   each.type === 'answer' ? each.reader : 'process' in each ? `${each.type} ${each.process}` : each.type;
 
-function eventsOf(lines: readonly Line[]): Events {
-  const sorted = lines
-    .map((each) => ({ each, writer: writerOf(each) }))
-    .toSorted((a, b) => a.each.at - b.each.at || (a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : 0))
-    .map(({ each }) => each);
-  return { ...none, ...(Object.groupBy(sorted, ({ type }) => type) as Partial<Events>) };
-}
+const eventsOf = (lines: readonly Line[]): Events => ({
+  ...none,
+  ...(Object.groupBy(
+    lines.toSorted((a, b) => a.at - b.at),
+    ({ type }) => type,
+  ) as Partial<Events>),
+});
 
 const finding = (rule: Rule, says: string, ...lines: number[]): Finding => ({ rule, says, lines });
 
 /** Judges a history by itself. None: it holds all that test/faults/README.md lists. */
-export async function checkHistory(lines: readonly Line[], limits = usualLimits): Promise<Finding[]> {
+export function checkHistory(lines: readonly Line[], limits = usualLimits): Finding[] {
   const [begin, end] = [lines[0], lines.at(-1)];
   if (begin?.type !== 'begin') return [finding('history', 'does not start with begin', 1)];
   if (end?.type !== 'end') return [finding('history', 'is cut off: it has no end', lines.length)];
@@ -39,7 +38,6 @@ export async function checkHistory(lines: readonly Line[], limits = usualLimits)
   const probes = probeVersions(events.publish, events.lost, spans);
   const { findings, stalls } = checkAnswers(events.answer, probes, spans, limits);
   const tellers = { readies: events.ready, notes: events.note, scrapes: events.metrics };
-  const alerts = expectedAlerts(await alertWaits(), events.fault, end.at);
   return [
     ...checkOrder(lines, begin, end),
     ...checkLooks(events, begin, end, probes),
@@ -48,8 +46,7 @@ export async function checkHistory(lines: readonly Line[], limits = usualLimits)
     ...checkRejects(events),
     ...checkEnds(events.process),
     ...checkTellings(stalls.all, tellers, spans.firstMs),
-    ...alerts.findings,
-    ...(await checkAlerts(alerts.expected, inputSeries(events.metrics, begin, end.at), begin.at)),
+    ...checkAlerts(events),
   ];
 }
 
@@ -133,6 +130,18 @@ function checkFinals(finals: readonly Line<'final'>[], { readers, line }: Line<'
     ...different.map((each) => finding('bytes', `${each.process} ${each.path} differs from a fresh replay`, each.line)),
   ];
 }
+
+/** The alert that a fault was made for fires while it lasts, or soon after. */
+function checkAlerts({ fault, alerts }: Events): Finding[] {
+  return fault.flatMap(({ id, state, alert, name, at, line }) => {
+    if (state === 'end' || alert === null) return [];
+    const to = (fault.find((each) => each.id === id && each.state === 'end')?.at ?? at) + settleMs;
+    const fired = alerts.some((each) => each.at >= at && each.at <= to && each.firing.includes(alert));
+    return fired ? [] : [finding('alert', `${name} was made for ${alert}, which did not fire`, line)];
+  });
+}
+
+const instanceOf = (process: string): string => process.split('+')[0]!;
 
 /** Within this time after it is published, a bad record is set aside, on a busy machine too. */
 const sendingMsMax = 2_000;

@@ -24,7 +24,7 @@ it('two minutes of faults leave a history without a finding', async () => {
   const { history, alone, together, failures } = await runFaults({
     ...{ seed: 308, minutes: 2, redis: 'single', faults, out: null, alerts: false, isQuiet: false },
   });
-  const findings = await checkHistory(await readHistory((await open(history)).readLines()), busyLimits);
+  const findings = checkHistory(await readHistory((await open(history)).readLines()), busyLimits);
   // Kept on failure.
   expect({ history, failures, findings: findings.slice(0, 10) }).toEqual({ history, failures: [], findings: [] });
   expect(alone.size + together.size).toBeGreaterThan(3);

@@ -7,7 +7,7 @@ const readers = ['api-1', 'api-2'].flatMap((process) => [
 ]);
 const endMs = 220_000;
 /** Redis is paused; an API is killed; the log loses its tail. */
-const pausedFrom = 40_000;
+const paused = { from: 40_000, to: 75_000 };
 const killed = { from: 140_000, to: 145_000 };
 const tailLost = { from: 180_000, to: 181_000 };
 const keyGone = { from: 20_500, to: 30_500 };
@@ -15,11 +15,10 @@ const tailN = 180;
 
 /**
  * A small history without a fault of the service: a ride's title changes each second, a developer key goes and comes, and two readers of two
- * APIs look each second. With an alert, Redis is paused for longer than the rules about it wait.
+ * APIs look each second.
  */
-export function goodHistory(alert: string | null = null): HistoryEvent[] {
-  const paused = { from: pausedFrom, to: alert ? 110_000 : 75_000 };
-  const events: HistoryEvent[] = [{ type: 'begin', at: 0, wall: 1_700_000_000_000, seed: 1, readers }];
+export function goodHistory(): HistoryEvent[] {
+  const events: HistoryEvent[] = [{ type: 'begin', at: 0, seed: 1, readers }];
   const isPaused = (at: number): boolean => at >= paused.from && at < paused.to;
   const fault = (
     id: number,
@@ -31,7 +30,8 @@ export function goodHistory(alert: string | null = null): HistoryEvent[] {
     (['begin', 'end'] as const).forEach((state, i) => {
       events.push({ type: 'fault', at: [span.from, span.to][i]!, id, state, name, targets, alert });
     });
-  fault(1, 'pause', paused, ['redis'], alert);
+  fault(1, 'pause', paused, ['redis'], 'ReadsUnavailable');
+  events.push({ type: 'alerts', at: 74_000, firing: ['ReadsUnavailable'] });
   fault(2, 'kill', killed, ['api-2'], null);
   fault(3, 'lose the tail', tailLost, ['kafka'], null);
   const publish = (at: number, offset: number, probe: string | null, n: number, more: Partial<HistoryEvent> = {}) =>

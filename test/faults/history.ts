@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /**
  * A history: what a run of real processes was asked, told and done to, as lines of JSON, one event a line. The nemesis
  * and its readers write it (test/faults/README.md); the checker judges by it alone.
@@ -11,153 +9,89 @@ import { z } from 'zod';
  * A *probe* is an entity whose records carry a number that grows by one with each publish, in a field that is shown, such
  * as the title "probe 17 / 000123". So an answer tells which version of each probe it shows.
  */
+interface Events {
+  /** The first line. Readers ask for `path` at `process` again and again, from soon after `at` to `end`. */
+  begin: { seed: number; readers: { reader: string; process: string; path: string }[] };
+  /**
+   * The last line. `lines` counts those before it. Before it, all faults have ended, and the time in which everything must be
+   * readable has passed.
+   */
+  end: { lines: number };
+  /**
+   * A record was sent, and at `at` acknowledged. `offset` is null if no acknowledgement came: it may or may not be in the log.
+   * `bad` records must become rejects; `aborted` ones are of a transaction that was aborted.
+   * Versions of a probe are sent one after the other, `n` from 1 on; `gone`: its record is a tombstone, or shows it nowhere.
+   */
+  publish: {
+    sent: number;
+    as: 'good' | 'bad' | 'aborted';
+    topic: string;
+    partition: number;
+    offset: number | null;
+    key: string;
+    revision: number | null;
+    version: { probe: string; n: number; gone: boolean } | null;
+  };
+  /** The log lost what it held of this partition from this offset on: a lost tail, or a topic that was made anew (from 0). */
+  lost: { topic: string; partition: number; from: number };
+  /**
+   * A reader was answered, at `at`; it had asked at `start`. `status` 0: no whole answer came. `etag` and `hash` (of the body) are
+   * null where there is none.
+   *
+   * `shows` has each probe that the answer tells something about: its version; `true`: it is there, with a version that is not
+   * shown (a developer key that was accepted); `false`: it is absent (a ride's 404; a day without the ride; a 401, of the key).
+   * A probe that the path must show and does not is written as `false`, never left out. Of a 503 it is empty.
+   */
+  answer: {
+    reader: string;
+    process: string;
+    path: string;
+    start: number;
+    status: number;
+    etag: string | null;
+    hash: string | null;
+    shows: Record<string, number | boolean>;
+  };
+  /**
+   * A fault begins or ends. `id` is one of this history's own. `targets` are the names of the processes and servers. `alert`: the
+   * alert that this fault was made long enough for.
+   */
+  fault: { id: number; state: 'begin' | 'end'; name: string; targets: string[]; alert: string | null };
+  /**
+   * A process of the service was started, or ended. Its name is new with every start: `api-1`, then `api-1+1`.
+   * `asked`: `kill` (SIGKILL) and `stop` (SIGTERM) by the nemesis; `refuse`: the docs say that it ends in the fault under way, with
+   * an error; null: nobody asked.
+   */
+  process: {
+    process: string;
+    kind: 'projector' | 'api';
+    state: 'started' | 'ended';
+    code: number | null;
+    asked: 'kill' | 'stop' | 'refuse' | null;
+  };
+  /** What /readyz answered: `text` is its reason or note, '' without one. `status` 0: no answer came. */
+  ready: { process: string; status: number; text: string };
+  /** A line of a process's log, of level warn or higher. */
+  note: { process: string; level: 'warn' | 'error' | 'fatal'; text: string };
+  /**
+   * A scrape of a process, every second or so for as long as it should run, also while it is down or paused. `values` has the
+   * series that tell of stalls, by name and labels as in /metrics; null: it did not answer.
+   */
+  metrics: { process: string; values: Record<string, number> | null };
+  /** The alerts that fire, by a Prometheus with the shipped rules. */
+  alerts: { firing: string[] };
+  /** After all faults, what a process answers, and what a service answers that has just replayed the log: for each path that was read. */
+  final: { process: string; path: string; answered: Body; replay: Body };
+  /** A record found in the rejected topic at the end, with the place that its headers name. */
+  reject: { topic: string; partition: number; offset: number };
+}
 
-const ms = z.number();
-const text = z.string().min(1);
-const count = z.int().min(0);
+interface Body {
+  status: number;
+  body: string;
+}
 
-/** The first line. Readers ask for `path` at `process` again and again, from soon after `at` to `end`. */
-const begin = z.strictObject({
-  type: z.literal('begin'),
-  at: ms,
-  /** What the wall clock said at `at`, in ms since 1970: some metrics are times. */
-  wall: z.number(),
-  seed: z.int(),
-  readers: z.array(z.strictObject({ reader: text, process: text, path: text })),
-});
-
-/**
- * The last line. `lines` counts those before it. Before it, all faults have ended, and the time in which everything must be
- * readable has passed.
- */
-const end = z.strictObject({ type: z.literal('end'), at: ms, lines: count });
-
-/**
- * A record was sent, and at `at` acknowledged. `offset` is null if no acknowledgement came: it may or may not be in the log.
- * `bad` records must become rejects; `aborted` ones are of a transaction that was aborted.
- * Versions of a probe are sent one after the other, `n` from 1 on; `gone`: its record is a tombstone, or shows it nowhere.
- */
-const publish = z.strictObject({
-  type: z.literal('publish'),
-  sent: ms,
-  at: ms,
-  as: z.enum(['good', 'bad', 'aborted']),
-  topic: text,
-  partition: count,
-  offset: count.nullable(),
-  key: z.string(),
-  revision: count.nullable(),
-  version: z.strictObject({ probe: text, n: z.int().min(1), gone: z.boolean() }).nullable(),
-});
-
-/** The log lost what it held of this partition from this offset on: a lost tail, or a topic that was made anew (from 0). */
-const lost = z.strictObject({ type: z.literal('lost'), at: ms, topic: text, partition: count, from: count });
-
-/**
- * A reader was answered, at `at`; it had asked at `start`. `status` 0: no whole answer came. `etag` and `hash` (of the body) are null
- * where there is none; of a 304, `hash` and `shows` are those of the 200 with its ETag.
- *
- * `shows` has each probe that the answer tells something about: its version; `true`: it is there, with a version that is not
- * shown (a developer key that was accepted); `false`: it is absent (a ride's 404; a day without the ride; a 401, of the key).
- * A probe that the path must show and does not is written as `false`, never left out. Of a 503 it is empty.
- */
-const answer = z.strictObject({
-  type: z.literal('answer'),
-  reader: text,
-  process: text,
-  path: text,
-  start: ms,
-  at: ms,
-  status: count,
-  etag: z.string().nullable(),
-  hash: z.string().nullable(),
-  shows: z.record(text, z.union([z.int().min(1), z.boolean()])),
-});
-
-/**
- * A fault begins or ends. `id` is one of this history's own. `targets` are the names of the processes and servers. `alert`: the alert that
- * this fault was made long enough for.
- */
-const fault = z.strictObject({
-  type: z.literal('fault'),
-  at: ms,
-  id: count,
-  state: z.enum(['begin', 'end']),
-  name: text,
-  targets: z.array(text),
-  alert: z.string().nullable(),
-});
-
-/**
- * A process of the service was started, or ended. Its name is new with every start: `api-1`, then `api-1+1`.
- * What stands before the + is its `instance` in the metrics, as a host and port are.
- * `asked`: `kill` (SIGKILL) and `stop` (SIGTERM) by the nemesis; `refuse`: the docs say that it ends in the fault under way, with an error;
- * null: nobody asked.
- */
-const process = z.strictObject({
-  type: z.literal('process'),
-  at: ms,
-  process: text,
-  kind: z.enum(['projector', 'api']),
-  state: z.enum(['started', 'ended']),
-  code: z.int().nullable(),
-  asked: z.enum(['kill', 'stop', 'refuse']).nullable(),
-});
-
-/** What /readyz answered: `text` is its reason or note, '' without one. `status` 0: no answer came. */
-const ready = z.strictObject({ type: z.literal('ready'), at: ms, process: text, status: count, text: z.string() });
-
-/** A line of a process's log, of level warn or higher. */
-const note = z.strictObject({
-  type: z.literal('note'),
-  at: ms,
-  process: text,
-  level: z.enum(['warn', 'error', 'fatal']),
-  text,
-});
-
-/**
- * A scrape of a process, every second or so for as long as it should run, also while it is down or paused. `values` has the series that the
- * alerts use, by name and labels as in /metrics; null: it did not answer.
- */
-const metrics = z.strictObject({
-  type: z.literal('metrics'),
-  at: ms,
-  process: text,
-  values: z.record(text, z.number()).nullable(),
-});
-
-const body = z.strictObject({ status: count, body: z.string() });
-
-/** After all faults, what a process answers, and what a service answers that has just replayed the log: for each path that was read. */
-const final = z.strictObject({
-  type: z.literal('final'),
-  at: ms,
-  process: text,
-  path: text,
-  answered: body,
-  replay: body,
-});
-
-/** A record found in the rejected topic at the end, with the place that its headers name. */
-const reject = z.strictObject({ type: z.literal('reject'), at: ms, topic: text, partition: count, offset: count });
-
-const event = z.discriminatedUnion('type', [
-  begin,
-  end,
-  publish,
-  lost,
-  answer,
-  fault,
-  process,
-  ready,
-  note,
-  metrics,
-  final,
-  reject,
-]);
-
-export type HistoryEvent = z.infer<typeof event>;
+export type HistoryEvent = { [T in keyof Events]: Events[T] & { type: T; at: number } }[keyof Events];
 export type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>;
 
 /** An event as it was read, with the number of its line, from 1. */
@@ -170,7 +104,7 @@ export async function readHistory(lines: AsyncIterable<string> | Iterable<string
     if (each === '') continue;
     const line = events.length + 1;
     try {
-      events.push({ ...event.parse(JSON.parse(each)), line });
+      events.push({ ...(JSON.parse(each) as HistoryEvent), line });
     } catch (cause) {
       throw new Error(`Cannot read line ${line} of the history: ${(cause as Error).message}`, { cause });
     }

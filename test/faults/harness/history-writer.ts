@@ -24,11 +24,11 @@ export class HistoryWriter {
   }
 
   /** Writes the first line, and then what was known before as of now. */
-  begin(event: Omit<EventOf<'begin'>, 'type' | 'at' | 'wall'>): void {
+  begin(event: Omit<EventOf<'begin'>, 'type' | 'at'>): void {
     const at = nowMs();
     const before = this.#before!;
     this.#before = null;
-    this.#write({ type: 'begin', at, wall: Date.now(), ...event });
+    this.#write({ type: 'begin', at, ...event });
     for (const each of before) this.#write({ ...each, at, ...('sent' in each && { sent: at }) } as HistoryEvent);
   }
 

@@ -20,7 +20,7 @@ import { Readers } from './readers.ts';
 import { Service } from './service.ts';
 import { steppedClock } from './stepped-clock.ts';
 import { type StoreKind, startStores } from './stores.ts';
-import { Watcher } from './watcher.ts';
+import { Watcher, watchAlerts } from './watcher.ts';
 
 /** The calendar's clock: Portland's archive is of that week. */
 const now = '2015-06-13T19:00:00Z';
@@ -166,7 +166,10 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const chosen = possible.filter(({ name }) => options.faults?.includes(name) ?? true);
   const nemesis = new Nemesis(arena, chosen, { ...options, isWell });
   await isWell();
-  if (options.alerts) await nemesis.doLong(patientAlertFaults, alertFaults);
+  if (options.alerts) {
+    await using _ = await watchAlerts(services, await processes.folder(), history);
+    await nemesis.doLong(patientAlertFaults, alertFaults);
+  }
   await nemesis.run(nowMs() + options.minutes * 60_000);
 
   await publisher.stop();

@@ -1,16 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startPrometheus } from '../../support/processes/prometheus.ts';
 import type { HistoryWriter } from './history-writer.ts';
 import type { Service } from './service.ts';
 
-const alerts = readFileSync(new URL('../../../infra/deploy/alerts.yaml', import.meta.url), 'utf8');
-/** The names of series that the alerts use. */
-const names = new Set(alerts.match(/\b(?:ride_calendar|process)_[a-z_]+\b/g));
-
-/** The series of a scrape that the alerts use. */
+/** The series of a scrape that tell of stalls. */
 function valuesIn(text: string): Record<string, number> {
-  const found = [...text.matchAll(/^((\w+)(?:\{.*\})?) (\S+)$/gm)].filter(([, , name]) => names.has(name!));
-  const values = found.map(([, series, , value]) => [series!, Number(value)] as const);
+  const names = 'role|unreadable_age_seconds|waiting_seconds|tags_in_repair|projector_ready|store_answers';
+  const found = text.matchAll(new RegExp(`^(ride_calendar_(?:${names})(?:\\{.*\\})?) (\\S+)$`, 'gm'));
+  const values = [...found].map(([, series, value]) => [series!, Number(value)] as const);
   // JSON has no NaN, by which a metric says that it is not known.
   return Object.fromEntries(values.filter(([, value]) => !Number.isNaN(value)));
 }
@@ -39,12 +36,8 @@ export class Watcher {
   }
 
   async #watch(service: Service, everyMs: number): Promise<void> {
-    let wasWanted = false;
     while (!this.#stopped.signal.aborted) {
       const { process, isWanted } = service;
-      // Prometheus marks what a target that went said last as stale.
-      if (!isWanted && wasWanted) this.#history.add({ type: 'metrics', process, values: null });
-      wasWanted = isWanted;
       if (!isWanted) {
         await sleep(everyMs);
         continue;
@@ -59,4 +52,20 @@ export class Watcher {
       await sleep(everyMs);
     }
   }
+}
+
+/** Writes down every second which alerts a Prometheus with the shipped rules has firing. */
+export async function watchAlerts(services: readonly Service[], folder: string, history: HistoryWriter) {
+  const origins = services.map(({ origin }) => origin);
+  const prometheus = await startPrometheus(origins, folder, '5s');
+  const asking = setInterval(async () => {
+    const found = await prometheus.query('ALERTS{alertstate="firing"}').catch(() => []);
+    history.add({ type: 'alerts', firing: found.map(({ metric }) => metric.alertname!) });
+  }, 1_000);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(asking);
+      await prometheus.end();
+    },
+  };
 }
