@@ -38,30 +38,14 @@ async function signInPage(service: RunningService): Promise<{ status: number; pa
   return { status: response.status, page };
 }
 
+/** The token that is printed works, and so does picking a rider; the first request works as it is. */
 async function expectAnybody(service: RunningService, rider: string): Promise<void> {
   expect((await nights(service.api, tokenIn(service)!)).status).toBe(200);
   expect((await signInPage(service)).page).toContain('value="pick"');
   expect(await signedIn(service.origin, rider)).toMatchObject({ tokens: { scope: 'read' } });
-}
-
-/** The first request that is printed works as it is. */
-async function expectDay(service: RunningService): Promise<void> {
   const [, key, day] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
   const answer = await fetch(day!, { headers: { 'X-Api-Key': key! } });
-  expect(answer.status).toBe(200);
-  expect(((await answer.json()) as { nights: unknown[] }).nights.length).toBeGreaterThan(0);
-}
-
-/** The rider whose token is printed sees somebody wherever the page of the documentation asks by itself. */
-async function expectFriendsAndFlags(service: RunningService): Promise<void> {
-  const [, metro, day] = /metros\/(\S+)\/days\/(\S+)/.exec(service.out())!;
-  const to = new Date(Date.parse(day!) + 7 * 86_400_000).toISOString().slice(0, 10);
-  for (const operation of ['known', 'friends', 'flagged']) {
-    const url = `${service.api}/me/${operation}?metro=${metro}&from=${day}&to=${to}`;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${tokenIn(service)}` } });
-    expect([operation, await answer.json()]).not.toEqual([operation, { nights: [] }]);
-    expect(answer.status).toBe(200);
-  }
+  expect(await answer.json()).toMatchObject({ nights: expect.arrayContaining([expect.anything()]) });
 }
 
 describe('riders of an archive', () => {
@@ -80,8 +64,14 @@ describe('riders of an archive', () => {
   it('can be picked where SIGN_IN=pick says so, and a key of the process is printed', async () => {
     const service = await serve({ ARCHIVE_DIR: real, SIGN_IN: 'pick', NOW: '2015-06-13T19:00:00Z' });
     await expectAnybody(service, 'r0020');
-    await expectDay(service);
-    await expectFriendsAndFlags(service);
+    // The rider whose token is printed sees somebody wherever the page of the documentation asks by itself.
+    const [, metro, day] = /metros\/(\S+)\/days\/(\S+)/.exec(service.out())!;
+    const to = new Date(Date.parse(day!) + 7 * 86_400_000).toISOString().slice(0, 10);
+    for (const operation of ['known', 'friends', 'flagged']) {
+      const url = `${service.api}/me/${operation}?metro=${metro}&from=${day}&to=${to}`;
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${tokenIn(service)}` } });
+      expect(await answer.json()).toMatchObject({ nights: expect.arrayContaining([expect.anything()]) });
+    }
     const docs = await (await fetch(`${service.origin}/docs`)).text();
     expect(docs).toContain(`data-key="${/X-Api-Key: (\S+)'/.exec(service.out())![1]}"`);
     await service.stop();
@@ -91,7 +81,6 @@ describe('riders of an archive', () => {
     const service = await serve({ ARCHIVE_DIR: simulated });
     const rider = /a token for (\S+),/.exec(service.out())![1]!;
     await expectAnybody(service, rider);
-    await expectDay(service);
     await service.stop();
   });
 });

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Night, Ride } from '../../schemas/events/records.ts';
+import type { Night } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
@@ -55,25 +55,20 @@ function secretNames(): string[] {
 /** Asks everything of every kind; all that came back, headers too. */
 async function askEverything(): Promise<string[]> {
   const facts = latestRecords(records);
-  const metroOf = (ride: string): string => facts.rides.get(ride)?.metro ?? 'unknown';
   const nights = [...facts.nights.values()];
   const date = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
-  const days = new Set(nights.map((night) => `/metros/${metroOf(night.ride)}/days/${date(night.day)}`));
-  const secretDays = new Set(
-    nights.filter(({ meeting }) => meeting?.secret).map((n) => `/metros/${metroOf(n.ride)}/days/${date(n.day)}`),
-  );
+  const dayOf = ({ ride, day }: Night) => `/metros/${facts.rides.get(ride)?.metro ?? 'unknown'}/days/${date(day)}`;
+  const days = new Set(nights.map(dayOf));
+  const secretDays = new Set(nights.filter(({ meeting }) => meeting?.secret).map(dayOf));
   const byKey = { 'x-api-key': portlandKeys.live };
-  const requests: [string, Record<string, string>][] = [];
-  for (const path of [...days].slice(0, 400)) requests.push([path, byKey]);
-  for (const [i, path] of [...secretDays].slice(0, 120).entries()) {
+  const requests: [string, Record<string, string>][] = [...days].map((path) => [path, byKey]);
+  for (const [i, path] of [...secretDays].entries()) {
     const name = names[i % names.length]!;
-    requests.push([path, byKey]);
-    for (const q of [name, name.split(' ')[0]!, name.toLowerCase()]) {
+    for (const q of [name, name.split(' ')[0]!, name.toLowerCase()])
       requests.push([`${path}?q=${encodeURIComponent(q)}`, byKey]);
-    }
     requests.push([`${path}?where=${encodeURIComponent(name)}`, byKey]);
   }
-  for (const { ride } of [...facts.rides.values()].slice(0, 400) as Ride[]) requests.push([`/rides/${ride}`, byKey]);
+  for (const ride of facts.rides.keys()) requests.push([`/rides/${ride}`, byKey]);
   const [from, to] = [date(nights[0]!.day - 15), date(nights[0]!.day + 15)];
   for (const token of tokens.values()) {
     const mine = { authorization: `Bearer ${token}` };
@@ -92,13 +87,11 @@ async function askEverything(): Promise<string[]> {
     [`/metros/unknown/days/2015-06-13?q=${odd}`, byKey],
     [[...days][0]!, { 'x-api-key': names[0]!.normalize('NFKD').replace(/[^ -~]/g, '') }],
     ['/me/nights', { authorization: `Bearer ${odd}` }],
-    ['/rides/x%FF', byKey],
   );
   const seen: string[] = [];
   for (const [path, headers] of requests) seen.push(await whole(service.api + path, headers));
-  const outside = ['/docs', '/healthz', '/readyz', '/metrics', '/oauth/jwks', `/oauth/authorize?client_id=${odd}`];
-  const wellKnown = ['/.well-known/oauth-protected-resource/api', '/.well-known/oauth-authorization-server'];
-  for (const path of [...outside, ...wellKnown]) seen.push(await whole(service.origin + path, {}));
+  for (const path of ['/docs', '/metrics', '/readyz', `/oauth/authorize?client_id=${odd}`])
+    seen.push(await whole(service.origin + path, {}));
   return seen;
 }
 

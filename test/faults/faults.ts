@@ -15,7 +15,7 @@ const usage = `npm run faults -- --minutes 30 --seed 7
   --quiet-machine     the strict limits: well again within 15 s, and without a fault nothing over 50 ms older than elsewhere`;
 
 const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
+const flag = { type: 'boolean', default: false } as const;
 
 function given() {
   const options = {
@@ -39,7 +39,7 @@ function given() {
   const faults = values.faults?.split(',') ?? null;
   const unknown = faults?.filter((name) => !allFaults.some((fault) => fault.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`--faults has none called ${unknown.join(', ')}: --list prints them`);
-  const { out = null, alerts = false, list, help, 'quiet-machine': isQuiet = false } = values;
+  const { out = null, alerts, list, help, 'quiet-machine': isQuiet } = values;
   return { minutes: number('minutes', 10), seed: number('seed', 1), redis, faults, out, alerts, isQuiet, list, help };
 }
 

@@ -3,7 +3,7 @@ import { glob } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
 
-// Texts are names, which types hold, messages, whose words nobody promised, and Lua, which judge-scripts.ts breaks.
+// Texts are names, which types hold, messages, whose words nobody promised, and Lua, which script-mutants.ts breaks.
 const excludedMutations = ['StringLiteral'];
 const silent = { isDebugEnabled: () => false, debug() {}, info() {} };
 

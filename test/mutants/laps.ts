@@ -43,7 +43,7 @@ export async function judge(
           ...(mutants.some((one) => mayJudge('/test/api/', one)) ? [] : ['test/api/**']),
           ...(withRedis ? [] : ['**/*.int.test.ts']),
         ],
-        globalSetup: withRedis ? ['test/mutants/own-redis.ts'] : [],
+        globalSetup: withRedis ? ['test/setup/backends.ts'] : [],
       },
     },
   );
