@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { guardedReads } from '../../../../infra/redis/views/guarded-reads.ts';
 import { readerKey } from '../../../../schemas/views/reader-fields.ts';
-import { completeKey, tagOf } from '../../../../schemas/views/view-keys.ts';
+import { completeKey } from '../../../../schemas/views/view-keys.ts';
 import { rideKey } from '../../../../schemas/views/view-kinds.ts';
 
 const [loop, replaced] = [rideKey('loop'), rideKey('replaced')];
@@ -10,7 +10,7 @@ const view = Buffer.from('a view');
 const here = Buffer.from('this process');
 
 /** Reads of a store with one ride. `meanwhile` happens while a command is under way. */
-function reads({ meanwhile = () => {}, isCluster = false }: { meanwhile?: () => void; isCluster?: boolean } = {}) {
+function reads(meanwhile = () => {}) {
   const guard = { covered: true, current: true, reason: null as string | null };
   const asked: (readonly string[])[] = [];
   const store = new Map([
@@ -39,27 +39,14 @@ function reads({ meanwhile = () => {}, isCluster = false }: { meanwhile?: () => 
       covers: (tags: Iterable<number>) => guard.covered || [...tags].length === 0,
       isComplete: (_: number, stamp: string) => stamp === 'this process',
     }),
-    isCluster,
+    isCluster: false,
   });
   return { guard, asked, ...made };
 }
 
 describe('a read of views', () => {
-  it('gives each key its value, asked for once, and null for what is absent', async () => {
-    const { get, asked } = reads();
-    expect(await get([loop, rideKey('none'), loop])).toEqual([view, null, view]);
-    expect(asked).toEqual([[loop, rideKey('none')]]);
-  });
-
-  it('is one command per tag in a cluster', async () => {
-    const { get, asked } = reads({ isCluster: true });
-    const other = [...Array(9).keys()].map((i) => `ride${i}`).find((id) => tagOf(id) !== tagOf('loop'))!;
-    await get([loop, rideKey(other)]);
-    expect(asked).toEqual([[loop], [rideKey(other)]]);
-  });
-
   it('is refused where views may be lost, also where that is noticed while it was under way', async () => {
-    const lost = reads({ meanwhile: () => Object.assign(lost.guard, { covered: false }) });
+    const lost = reads(() => Object.assign(lost.guard, { covered: false }));
     for (let i = 0; i < 2; i++) await expect(lost.get([loop])).rejects.toThrow(StoreAwayError);
     await expect(lost.fields(readerKey('ada'), ['f1'])).rejects.toThrow(StoreAwayError);
     expect(lost.asked).toHaveLength(1);
