@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { addCounts } from './pairs.ts';
 import { runSeed } from './run-seed.ts';
 
-/** What became of some seeds, one after another. */
+/** What became of some seeds. */
 export interface Progress {
   seeds: number;
   reads: number;
@@ -17,21 +16,20 @@ export interface Progress {
 
 const nothingYet = (): Progress => ({ seeds: 0, reads: 0, answered: 0, failures: [], struck: {}, met: {} });
 
-export interface Wanted {
+interface Wanted {
   from: number;
   count: number;
   workers: number;
-  /** No world is begun after so many have failed. */
+  /** Threads end once so many have failed. */
   failuresMax: number;
   onProgress?(progress: Progress): void;
 }
 
-// A worker is given so many at a time: more than it takes to ask for them, few enough that all end together.
-const sliceSeeds = 50;
-
-interface Slice {
+/** What a thread is given: every so many seeds. */
+interface Share {
   from: number;
-  count: number;
+  end: number;
+  step: number;
 }
 
 /**
@@ -40,63 +38,48 @@ interface Slice {
  */
 export async function runWorlds({ from, count, workers, failuresMax, onProgress }: Wanted): Promise<Progress> {
   const total = nothingYet();
-  let next = from;
-  const take = (): Slice | null => {
-    if (!(next < from + count) || total.failures.length >= failuresMax) return null;
-    const slice = { from: next, count: Math.min(sliceSeeds, from + count - next) };
-    next += slice.count;
-    return slice;
-  };
-  const done = (part: Progress): void => {
-    total.seeds += part.seeds;
-    total.reads += part.reads;
-    total.answered += part.answered;
-    total.failures.push(...part.failures);
-    addCounts(total.struck, part.struck);
-    addCounts(total.met, part.met);
-    onProgress?.(total);
-  };
-  await Promise.all(Array.from({ length: workers }, () => work(take, done)));
+  const work = (share: Share) =>
+    new Promise<unknown>((resolve, reject) => {
+      const worker = new Worker(new URL(import.meta.url), { workerData: { simulator: share } });
+      worker.on('message', (part: Progress) => {
+        add(total, part);
+        onProgress?.(total);
+        if (total.failures.length >= failuresMax) void worker.terminate();
+      });
+      worker.on('error', reject).on('exit', resolve);
+    });
+  const shares = Array.from({ length: workers }, (_, i) => ({ from: from + i, end: from + count, step: workers }));
+  await Promise.all(shares.map(work));
   total.failures.sort((a, b) => a.seed - b.seed);
   return total;
 }
 
-async function work(take: () => Slice | null, done: (part: Progress) => void): Promise<void> {
-  const worker = new Worker(new URL(import.meta.url), {
-    workerData: { simulator: true },
-  });
-  try {
-    for (let slice = take(); slice; slice = take()) done(await asked(worker, slice));
-  } finally {
-    await worker.terminate();
+function add(total: Progress, part: Progress): void {
+  total.seeds += part.seeds;
+  total.reads += part.reads;
+  total.answered += part.answered;
+  total.failures.push(...part.failures);
+  addCounts(total.struck, part.struck);
+  addCounts(total.met, part.met);
+}
+
+// A thread tells of so many worlds at a time.
+const toldSeeds = 50;
+
+async function runShare({ from, end, step }: Share): Promise<void> {
+  let part = nothingYet();
+  for (let seed = from; seed < end; seed += step) {
+    const { fault, ...outcome } = await runSeed(seed);
+    add(part, { ...outcome, seeds: 1, failures: fault ? [{ seed, message: fault.message }] : [] });
+    if (part.seeds < toldSeeds && seed + step < end) continue;
+    parentPort!.postMessage(part);
+    part = nothingYet();
   }
 }
 
-async function asked(worker: Worker, slice: Slice): Promise<Progress> {
-  const answered = once(worker, 'message') as Promise<[Progress]>;
-  worker.postMessage(slice);
-  // Rejects with an error of the worker.
-  const [part] = await answered;
-  return part;
-}
-
-async function runSlice({ from, count }: Slice): Promise<Progress> {
-  const part = { ...nothingYet(), seeds: count };
-  for (let seed = from; seed < from + count; seed++) {
-    const { fault, reads, answered, struck, met } = await runSeed(seed);
-    part.reads += reads;
-    part.answered += answered;
-    addCounts(part.struck, struck);
-    addCounts(part.met, met);
-    if (fault) part.failures.push({ seed, message: fault.message });
-  }
-  return part;
-}
-
-if (!isMainThread && (workerData as { simulator?: true } | null)?.simulator) {
+const { simulator } = (workerData ?? {}) as { simulator?: Share };
+if (!isMainThread && simulator) {
   // Errors are part of every world: where they came from is of interest only when one seed is replayed.
   Error.stackTraceLimit = 0;
-  parentPort!.on('message', (slice: Slice) => {
-    void runSlice(slice).then((part) => parentPort!.postMessage(part));
-  });
+  await runShare(simulator);
 }
