@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { needProgram } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
-import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
+import { type LocalServer, startLocalServer } from './local-process.ts';
 
 const run = promisify(execFile);
 
@@ -55,19 +54,13 @@ export async function startKafkaBroker({ listening = plain }: KafkaBrokerOptions
     const { listeners, settings = '', format = [] } = await listening(port, folder);
     const text = properties(controllerPort, dataFolder) + listenerSettings(listeners, controllerPort) + settings;
     await writeFile(file, text, { mode: 0o600 });
-    // 16 bytes. The first is 0, so that the text does not begin with a dash, which would be read as an option.
-    const clusterId = Buffer.concat([Buffer.alloc(1), randomBytes(15)]).toString('base64url');
+    // Any 16 bytes: the broker is alone.
+    const clusterId = Buffer.from('ride-calendar-00').toString('base64url');
     const formatting = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...format];
     await run('java', [...javaOptions, ...quiet, '-cp', jars, ...formatting]);
-    const launch = async () => {
-      // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
-      const temporary = `-Djava.io.tmpdir=${folder}`;
-      const args = [...javaOptions, ...quiet, temporary, '-cp', jars, 'kafka.Kafka', file];
-      const server = await startLocalProcess('java', args, { cwd: folder, temporaryFolders: [folder] });
-      await untilPrinted('Kafka Server started', 'the Kafka broker', server, 60_000);
-      return server;
-    };
-    return { launch, about: { brokers: `127.0.0.1:${port}`, dataFolder } };
+    // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
+    const args = [...javaOptions, ...quiet, `-Djava.io.tmpdir=${folder}`, '-cp', jars, 'kafka.Kafka', file];
+    return { command: 'java', args, up: 'Kafka Server started', about: { brokers: `127.0.0.1:${port}`, dataFolder } };
   });
 }
 

@@ -17,26 +17,22 @@ export interface LocalProcess {
 
 const outputBytesMax = 20_000;
 const endDelayMs = 10_000;
+const upMsMax = 60_000;
 
 /**
  * Starts `command` in its own process group, so that Ctrl-C in a terminal reaches us first. A watchdog ends it with
  * us: a shell that holds one end of a pipe to us. When this process is gone, even by SIGKILL, the pipe closes. Then the
- * shell kills the server and removes `temporaryFolders`.
+ * shell kills the server and removes `temporaryFolder`.
  */
 export async function startLocalProcess(
   command: string,
   args: readonly string[],
-  options: { cwd: string; env?: NodeJS.ProcessEnv; temporaryFolders?: readonly string[] },
+  { cwd, temporaryFolder }: { cwd: string; temporaryFolder?: string },
 ): Promise<LocalProcess> {
-  const child = spawn(command, args, {
-    cwd: options.cwd,
-    env: options.env ?? process.env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   await once(child, 'spawn');
   const pid = child.pid!;
-  const watchdog = startWatchdog(pid, options.temporaryFolders ?? []);
+  const watchdog = startWatchdog(pid, temporaryFolder);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -51,9 +47,9 @@ export async function startLocalProcess(
   return { pid, output: () => output, hasExited, end: (signal) => end(child, hasExited, signal) };
 }
 
-function startWatchdog(pid: number, folders: readonly string[]): ChildProcess {
-  const script = 'cat >/dev/null; kill -9 "$1"; shift; [ $# -eq 0 ] || rm -rf -- "$@"';
-  const watchdog = spawn('sh', ['-c', script, 'sh', String(pid), ...folders], {
+function startWatchdog(pid: number, folder = ''): ChildProcess {
+  const script = 'cat >/dev/null; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
+  const watchdog = spawn('sh', ['-c', script, 'sh', String(pid), folder], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
@@ -74,13 +70,13 @@ async function end(child: ChildProcess, hasExited: () => boolean, signal: NodeJS
 }
 
 /** Waits until a server prints that it is up. Throws with its output if it ends first. */
-export async function untilPrinted(text: string, name: string, server: LocalProcess, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+async function untilPrinted(text: string, name: string, server: LocalProcess): Promise<void> {
+  const deadline = Date.now() + upMsMax;
   while (!server.output().includes(text)) {
     if (server.hasExited()) throw new Error(`Cannot start ${name}: it ended at once. It printed:\n${server.output()}`);
     if (Date.now() > deadline) {
       await server.end('SIGKILL');
-      throw new Error(`Cannot start ${name}: it is not up after ${timeoutMs} ms. It printed:\n${server.output()}`);
+      throw new Error(`Cannot start ${name}: it is not up after ${upMsMax} ms. It printed:\n${server.output()}`);
     }
     await sleep(50);
   }
@@ -97,18 +93,29 @@ export interface LocalServer {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a server with its data in a temporary folder. `prepare` fills the folder. It returns how to launch the server,
- * and what callers need to know of it, such as its port.
- */
+interface Prepared<About> {
+  command: string;
+  args: readonly string[];
+  /** What it prints once it is up. */
+  up: string;
+  /** What callers need to know of it, such as its port. */
+  about: About;
+}
+
+/** Starts a server with its data in a temporary folder, which `prepare` fills. */
 export async function startLocalServer<About extends object>(
   name: string,
-  prepare: (folder: string) => Promise<{ launch: () => Promise<LocalProcess>; about: About }>,
+  prepare: (folder: string) => Promise<Prepared<About>>,
 ): Promise<LocalServer & About> {
   const folder = await mkdtemp(join(tmpdir(), `ride-calendar-${name}-`));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const { launch, about } = await prepare(folder);
+    const { command, args, up, about } = await prepare(folder);
+    const launch = async () => {
+      const started = await startLocalProcess(command, args, { cwd: folder, temporaryFolder: folder });
+      await untilPrinted(up, name, started);
+      return started;
+    };
     let server = await launch();
     const kill = () => server.end('SIGKILL');
     return {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needProgram } from './debian-packages.ts';
 import { freePorts } from './free-port.ts';
-import { type LocalServer, startLocalProcess, startLocalServer, untilPrinted } from './local-process.ts';
+import { type LocalServer, startLocalServer } from './local-process.ts';
 
 export interface RedisServer extends LocalServer {
   /** `redis://127.0.0.1:<port>`, or `rediss:` if it requires TLS. Without a user. */
@@ -29,13 +29,9 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   return startLocalServer('redis', async (folder) => {
     if (tls) await writeFile(pemOf(folder), tls.key + tls.cert, { mode: 0o600 });
     const args = redisArgs(port, folder, options);
-    const launch = async () => {
-      const server = await startLocalProcess('redis-server', args, { cwd: folder, temporaryFolders: [folder] });
-      // A server with data accepts connections before it has loaded the data.
-      await untilPrinted('Ready to accept connections', 'redis-server', server, 15_000);
-      return server;
-    };
-    return { launch, about: { url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, port } };
+    const about = { url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, port };
+    // A server with data accepts connections before it has loaded the data.
+    return { command: 'redis-server', args, up: 'Ready to accept connections', about };
   });
 }
 
