@@ -47,9 +47,6 @@ const expected = (all: Buffer) =>
     })),
   );
 
-const read = (all: Buffer) =>
-  recordsIn(all).map(({ offset, timestampMs, key, value, headers }) => ({ offset, timestampMs, key, value, headers }));
-
 const faultsOf = (records: readonly FetchedRecord[]) => records.map(({ offset, fault }) => [offset, fault]);
 
 const plain: Message = { key: Buffer.from('key'), value: Buffer.from('value'), timestamp: 5n, headers: new Map() };
@@ -60,7 +57,7 @@ describe('record batches', () => {
     fc.assert(
       fc.property(fc.array(messages, { maxLength: 3 }), fc.nat(), (batches, offset) => {
         const all = Buffer.concat(batches.map((one, i) => batchOf(one, compression, offset + 100 * i)));
-        expect(read(all)).toEqual(expected(all));
+        expect(recordsIn(all)).toEqual(expected(all));
       }),
       { numRuns: 50 },
     );
@@ -72,19 +69,19 @@ describe('record batches', () => {
       batch.writeInt16BE(1 << 3, attributesAt);
       batch.writeBigInt64BE(9_000n, 35);
     });
-    expect(read(written).map(({ timestampMs }) => timestampMs)).toEqual([5, 7]);
-    expect(read(appended).map(({ timestampMs }) => timestampMs)).toEqual([9_000, 9_000]);
+    expect(recordsIn(written).map(({ timestampMs }) => timestampMs)).toEqual([5, 7]);
+    expect(recordsIn(appended).map(({ timestampMs }) => timestampMs)).toEqual([9_000, 9_000]);
   });
 
   it('end before one that was cut off, and are refused where a byte was changed on the way', () => {
     const whole = batchOf([plain]);
     for (let at = 0; at < whole.length; at++) {
-      expect(read(Buffer.concat([whole, whole.subarray(0, at)]))).toHaveLength(1);
+      expect(recordsIn(Buffer.concat([whole, whole.subarray(0, at)]))).toHaveLength(1);
       const broken = Buffer.from(whole);
       broken[at]! ^= 0xff;
-      if (at >= attributesAt) expect(() => read(broken)).toThrow('its checksum is wrong');
+      if (at >= attributesAt) expect(() => recordsIn(broken)).toThrow('its checksum is wrong');
     }
-    const changed = (change: (batch: Buffer) => void) => () => read(rewritten(whole, change));
+    const changed = (change: (batch: Buffer) => void) => () => recordsIn(rewritten(whole, change));
     expect(changed((batch) => batch.writeInt8(1, 16))).toThrow('its record format is 1, want 2');
     expect(changed((batch) => batch.writeInt32BE(10, 8))).toThrow('shorter than its header');
   });
