@@ -12,7 +12,8 @@ import type { KnownPartition } from '../../../infra/archive/format/partition-led
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import { ArchiveWriter, type ArchiveWriterOptions } from '../../../infra/archive/saving/archive-writer.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
-import type { LogBatch, LogBounds, Position, Reject } from '../../../projector/ports/event-log.ts';
+import type { LogBatch, Reject } from '../../../projector/ports/event-log.ts';
+import { positionOf } from '../../../projector/position/position.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
@@ -54,7 +55,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
   async appendUndecodable(topic: TopicName, partition: number, key: string): Promise<void> {
     const schema = JSON.parse(JSON.stringify(archivedSchemas[topic]).replace('"OVER_40"', '"OVER_40","OVER_100"'));
     const offset = this.#take(topic, partition);
-    const value = { ...rideOver100, distance: 'OVER_100' };
+    const value = { ...sampleRecords.rides, distance: 'OVER_100' };
     await this.writeFile(topic, partition, offset, schema, [{ partition, offset, timestamp: 5, key, value }]);
   }
 
@@ -166,20 +167,6 @@ const knownIn = (topic: TopicName) => async (files: ArchiveFile[], partition: nu
   }),
 });
 
-const rideOver100 = {
-  ride: 'ride0001',
-  title: 'Long',
-  description: null,
-  type: 'social',
-  metro: 'portland',
-  audience: null,
-  leaders: [],
-  posted: true,
-  url: 'https://rides.example/r/ride0001',
-  revision: 1,
-  changed_at: 0,
-};
-
 /** A container file as avsc writes it. */
 export async function writeContainer(path: string, schema: Schema, records: object[], codec = 'null'): Promise<void> {
   const options = { codec, wrapUnions: false, writeHeader: true };
@@ -189,16 +176,13 @@ export async function writeContainer(path: string, schema: Schema, records: obje
   await pipeline(encoder, createWriteStream(path));
 }
 
-export const startOf = (bounds: LogBounds): Position =>
-  Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].map(({ low }) => low)])) as Position;
-
 /** Reads an archive to its ends as they are. */
 export async function readArchive(dir: string, options: Partial<ArchiveEventLogOptions> = {}) {
   const log = archiveEventLog({ dir, ...options });
   const bounds = await log.bounds();
   const records: (LogRecord | UndecodableRecord)[] = [];
   const onBatch = (batch: LogBatch) => void records.push(...batch.records.map(decoded));
-  await followToEnds(log, startOf(bounds), bounds, new AbortController().signal, onBatch);
+  await followToEnds(log, positionOf(bounds, 'low'), bounds, new AbortController().signal, onBatch);
   await log.close();
   return { bounds, records };
 }

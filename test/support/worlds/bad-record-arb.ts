@@ -1,15 +1,5 @@
 import fc from 'fast-check';
-import type {
-  Attendance,
-  DeveloperKey,
-  District,
-  Metro,
-  Night,
-  Relation,
-  Ride,
-  Rider,
-} from '../../../schemas/events/records.ts';
-import { type Change, changeOf, good, keyDate } from './record-arbs.ts';
+import { asChange, type Change, changeOf, good, keyDate } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
 /**
@@ -43,19 +33,23 @@ export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
     ),
 
     'key off its pattern': fc.oneof(
-      fc
-        .oneof(wrongSlugs, fc.constant('a'))
-        .chain(good.metro)
-        .map((value: Metro) => changeOf('metros', value)),
-      wrongSlugs.chain(good.district).map((value: District) => changeOf('districts', value)),
-      wrongIds.chain(good.rider).map((value: Rider) => changeOf('riders', value)),
-      wrongIds.chain(good.developerKey).map((value: DeveloperKey) => changeOf('developer-keys', value)),
-      wrongRideIds.chain(good.ride).map((value: Ride) => changeOf('rides', value)),
-      wrongRideIds.chain((id) => good.night(id, today)).map((value: Night) => changeOf('nights', value)),
-      wrongIds
-        .chain((id) => good.attendance('ride1', today, id))
-        .map((value: Attendance) => changeOf('attendance', value)),
-      wrongIds.chain((id) => good.relation('r1', id)).map((value: Relation) => changeOf('relations', value)),
+      asChange('metros', fc.oneof(wrongSlugs, fc.constant('a')).chain(good.metro)),
+      asChange('districts', wrongSlugs.chain(good.district)),
+      asChange('riders', wrongIds.chain(good.rider)),
+      asChange('developer-keys', wrongIds.chain(good.developerKey)),
+      asChange('rides', wrongRideIds.chain(good.ride)),
+      asChange(
+        'nights',
+        wrongRideIds.chain((id) => good.night(id, today)),
+      ),
+      asChange(
+        'attendance',
+        wrongIds.chain((id) => good.attendance('ride1', today, id)),
+      ),
+      asChange(
+        'relations',
+        wrongIds.chain((id) => good.relation('r1', id)),
+      ),
       fc
         .constantFrom('ride1/2026-02-30', 'ride1/2026-1-01', 'ride1', 'ride1/2026-01-01/', '')
         .chain((key) => night.map((value): Change => ({ topic: 'nights', key, value }))),
@@ -94,8 +88,8 @@ export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
     ),
 
     'day outside years 0001 to 9999': fc.oneof(
-      outsideDay.chain((day) => good.night('ride1', day)).map((value) => changeOf('nights', value)),
-      outsideDay.chain((day) => good.attendance('ride1', day, 'r1')).map((value) => changeOf('attendance', value)),
+      outsideDay.chain((day) => asChange('nights', good.night('ride1', day))),
+      outsideDay.chain((day) => asChange('attendance', good.attendance('ride1', day, 'r1'))),
       fc
         .tuple(night, fc.oneof(outsideDay, hugeDay))
         .map(([value, day]): Change => ({ ...changeOf('nights', value), value: { ...value, day } })),

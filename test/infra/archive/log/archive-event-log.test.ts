@@ -4,17 +4,11 @@ import type { Schema } from 'avsc';
 import { describe, expect, test } from 'vitest';
 import type { UndecodableRecord } from '../../../../projector/ports/decoded-record.ts';
 import type { LogBatch } from '../../../../projector/ports/event-log.ts';
+import { positionOf } from '../../../../projector/position/position.ts';
 import { archivedSchemas } from '../../../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { eventLogContract } from '../../../contracts/event-log.ts';
-import {
-  archivedRider,
-  readArchive,
-  startOf,
-  TestArchive,
-  writeContainer,
-  writerIn,
-} from '../../../support/worlds/archive.ts';
+import { archivedRider, readArchive, TestArchive, writeContainer, writerIn } from '../../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../../support/worlds/portland.ts';
 import { sampleRecords } from '../../../support/worlds/records.ts';
 
@@ -147,7 +141,7 @@ test('an archive is read as it is when it is first asked: what a save adds comes
   const offsets: number[] = [];
   const abort = new AbortController();
   const following = log.follow(
-    startOf(bounds),
+    positionOf(bounds, 'low'),
     { onBatch: async ({ records }) => void offsets.push(...offsetsOf(records)) },
     abort.signal,
   );
@@ -178,7 +172,7 @@ test('a large block comes in batches, and offsets before the position are left o
     batches.push(batch);
     if (batch.nextOffset === bounds.riders[0]!.end) abort.abort();
   };
-  await log.follow({ ...startOf(bounds), riders: [1_001] }, { onBatch }, abort.signal);
+  await log.follow({ ...positionOf(bounds, 'low'), riders: [1_001] }, { onBatch }, abort.signal);
   expect(batches.map(({ records }) => records.length)).toEqual([5_000, 5_000, 1_499]);
   expect(batches.map(({ nextOffset }) => nextOffset)).toEqual([11_001, 21_001, 23_999]);
   expect(batches[0]!.records[0]!.offset).toBe(1_002);
