@@ -102,7 +102,6 @@ export class ArchiveRejects {
     this.#writer ??= this.#create();
     appendRejects(this.#writer, fresh);
     this.#writer.sync();
-    // Only after the write: after a full disk they must be added again.
     for (const reject of fresh) this.#added(reject);
     return fresh.length;
   }

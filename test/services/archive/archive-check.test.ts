@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { UsageError } from '../../../services/cli/io.ts';
@@ -45,6 +47,24 @@ describe('archive check', () => {
       problems: [],
       more: [],
     });
+  });
+
+  test('compares the manifest with the records, however it is formatted; without its checksum it is refused', async () => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    const path = `${saved.dir}/manifest.json`;
+    const { checksum, ...content } = JSON.parse(readFileSync(path, 'utf8'));
+    expect(checksum).toBe(hash('sha256', JSON.stringify(content)));
+    expect(readFileSync(path, 'utf8')).toMatch(/"checksum": "[0-9a-f]{64}"\s*\}\s*$/);
+    writeFileSync(path, JSON.stringify({ ...content, checksum }));
+    expect(await problemsOf(saved.dir)).toEqual([0, []]);
+    content.topics.riders.partitions[0].first_timestamp++;
+    writeManifest(saved.dir, content);
+    expect(await problemsOf(saved.dir)).toEqual([1, ['altered manifest.json']]);
+    for (const text of [JSON.stringify(content), 'x', '{"version":9}']) {
+      writeFileSync(path, text);
+      await expect(check(saved.dir)).rejects.toThrow(`Cannot read ${path}: it`);
+    }
   });
 
   test('reads an archive without a manifest, also one of another library', async () => {
