@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Comparison, compareStored } from '../../../projector/checking/comparison.ts';
+import { compareStored } from '../../../projector/checking/comparison.ts';
 import type { StoredView, ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { digestLength } from '../../../schemas/views/view-values.ts';
@@ -89,15 +89,6 @@ describe('a comparison', () => {
     const ghost = { tag: 9, kind: 'reader', id: 'ghost', fields: null } as const;
     const { mended, differing } = await compared([...rightStore(), ghost]);
     expect([differing, mended]).toEqual([1, [[9, { kind: 'reader', id: 'ghost', fields: [], replaces: true }]]]);
-  });
-
-  it('of a name where nothing is says what should be there', () => {
-    const comparison = new Comparison(facts);
-    for (const write of views) expect(comparison.absent(stored(write))).toEqual(write);
-    const nothing = { tag: 0, id: 'strange' } as const;
-    for (const kind of ['ride', 'reader', 'foreign'] as const)
-      expect(comparison.absent({ ...nothing, kind })).toBeNull();
-    expect(comparison.absent({ tag: 0, kind: 'reader', id: smallWorld.erasedRider })).toBeNull();
   });
 
   it('gives others their turn, says how far it is, and stops when it is told to', async () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
-import { ignoreChanges } from '../../../projector/facts/touched.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
@@ -65,23 +64,4 @@ it('a fold takes back what is gone, step by step', () => {
   ];
   for (const [i] of steps.entries()) foldAll(steps.slice(0, i + 1));
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
-});
-
-it('a fold tells each change to all who subscribe, until they unsubscribe', () => {
-  const fold = new Fold();
-  const told: string[] = [];
-  const listener = (name: string) => ({
-    ...ignoreChanges,
-    ride: () => told.push(`${name} ride`),
-    card: () => told.push(`${name} card`),
-  });
-  const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);
-  apply(rider('r1'));
-  const [first, second] = [fold.subscribe(listener('first')), fold.subscribe(listener('second'))];
-  apply(rider('r1'));
-  first();
-  apply(rider('r1'));
-  second();
-  apply(ride('ride1'));
-  expect(told).toEqual(['first card', 'second card', 'second card']);
 });

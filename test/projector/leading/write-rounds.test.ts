@@ -106,11 +106,4 @@ describe('rounds', () => {
     ]);
     await expect(paced([{ doubts: 1, folded: new Error('no such topic') }, {}, {}])).rejects.toThrow('no such topic');
   });
-
-  it('are not written at all once it is told to stop', async () => {
-    const stop = new AbortController();
-    stop.abort();
-    const deps = { signal: stop.signal } as unknown as Parameters<typeof writeRounds>[0];
-    await expect(writeRounds(deps)).resolves.toBeUndefined();
-  });
 });
