@@ -51,21 +51,6 @@ describe('an export', () => {
     ]);
   });
 
-  it('says by as_of what the calendar answers as of it', async () => {
-    const { out } = await run('replay', '--as-of', instant, '--get', '/metros/portland/days/2015-06-13');
-    const wanted = JSON.parse(out[0]!).nights.map(
-      (night: Record<string, unknown> & { meeting: Record<string, unknown> }) => {
-        const { ride, title, status, going_count, meeting } = night;
-        const { withheld, place_name, neighbourhood } = meeting;
-        return { ride, title, status, going_count: String(going_count), withheld, place_name, neighbourhood };
-      },
-    );
-    const got = await tables.rows(
-      `SELECT ride, title, status, going_count, withheld, place_name, neighbourhood FROM as_of('${instant}') WHERE metro = 'portland' AND day = '2015-06-13'`,
-    );
-    expect(got).toEqual(wanted);
-  });
-
   it('has the final answers with their ETags', async () => {
     const got = await run('replay', '--as-of', '2026-11-01T00:00:00Z', '--get', '/rides/sh20r6756', '--json');
     const [row] = await tables.rows("SELECT etag, answer FROM ride_pages WHERE ride = 'sh20r6756'");

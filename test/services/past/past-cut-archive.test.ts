@@ -18,21 +18,12 @@ const run = (...args: string[]) =>
   heard((io) => runCli(args, io, { ARCHIVE_DIR: archive, DATA_DIR: join(dir, 'data'), NOW: '2026-11-01T00:00:00Z' }));
 
 describe('an archive without a manifest whose last file is cut', () => {
-  let cut: string;
-  beforeAll(async () => {
+  it('is read with a warning', async () => {
     archive = await copyPortland(join(dir, 'portland'));
     const folder = join(archive, 'ride-calendar.nights');
-    cut = join(folder, readdirSync(folder)[0]!);
+    const cut = join(folder, readdirSync(folder)[0]!);
     truncateSync(cut, statSync(cut).size - 100);
-  });
-
-  it.each([
-    [['replay', '--as-of', '2015-06-13T19:00:00Z', '--get', '/rides/sh20r6756', '--json']],
-    [['history', '/rides/sh20r6756', '--json']],
-    [['changes', '--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:30:00Z', '--json']],
-    [['export', 'tables-json', '--json']],
-  ])('is read with a warning by %j', async ([command, first, ...others]) => {
-    const { err, out } = await run(command!, command === 'export' ? join(dir, first!) : first!, ...others);
+    const { err, out } = await run('history', '/rides/sh20r6756', '--json');
     const said = err.filter((line) => line.startsWith(`May not be exact: ${cut} ends within a block that begins at`));
     expect(said).toHaveLength(1);
     expect(out.join('\n')).not.toContain('ends within a block');
