@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { commandLine, runCli } from '../../../services/command-line.ts';
+import { heard, quietIo } from '../../support/processes/heard.ts';
 
 const portland = fileURLToPath(new URL('../../data/portland', import.meta.url));
 const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
@@ -70,37 +70,22 @@ async function told(args: string[], env: Record<string, string> = {}) {
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 
-const commands = [
-  'start',
-  'api',
-  'projector',
-  'topics',
-  'simulate',
-  'archive save',
-  'archive check',
-  'archive forget',
-  'archive load',
-  'replay',
-  'history',
-  'changes',
-  'export',
-  'rejected list',
-  'rejected resubmit',
-];
-
 describe('the command line', () => {
-  it('--help lists every command', async () => {
+  it('--help lists every command, and each has an example, --json and the exit codes', async () => {
+    const program = commandLine(quietIo, {});
     const { code, out } = await told(['--help']);
     expect(code).toBe(0);
-    for (const command of commands) expect(out).toContain(`\n  ${command.split(' ')[0]} `);
-  });
-
-  it.each(commands)('%s --help has an example, --json and the exit codes', async (command) => {
-    const { code, out } = await told([...command.split(' '), '--help']);
-    expect(code).toBe(0);
-    expect(out).toMatch(new RegExp(`Examples?:\\n +.*npx ride-calendar ${command}`));
-    expect(out).toContain('--json');
-    expect(out).toContain('Exit codes:');
+    for (const group of program.commands) {
+      expect(out).toContain(`\n  ${group.name()} `);
+      for (const command of group.commands.length > 0 ? group.commands : [group]) {
+        const words = [...(command === group ? [] : [group.name()]), command.name()];
+        const help = await told([...words, '--help']);
+        expect(help.code).toBe(0);
+        expect(help.out).toMatch(new RegExp(`Examples?:\\n +.*npx ride-calendar ${words.join(' ')}`));
+        expect(help.out).toContain('--json');
+        expect(help.out).toContain('Exit codes:');
+      }
+    }
   });
 
   it.each([
@@ -119,23 +104,15 @@ describe('the command line', () => {
     expect(err).toContain(words);
   });
 
-  it.each(['start', 'topics', 'archive check x', 'history /rides/x'])(
-    '%s with wrong settings exits 2 naming each',
-    async (command) => {
-      const env = { PORT: 'http', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
-      const { code, out, err } = await told(command.split(' '), env);
-      expect({ code, out }).toEqual({ code: 2, out: '' });
-      for (const name of ['PORT', 'REDIS_URL', 'KAFKA_SASL_PASSWORD']) {
-        expect(err).toMatch(new RegExp(`^Cannot use setting ${name}: `, 'm'));
-      }
-      expect(err).not.toContain('hunter2');
-      expect(err).not.toContain('    at ');
-    },
-  );
-
-  it('a variable that is nearly a setting is a warning', async () => {
-    const { err } = await run(['generations', 'list'], { env: { METRIC_PORT: '1' } });
-    expect(err).toContain('was METRICS_PORT meant?');
+  it('a command with wrong settings exits 2 naming each', async () => {
+    const env = { PORT: 'http', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
+    const { code, out, err } = await told(['history', '/rides/x'], env);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    for (const name of ['PORT', 'REDIS_URL', 'KAFKA_SASL_PASSWORD']) {
+      expect(err).toMatch(new RegExp(`^Cannot use setting ${name}: `, 'm'));
+    }
+    expect(err).not.toContain('hunter2');
+    expect(err).not.toContain('    at ');
   });
 
   it.each([['topics'], ['simulate'], ['archive save x'], ['archive load x']])(
@@ -143,8 +120,7 @@ describe('the command line', () => {
     async (command) => {
       const { code, out, err } = await told(command.split(' '));
       expect({ code, out }).toEqual({ code: 2, out: '' });
-      expect(err).toContain('KAFKA_BROKERS is missing');
-      expect(err.trim().split('\n')).toHaveLength(1);
+      expect(err).toMatch(/^Cannot run .*: KAFKA_BROKERS is missing.*$/);
     },
   );
 });
@@ -160,86 +136,67 @@ describe('output to a slow reader', () => {
 });
 
 describe('output to a full disk', () => {
-  it.each([['--help'], [`history /metros/portland/days/2015-06-13 --archive ${portland}`]])(
-    'of %s ends it with one line and exit code 1',
-    async (command) => {
-      const full = openSync('/dev/full', 'w');
-      const { code, err } = await run(command.split(' '), { stdout: full }).finally(() => closeSync(full));
-      expect({ code, err }).toEqual({
-        code: 1,
-        err: 'Cannot write to standard output: ENOSPC: no space left on device, write\n',
-      });
-    },
-  );
+  const history = ['history', '/metros/portland/days/2015-06-13', '--archive', portland];
+
+  it('ends a command with one line and exit code 1', async () => {
+    const full = openSync('/dev/full', 'w');
+    const { code, err } = await run(history, { stdout: full }).finally(() => closeSync(full));
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'Cannot write to standard output: ENOSPC: no space left on device, write\n',
+    });
+  });
 
   it('loses the log, and the command goes on', async () => {
     const full = openSync('/dev/full', 'w');
-    const args = ['history', '/metros/portland/days/2015-06-13', '--archive', portland];
     // A misspelt setting is logged.
-    const ended = await run(args, { env: { METRIC_PORT: '1' }, stderr: full }).finally(() => closeSync(full));
+    const env = { METRIC_PORT: '1' };
+    expect((await run(['generations', 'list'], { env })).err).toContain('was METRICS_PORT meant?');
+    const ended = await run(history, { env, stderr: full }).finally(() => closeSync(full));
     expect(ended).toMatchObject({ code: 0, out: expect.stringContaining('status 404 → 200') });
   });
 });
 
-describe('archive save', () => {
-  it.each([
-    ['a folder that holds other files', 'other', 'other holds other files, want a new or empty folder, or an archive'],
-    ['a file', join('other', 'note'), "can't be read (ENOTDIR), want a new or empty folder"],
-  ])('refuses %s, and puts nothing there', async (_, target, words) => {
-    await mkdir(join(dir, 'other'), { recursive: true });
-    await writeFile(join(dir, 'other', 'note'), '');
-    const { code, err } = await run(['archive', 'save', target], { env: { KAFKA_BROKERS: '127.0.0.1:1' } });
-    expect(code).toBe(2);
-    expect(err).toContain(words);
-    expect(await readdir(join(dir, 'other'))).toEqual(['note']);
-  });
-});
-
 describe('a folder', () => {
+  const kafka = { KAFKA_BROKERS: '127.0.0.1:1' };
+
   it.each([
-    ['archive load', ['archive', 'load', '']],
-    ['archive save', ['archive', 'save', '']],
-    ['archive save', ['archive', 'save', '--follow', '']],
-    ['simulate --archive', ['simulate', '--archive=']],
-    ['simulate --archive', ['simulate', '--archive', ' ']],
-  ])('of %s with an empty name exits 2, and puts nothing into the current folder', async (command, args) => {
-    const before = await readdir(dir);
-    const { code, out, err } = await run(args, { env: { KAFKA_BROKERS: '127.0.0.1:1' } });
+    [['archive', 'load', ''], "Cannot run archive load: the folder's name is empty"],
+    [['archive', 'save', ''], "Cannot run archive save: the folder's name is empty"],
+    [['simulate', '--archive', ' '], "Cannot run simulate --archive: the folder's name is empty"],
+    // Before Kafka is asked.
+    [
+      ['archive', 'load', '/nope'],
+      'Cannot read the archive /nope: there is no such folder. archive load: name a folder',
+    ],
+  ])('%j is refused, with exit code 2', async (args, words) => {
+    const { code, out, err } = await told(args, kafka);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain(`Cannot run ${command}: the folder's name is empty`);
-    expect(await readdir(dir)).toEqual(before);
+    expect(err).toContain(words);
   });
 
-  it('of archive load that is not there exits 2 before Kafka is asked, naming the argument', async () => {
-    const { code, err } = await run(['archive', 'load', '/nope'], { env: { KAFKA_BROKERS: '127.0.0.1:1' } });
-    expect(code).toBe(2);
-    expect(err).toMatch(/^Cannot read the archive \/nope: there is no such folder\. archive load: name a folder/);
+  it('that holds other files is no place for an archive, and neither is a file', async () => {
+    const other = join(dir, 'other');
+    await mkdir(other);
+    for (const name of ['note', 'second']) await writeFile(join(other, name), '');
+    for (const [args, words] of [
+      [['archive', 'save', other], 'other holds other files, want a new or empty folder, or an archive'],
+      [['archive', 'save', join(other, 'note')], "can't be read (ENOTDIR), want a new or empty folder"],
+      [['simulate', '--archive', other], 'other is not empty (it holds note and 1 more), want a new or empty folder'],
+    ] as const) {
+      const { code, err } = await told([...args], kafka);
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(words) });
+    }
+    expect(await readdir(other)).toEqual(['note', 'second']);
   });
-});
 
-describe('simulate', () => {
-  it('names the folders with KAFKA_TOPIC_PREFIX, and tells what the calendar has, and in how many records', async () => {
+  it('of simulate --archive has folders named with KAFKA_TOPIC_PREFIX; what the calendar has is told', async () => {
     const env = { KAFKA_TOPIC_PREFIX: 'other-', NOW: '2026-11-21T12:00:00Z' };
     const sizes = ['--metros', '1', '--riders', '40', '--rides', '5'];
-    const { code, out } = await run(['simulate', '--archive', 'prefixed', ...sizes], { env });
+    const { code, out } = await told(['simulate', '--archive', join(dir, 'prefixed'), ...sizes], env);
     expect(code).toBe(0);
-    expect(out).toMatch(/^A calendar around 2026-11-21, in \d+ records\n/);
-    const names = await readdir(join(dir, 'prefixed'));
-    expect(names.filter((name) => name.includes('nights') || name.includes('riders'))).toEqual([
-      'other-nights',
-      'other-riders',
-    ]);
-  });
-
-  it('refuses a folder that has something in it', async () => {
-    await mkdir(join(dir, 'taken'));
-    await writeFile(join(dir, 'taken/note'), '');
-    await writeFile(join(dir, 'taken/second'), '');
-    const { code, err } = await run(['simulate', '--archive', 'taken']);
-    expect({ code, err }).toEqual({
-      code: 2,
-      err: 'Cannot run simulate --archive: taken is not empty (it holds note and 1 more), want a new or empty folder\n',
-    });
+    expect(out).toMatch(/^A calendar around 2026-11-21, in \d+ records/);
+    expect(await readdir(join(dir, 'prefixed'))).toEqual(expect.arrayContaining(['other-nights', 'other-riders']));
   });
 });
 
