@@ -1,13 +1,14 @@
 import { Command, CommanderError } from 'commander';
+import { causeText } from '../infra/net/cause-chain.ts';
+import { MissingTopicsError } from '../projector/ports/event-log.ts';
 import { archiveCommands } from './archive/archive-commands.ts';
 import { buildInfo } from './cli/build-info.ts';
 import type { Commands } from './cli/commands.ts';
-import { outcomeOf } from './cli/error-outcomes.ts';
-import type { ExitCode, Io } from './cli/io.ts';
+import { type ExitCode, type Io, UsageError } from './cli/io.ts';
 import { generationsCommands, logCommands, rejectedCommands, signInCommands } from './operate/operate-commands.ts';
 import { pastCommands } from './past/past-commands.ts';
 import { serveCommands } from './serve/serve-commands.ts';
-import { loadSettings, misspeltSettings } from './settings/settings.ts';
+import { loadSettings, misspeltSettings, SettingsError } from './settings/settings.ts';
 import { simulateCommand } from './simulate/simulate-command.ts';
 
 const exitCodes = `
@@ -95,4 +96,22 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     for (const line of lines) io.err(line);
     return code;
   }
+}
+
+/** How a command ends, with the lines it prints to standard error. */
+interface Outcome {
+  code: ExitCode;
+  lines: readonly string[];
+}
+
+/** The outcome of a command that threw. `withStack`: prints where an unexpected error comes from. */
+function outcomeOf(error: unknown, withStack: boolean): Outcome {
+  if (!(error instanceof Error)) return { code: 1, lines: [causeText(error)] };
+  // Commander has printed what is wrong. Help that was asked for is not a failure.
+  if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, lines: [] };
+  if (error instanceof SettingsError) return { code: 2, lines: error.lines };
+  // The user makes missing topics, or corrects the settings that name them.
+  if (error instanceof UsageError || error instanceof MissingTopicsError) return { code: 2, lines: [error.message] };
+  if (error.name === 'AbortError') return { code: 1, lines: ['Stopped before the end'] };
+  return { code: 1, lines: [withStack ? (error.stack ?? error.message) : causeText(error)] };
 }

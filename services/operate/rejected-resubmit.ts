@@ -4,12 +4,12 @@ import { countText } from '../../projector/ports/log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
-import { topicNames } from '../../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { followToEnds } from '../backends/follow-to-ends.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
-import { RecordsOfRejects, superseded } from './records-of-rejects.ts';
 import {
   chosen,
   type RejectChoice,
@@ -134,3 +134,71 @@ function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, i
   const count = outcomes.filter(({ now }) => now !== null).length;
   io.out(`Published ${count} of ${countText(outcomes.length, 'bad record')}`);
 }
+
+interface RecordPlace {
+  partition: number;
+  offset: number;
+}
+
+/** Why a bad record that is good by now is left out all the same: no fault. */
+const superseded = 'its key has had a later record';
+
+/** What the log holds of the keys of bad records, and at their places (docs/rules.md#resubmitted-records). */
+class RecordsOfRejects {
+  /** By key. */
+  readonly #records = new Map<string, RecordPlace[]>();
+  /** By place: key and timestamp of what is there. */
+  readonly #atPlace = new Map<string, string>();
+  readonly #rejects: readonly Reject[];
+  readonly #ends: Position;
+
+  private constructor(rejects: readonly Reject[], ends: Position) {
+    this.#rejects = rejects;
+    this.#ends = ends;
+    for (const { topic, raw } of rejects) this.#records.set(keyText(topic, raw.key), []);
+  }
+
+  /** Reads the log from a position on to its bounds. */
+  static async read(
+    rejects: readonly Reject[],
+    log: EventLog,
+    from: Position,
+    bounds: LogBounds,
+    signal: AbortSignal,
+  ): Promise<RecordsOfRejects> {
+    const ends = positionOf(bounds, 'end');
+    const found = new RecordsOfRejects(rejects, ends);
+    const places = new Set(rejects.map(rejectPlace));
+    await followToEnds(log, from, bounds, signal, ({ topic, partition, records }) => {
+      for (const { offset, keyBytes, timestampMs } of records) {
+        if (offset >= ends[topic][partition]!) continue;
+        found.add(topic, keyBytes, { partition, offset });
+        const place = rejectPlace({ topic, partition, offset });
+        if (places.has(place)) found.#atPlace.set(place, `${keyText(topic, keyBytes)} ${timestampMs}`);
+      }
+    });
+    return found;
+  }
+
+  add(topic: TopicName, keyBytes: Buffer | null, place: RecordPlace): void {
+    this.#records.get(keyText(topic, keyBytes))?.push(place);
+  }
+
+  /** Why a bad record must not be published again, even if it is good by now. Null: it may be. */
+  hindrance({ topic, partition, offset, timestampMs, raw }: Reject): string | null {
+    const key = keyText(topic, raw.key);
+    const there = this.#atPlace.get(rejectPlace({ topic, partition, offset }));
+    const isFollowed = (places: readonly RecordPlace[]): boolean =>
+      places.some((place) => place.partition === partition && place.offset > offset);
+    if (there === `${key} ${timestampMs}`) return isFollowed(this.#records.get(key)!) ? superseded : null;
+    // No record has been at an offset behind the end.
+    if (there !== undefined || offset >= (this.#ends[topic]?.[partition] ?? 0))
+      return 'it is of another log: have its producer send it again';
+    // It was compacted away, and all of its key with it unless there is a later one.
+    const others = this.#rejects.filter((other) => keyText(other.topic, other.raw.key) === key);
+    return this.#records.get(key)!.length > 0 || isFollowed(others) ? superseded : null;
+  }
+}
+
+const keyText = (topic: string, key: Buffer | null): string =>
+  `${topic} ${key === null ? '-' : key.toString('base64')}`;

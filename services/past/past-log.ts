@@ -57,29 +57,14 @@ export async function openPastLog(
   return openArchive({ dir: sample, prefix, named: 'DATA_DIR', where, holdsMore }, io);
 }
 
-interface OpenedArchive {
-  dir: string;
-  prefix: string;
-  /** What names the folder, for messages. */
-  named: string;
-  where: string;
-  holdsMore: boolean;
-}
-
-async function openArchive({ dir, prefix, named, where, holdsMore }: OpenedArchive, io: Io): Promise<PastLog> {
-  const listing = listArchive(dir, prefix, named);
+/** `named`: what names the folder, for messages. */
+async function openArchive(
+  { named, ...of }: Pick<PastLog, 'dir' | 'prefix' | 'where' | 'holdsMore'> & { named: string },
+  io: Io,
+): Promise<PastLog> {
+  const listing = listArchive(of.dir, of.prefix, named);
   const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
-  return {
-    dir,
-    prefix,
-    listing,
-    bounds,
-    where,
-    manifest: readManifest(dir),
-    holdsMore,
-    isCompacted: false,
-    close() {},
-  };
+  return { ...of, listing, bounds, manifest: readManifest(of.dir), isCompacted: false, close() {} };
 }
 
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {

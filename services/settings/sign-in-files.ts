@@ -40,7 +40,7 @@ export async function filesOfThisProcess(): Promise<SignInFiles> {
 /** The clients of OAUTH_CLIENTS. Throws an error that names the file and every wrong entry in it. */
 async function loadOAuthClients(file: string | null): Promise<ClientMetadata[]> {
   if (file === null) return [];
-  return parseClients(await readNamed(file, 'OAUTH_CLIENTS'), `OAUTH_CLIENTS ${file}`);
+  return parseClients(await readFile(file, 'utf8'), `OAUTH_CLIENTS ${file}`);
 }
 
 /**
@@ -49,7 +49,7 @@ async function loadOAuthClients(file: string | null): Promise<ClientMetadata[]> 
  */
 export async function loadSigningKeys(file: string | null, dataDir: string): Promise<SigningKeys> {
   if (file !== null) {
-    const keys = await parseSigningKeys(await readNamed(file, 'OAUTH_KEYS'), `OAUTH_KEYS ${file}`);
+    const keys = await parseSigningKeys(await readFile(file, 'utf8'), `OAUTH_KEYS ${file}`);
     // Otherwise this would be noticed only at the first token, after its code is used up.
     if (keys[0].d === undefined)
       throw new Error(`Cannot use OAUTH_KEYS ${file}: key 1 has no private part, "d"; the first key signs`);
@@ -70,14 +70,6 @@ const makeCookieKey = (): string => randomBytes(32).toString('base64url');
 /** The keys that sign cookies, newest first: those of OAUTH_COOKIE_KEYS, or one that was made once and kept. */
 export const loadCookieKeys = async (setting: string[] | null, dataDir: string): Promise<string[]> =>
   setting ?? [await readOrMake(join(dataDir, 'cookie-key'), makeCookieKey)];
-
-async function readNamed(path: string, setting: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new Error(`Cannot read ${setting} ${path}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
-  }
-}
 
 /**
  * Two processes that start at once must get the same text. The file is linked into place, and the second process reads

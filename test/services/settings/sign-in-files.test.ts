@@ -64,11 +64,6 @@ describe('signing keys', () => {
     expect(error?.message).not.toContain('hush');
     expect(error?.message).not.toContain(key.d);
   });
-
-  test('from a file that is absent: the error names it', async () => {
-    const dataDir = await folder();
-    await expect(loadSigningKeys(join(dataDir, 'none'), dataDir)).rejects.toThrow(/OAUTH_KEYS .*none: ENOENT/);
-  });
 });
 
 describe('cookie keys', () => {
