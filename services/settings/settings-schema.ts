@@ -28,7 +28,7 @@ const secret = <T>(read: z.ZodType<T, string>, want: string, show: (text: string
 });
 
 /** A URL with its user, password and query hidden. If it cannot be parsed, all of it is hidden. */
-export function maskUrl(text: string): string {
+function maskUrl(text: string): string {
   // Not parsed with `new URL`: errors show wrong URLs, which may contain a password too.
   if (!text.includes('@') && !text.includes('?')) return text;
   const parts = /^([a-z+]+:\/\/)(?:.*@)?([^?#@]*)/i.exec(text);

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { inDataDir } from '../../../services/settings/data-dir.ts';
 import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/sign-in-files.ts';
 
 async function folder(): Promise<string> {
@@ -66,12 +67,29 @@ describe('signing keys', () => {
   });
 });
 
-describe('cookie keys', () => {
-  test('are made once and kept', async () => {
-    const dataDir = await folder();
-    const keys = await loadCookieKeys(null, dataDir);
-    expect(keys).toHaveLength(1);
-    expect(await loadCookieKeys(null, dataDir)).toEqual(keys);
-    expect((await stat(join(dataDir, 'cookie-key'))).mode & 0o777).toBe(0o600);
+test('cookie keys are made once and kept', async () => {
+  const dataDir = await folder();
+  const keys = await loadCookieKeys(null, dataDir);
+  expect(keys).toHaveLength(1);
+  expect(await loadCookieKeys(null, dataDir)).toEqual(keys);
+  expect((await stat(join(dataDir, 'cookie-key'))).mode & 0o777).toBe(0o600);
+});
+
+describe('a fault of the data folder', () => {
+  test.runIf(process.platform === 'linux')('names the path and the setting where the disk is full', async () => {
+    // The one file of Linux that is always full.
+    const written = inDataDir('/data/cookie-key', () => writeFile('/dev/full', 'x'));
+    await expect(written).rejects.toThrow(
+      /^Cannot use \S+: ENOSPC: no space left on device, write; mend that, or name another folder in DATA_DIR$/,
+    );
+  });
+
+  test.each([
+    ['cookie-key', (dir: string) => loadCookieKeys(null, dir)],
+    ['oauth-keys.json', (dir: string) => loadSigningKeys(null, dir)],
+  ])('names the path and the setting where %s is a folder', async (name, load) => {
+    const path = join(await folder(), name);
+    await mkdir(path);
+    await expect(load(dirname(path))).rejects.toThrow(`Cannot use ${path}: EISDIR: illegal operation on a directory`);
   });
 });
