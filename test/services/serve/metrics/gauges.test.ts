@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { apiMetrics } from '../../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../../services/serve/metrics/process-metrics.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
@@ -12,48 +12,29 @@ import { makeCertificate } from '../../../support/servers/certificate.ts';
 
 const values = async (register: Registry, name: string) => (await register.getSingleMetric(name)!.get()).values;
 
-describe('ride_calendar_certificate_expiry_timestamp_seconds', () => {
+it('certificate_expiry_timestamp_seconds is when the first certificate ends that had not ended at the start', async () => {
   const name = 'ride_calendar_certificate_expiry_timestamp_seconds';
-  let folder: string;
-  let warned: string[];
-  const log = { warn: (line: string) => void warned.push(line) };
-  beforeEach(async () => {
-    warned = [];
-    folder = await mkdtemp(join(tmpdir(), 'gauges-'));
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-    return rm(folder, { recursive: true });
-  });
-
-  it('is when the first certificate of the file ends', async () => {
-    const [sooner, later] = [makeCertificate(['a.example'], 2), makeCertificate(['b.example'], 90)];
-    const file = join(folder, 'authorities.pem');
+  const folder = await mkdtemp(join(tmpdir(), 'gauges-'));
+  const file = join(folder, 'bundle.pem');
+  const warned: string[] = [];
+  const expiry = (path: string) => values(processMetrics({ warn: (line) => void warned.push(line) }, path), name);
+  const [sooner, later] = [makeCertificate(['a.example'], 2), makeCertificate(['b.example'], 90)];
+  const endOf = ({ cert }: typeof sooner) => new X509Certificate(cert).validToDate.getTime() / 1000;
+  try {
     await writeFile(file, `${later.cert}\n${sooner.cert}`);
-    const endsMs = new X509Certificate(sooner.cert).validToDate.getTime();
-    expect(Math.abs(endsMs - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
-    expect(await values(processMetrics(log, file), name)).toEqual([
-      { value: endsMs / 1000, labels: { setting: 'NODE_EXTRA_CA_CERTS' } },
-    ]);
+    expect(await expiry(file)).toEqual([{ value: endOf(sooner), labels: { setting: 'NODE_EXTRA_CA_CERTS' } }]);
     expect(warned).toEqual([]);
-  });
-
-  it('leaves out certificates that had ended at the start, with a warning: a system’s bundle holds some', async () => {
-    const [ended, live] = [makeCertificate(['a.example'], 2), makeCertificate(['b.example'], 90)];
+    // A system's bundle holds some that have ended.
     vi.useFakeTimers({ now: Date.now() + 30 * 86_400_000, toFake: ['Date'] });
-    const file = join(folder, 'bundle.pem');
-    await writeFile(file, `${ended.cert}\n${live.cert}`);
-    const endsMs = new X509Certificate(live.cert).validToDate.getTime();
-    expect((await values(processMetrics(log, file), name)).map(({ value }) => value)).toEqual([endsMs / 1000]);
+    expect((await expiry(file)).map(({ value }) => value)).toEqual([endOf(later)]);
     expect(warned).toEqual([expect.stringMatching(/NODE_EXTRA_CA_CERTS that have ended: 1 of 2\./)]);
-    await writeFile(file, ended.cert);
-    expect(await values(processMetrics(log, file), name)).toEqual([]);
-  });
-
-  it('has no value without the setting, and for a file that is none', async () => {
-    expect(await values(processMetrics(log, ''), name)).toEqual([]);
-    expect(await values(processMetrics(log, folder), name)).toEqual([]);
-  });
+    await writeFile(file, sooner.cert);
+    // No value either without the setting, and for a file that is none.
+    for (const path of [file, '', folder]) expect(await expiry(path)).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe('ride_calendar_sign_in_state_at_risk', () => {
