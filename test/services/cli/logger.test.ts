@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { makeLogger } from '../../../services/cli/logger.ts';
 
-function logged(
-  tty: boolean,
-  log: (logger: ReturnType<typeof makeLogger>) => void,
-  logLevel: 'info' | 'debug' = 'info',
-): string {
-  let text = '';
-  const destination = {
-    write(line: string): void {
-      text += line;
-    },
-  };
-  log(makeLogger({ logLevel }, { destination, tty }));
-  return text;
+function logged(tty: boolean, log: (logger: ReturnType<typeof makeLogger>) => void): string {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  log(makeLogger({ logLevel: 'info' }, { destination, tty }));
+  return lines.join('');
 }
 
 const secret = 'rck_hunter2';
@@ -34,17 +26,16 @@ describe('the logger', () => {
     expect(text.split('(hidden)').length - 1).toBe(11);
   });
 
-  it('writes a line of JSON where no terminal is', () => {
-    const text = logged(false, (logger) => logger.info({ partition: 3 }, 'caught up'));
+  it('writes a line of JSON where no terminal is, and keeps to its level', () => {
+    const text = logged(false, (logger) => {
+      logger.debug('chatter');
+      logger.info({ partition: 3 }, 'caught up');
+    });
     expect(JSON.parse(text)).toEqual({ level: 'info', time: expect.any(String), partition: 3, msg: 'caught up' });
   });
 
   it('writes a short line on a terminal, with the whole error', () => {
     const text = logged(true, (logger) => logger.error({ err: new Error('away'), partition: 3 }, 'cannot read'));
     expect(text).toMatch(/^\d\d:\d\d:\d\d error cannot read partition=3\n {2}Error: away\n {6}at /);
-  });
-
-  it('keeps to its level', () => {
-    expect(logged(false, (logger) => logger.debug('chatter'))).toBe('');
   });
 });

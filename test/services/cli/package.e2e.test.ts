@@ -13,10 +13,6 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
-interface Component {
-  'bom-ref': string;
-  properties?: { name: string }[];
-}
 let dir: string;
 let installed: string;
 let commit: string;
@@ -63,17 +59,6 @@ describe('the package', () => {
     expect(modules.length).toBeGreaterThan(200);
     const script = 'await Promise.all(process.argv.slice(1).map((file) => import(file))); process.exit()';
     await run(process.execPath, ['--input-type=module', '-e', script, ...modules], { cwd: dir });
-  });
-
-  it('has a bill of materials, which marks what only development needs', async () => {
-    const { stdout } = await run('npm', ['sbom', '--sbom-format', 'cyclonedx'], { cwd: root, maxBuffer: 64 << 20 });
-    const { components } = JSON.parse(stdout) as { components: Component[] };
-    const isForDevelopment = ({ properties }: Component) =>
-      properties?.some(({ name }) => name === 'cdx:npm:package:development') === true;
-    const marked = new Map(components.map((one) => [one['bom-ref'].replace(/@[^@]*$/, ''), isForDevelopment(one)]));
-    const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-    expect(Object.keys(dependencies).filter((name) => marked.get(name) !== false)).toEqual([]);
-    expect(['vitest', 'typescript'].map((name) => marked.get(name))).toEqual([true, true]);
   });
 
   it('holds what it depends on, in the versions that are locked, and no development package', async () => {

@@ -83,7 +83,7 @@ describe('history', () => {
     [['history', '--from-file', 'test/README.md'], '--from-file test/README.md, line 1: "#" is no path'],
     [['history', '/nights'], 'is no path of the interface'],
     [['history', '/me/nights'], 'want --rider ID'],
-    [['history', '/me/nights', '--rider', 'a b'], '--rider is not a rider id'],
+    [['history', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
     [['history', '/metros/portland/days/2015-6-13'], 'is a 400: day is not a date, YYYY-MM-DD'],
     [['history', '/rides/x', '--to', 'x'], '--to is "x"'],
     [['changes', '--from', '2020-01-01T00:00:00Z'], "required option '--to <time>'"],

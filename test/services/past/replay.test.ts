@@ -91,9 +91,6 @@ describe('replay --get', () => {
     [['--as-of', '2015-06-13'], '--as-of is "2015-06-13", want an instant with its offset'],
     [[...asOf, '--by', 'revision'], 'Allowed choices are timestamp, changed_at'],
     [['--offsets', 'package.json'], 'is no file of offsets (as_of)'],
-    [[...asOf, '--get', '/nights'], '"/nights" is no path of the interface'],
-    [[...asOf, '--get', '/me/nights'], '"/me/nights" is a rider\'s own, want --rider ID'],
-    [[...asOf, '--get', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
     [[...asOf, '--rider', 'r0020'], '--rider is of --get PATH or --serve'],
     [[...asOf, '--get', day, '--serve'], 'want --serve or --get PATH, not both'],
   ])('%j is wrong usage', async (args, words) => {
@@ -146,7 +143,6 @@ describe('replay --serve', () => {
   it('refuses an address that others reach', async () => {
     const args = ['replay', '--archive', portland, ...asOf, '--serve'];
     const { code, err } = await heard((io) => runCli(args, io, env({ HOST: '0.0.0.0' })));
-    expect(code).toBe(2);
-    expect(err[0]).toContain('HOST is "0.0.0.0", want a loopback address');
+    expect({ code, err }).toEqual({ code: 2, err: [expect.stringContaining('HOST is "0.0.0.0", want a loopback')] });
   });
 });

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +6,7 @@ import { valueViews } from '../../../../projector/views/value-views.ts';
 import { PastAnswers } from '../../../../services/past/answers/past-answers.ts';
 import { writeExport } from '../../../../services/past/export/write-export.ts';
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
-import { sourcesOf } from '../../../../services/past/log/past-records.ts';
+import { type PastSources, sourcesOf } from '../../../../services/past/log/past-records.ts';
 import { clocks } from '../../../../services/past/log/past-time.ts';
 import { latestRecords } from '../../../reference/facts.ts';
 import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
@@ -26,6 +25,7 @@ const scenarioArb = pastArb.chain((history) =>
 );
 
 const numRuns = Number(process.env.RUNS ?? 7);
+const { signal } = new AbortController();
 
 const keys = {
   metros: 'metro',
@@ -37,61 +37,55 @@ const keys = {
   relations: "rider || '/' || other",
 } as const;
 
-describe('an export', { timeout: 600_000 }, () => {
-  it('has in force at any instant the last good records of its keys, and no secret place', async () => {
-    await fc.assert(
-      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
-        using archive = await PastArchive.of(history, chunking);
-        const { listing, bounds } = await archive.log();
-        const dir = join(archive.dir, 'tables');
-        const how = {
-          atMs: Number.POSITIVE_INFINITY,
-          clockMs: history.today * 86_400_000,
-          personal: true,
-          secrets: false,
-        };
-        const { signal } = new AbortController();
-        await writeExport(dir, sourcesOf({ listing, bounds }, by), { ...how, signal }, () => '{}');
-        using tables = await ExportInDuckDb.open(dir);
-        for (const atMs of instants) {
-          const facts = latestRecords(history.records.filter((record) => timeOfHistory(record, by) <= atMs));
-          for (const [topic, key] of Object.entries(keys) as [keyof typeof keys, string][]) {
-            const rows = await tables.rows(
-              `SELECT ${key} AS key, revision FROM ${topic} WHERE epoch_ms(valid_from) <= ${atMs} AND (valid_to IS NULL OR epoch_ms(valid_to) > ${atMs}) AND NOT deleted`,
-            );
-            const got = rows.map((row) => `${row.key} ${row.revision}`).sort();
-            const wanted = [...facts[topic]].map(([id, { revision }]) => `${id} ${revision}`).sort();
-            expect([topic, got]).toEqual([topic, wanted]);
-          }
-        }
-        const [row] = await tables.rows(`SELECT count(*) AS n FROM nights WHERE place_name LIKE '%${secretMark}%'`);
-        expect(row!.n).toBe('0');
-        rmSync(dir, { recursive: true });
-      }),
-      { numRuns, endOnFailure: true },
-    );
-  });
+type Scenario = typeof scenarioArb extends fc.Arbitrary<infer T> ? T : never;
 
-  it('says by as_of at any instant, with --personal and --secrets, what every day answers as of it', async () => {
-    await fc.assert(
-      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
-        using archive = await PastArchive.of(history, chunking);
-        const { listing, bounds } = await archive.log();
-        const sources = sourcesOf({ listing, bounds }, by);
-        const dir = join(archive.dir, 'tables');
-        const { signal } = new AbortController();
-        const how = { atMs: Number.POSITIVE_INFINITY, clockMs: 0, personal: true, secrets: true, signal };
-        await writeExport(dir, sources, how, () => '{}');
-        using tables = await ExportInDuckDb.open(dir);
-        for (const atMs of instants) {
-          const rows = await tables.rows(`FROM as_of(make_timestamptz(${atMs}::BIGINT * 1000))`);
-          const { facts } = await foldPast(sources, { atMs, signal });
-          expect(byDay(rows)).toEqual(await daysOf(facts, atMs));
+/** Exports a history with what is personal, and checks the tables at some instants. */
+const exported = (
+  secrets: boolean,
+  check: (tables: ExportInDuckDb, scenario: Scenario, sources: PastSources) => Promise<void>,
+) =>
+  fc.assert(
+    fc.asyncProperty(scenarioArb, async (scenario) => {
+      const { history, by, chunking } = scenario;
+      using archive = await PastArchive.of(history, chunking);
+      const { listing, bounds } = await archive.log();
+      const sources = sourcesOf({ listing, bounds }, by);
+      const dir = join(archive.dir, 'tables');
+      const clockMs = history.today * 86_400_000;
+      const how = { atMs: Number.POSITIVE_INFINITY, clockMs, personal: true, secrets, signal };
+      await writeExport(dir, sources, how, () => '{}');
+      using tables = await ExportInDuckDb.open(dir);
+      await check(tables, scenario, sources);
+    }),
+    { numRuns, endOnFailure: true },
+  );
+
+describe('an export', { timeout: 600_000 }, () => {
+  it('has in force at any instant the last good records of its keys, and no secret place', () =>
+    exported(false, async (tables, { history, by, instants }) => {
+      for (const atMs of instants) {
+        const facts = latestRecords(history.records.filter((record) => timeOfHistory(record, by) <= atMs));
+        for (const [topic, key] of Object.entries(keys) as [keyof typeof keys, string][]) {
+          const rows = await tables.rows(
+            `SELECT ${key} AS key, revision FROM ${topic} WHERE epoch_ms(valid_from) <= ${atMs} AND (valid_to IS NULL OR epoch_ms(valid_to) > ${atMs}) AND NOT deleted`,
+          );
+          const got = rows.map((row) => `${row.key} ${row.revision}`).sort();
+          const wanted = [...facts[topic]].map(([id, { revision }]) => `${id} ${revision}`).sort();
+          expect([topic, got]).toEqual([topic, wanted]);
         }
-      }),
-      { numRuns, endOnFailure: true },
-    );
-  });
+      }
+      const [row] = await tables.rows(`SELECT count(*) AS n FROM nights WHERE place_name LIKE '%${secretMark}%'`);
+      expect(row!.n).toBe('0');
+    }));
+
+  it('says by as_of at any instant, with --personal and --secrets, what every day answers as of it', () =>
+    exported(true, async (tables, { instants }, sources) => {
+      for (const atMs of instants) {
+        const rows = await tables.rows(`FROM as_of(make_timestamptz(${atMs}::BIGINT * 1000))`);
+        const { facts } = await foldPast(sources, { atMs, signal });
+        expect(byDay(rows)).toEqual(await daysOf(facts, atMs));
+      }
+    }));
 });
 
 type Row = Record<string, unknown>;
