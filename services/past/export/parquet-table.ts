@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
-import type { SchemaElement, Writer } from 'hyparquet-writer';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { basename } from 'node:path';
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { writing } from './draft-folder.ts';
 
 /**
@@ -39,22 +39,26 @@ const groupRows = 50_000;
 
 /** Writes one Parquet file, row by row. One group of rows is in memory. */
 export class ParquetTable {
-  readonly #file: string;
+  readonly #path: string;
   readonly #columns: readonly Column[];
-  readonly #out: FileOut;
+  readonly #fd: number;
+  readonly #hash = createHash('sha256');
+  // Used in place of the library's file writer, which opens the file again for each piece and never syncs it.
+  readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
   #cells: Cell[][];
   #rows = 0;
 
-  constructor(path: string, file: string, columns: readonly Column[]) {
-    this.#file = file;
+  constructor(path: string, columns: readonly Column[]) {
+    this.#path = path;
     this.#columns = columns;
-    this.#out = new FileOut(path);
+    this.#fd = writing(path, () => openSync(path, 'wx'));
+    this.#bytes.finish = () => this.#flush();
     const schema = [
       { name: 'root', num_children: columns.length },
       ...columns.map(({ name, type }) => ({ name, repetition_type: 'OPTIONAL', ...types[type] })),
     ] as SchemaElement[];
-    this.#writer = new ParquetWriter({ writer: this.#out.writer, schema, createdBy: 'ride-calendar' });
+    this.#writer = new ParquetWriter({ writer: this.#bytes, schema, createdBy: 'ride-calendar' });
     this.#cells = columns.map(() => []);
   }
 
@@ -64,59 +68,33 @@ export class ParquetTable {
     if (this.#cells[0]!.length >= groupRows) this.#writeGroup();
   }
 
-  /** Resolves when the file is durable. */
+  /** Ends the file. It is durable then. */
   end(): WrittenTable {
     this.#writeGroup();
     this.#writer.finish();
-    return { file: this.#file, rows: this.#rows, sha256: this.#out.close() };
+    writing(this.#path, () => fsyncSync(this.#fd));
+    return { file: basename(this.#path), rows: this.#rows, sha256: this.#hash.digest('hex') };
   }
 
-  /** Gives up. The file stays incomplete. */
-  drop(): void {
-    this.#out.drop();
+  /** Closes the file. If it was not ended, it stays incomplete. */
+  close(): void {
+    closeSync(this.#fd);
   }
 
   #writeGroup(): void {
     if (this.#cells[0]!.length === 0) return;
     const columnData = this.#columns.map(({ name }, i) => ({ name, data: this.#cells[i] as never }));
     this.#writer.write({ columnData, rowGroupSize: groupRows });
-    this.#out.flush();
+    this.#flush();
     this.#cells = this.#columns.map(() => []);
   }
-}
 
-/** Used in place of the library's file writer, which opens the file again for each piece and never syncs it. */
-class FileOut {
-  readonly writer: Writer = new ByteWriter();
-  readonly #path: string;
-  readonly #fd: number;
-  readonly #hash = createHash('sha256');
-  #isOpen = true;
-
-  constructor(path: string) {
-    this.#path = path;
-    this.#fd = writing(path, () => openSync(path, 'wx'));
-    this.writer.finish = () => this.flush();
-  }
-
-  flush(): void {
-    const { writer } = this;
-    const bytes = new Uint8Array((writer as ByteWriter).buffer, 0, (writer as ByteWriter).index);
+  #flush(): void {
+    const bytes = new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index);
     this.#hash.update(bytes);
     writing(this.#path, () => {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
     });
-    (writer as ByteWriter).index = 0;
-  }
-
-  close(): string {
-    writing(this.#path, () => fsyncSync(this.#fd));
-    this.drop();
-    return this.#hash.digest('hex');
-  }
-
-  drop(): void {
-    if (this.#isOpen) closeSync(this.#fd);
-    this.#isOpen = false;
+    this.#bytes.index = 0;
   }
 }

@@ -139,8 +139,7 @@ class Export {
     columns: readonly Column[],
     write: (add: (row: Cell[]) => void) => Promise<void>,
   ): Promise<WrittenTable> {
-    const file = `${name}.parquet`;
-    const table = new ParquetTable(join(this.#dir, file), file, columns);
+    const table = new ParquetTable(join(this.#dir, `${name}.parquet`), columns);
     try {
       await write((row) => {
         table.add(row);
@@ -148,7 +147,7 @@ class Export {
       });
       return table.end();
     } finally {
-      table.drop();
+      table.close();
     }
   }
 }
