@@ -1,16 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { manifestName, readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
 import { heard } from '../../support/processes/heard.ts';
 import type { History } from '../../support/worlds/histories.ts';
 import { PastArchive } from '../../support/worlds/past-archive.ts';
-import { portlandDirectory } from '../../support/worlds/portland.ts';
+import { copyPortland, portlandDirectory } from '../../support/worlds/portland.ts';
 import { changeOf } from '../../support/worlds/record-arbs.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'history-'));
+afterAll(() => rmSync(dir, { recursive: true }));
 
 const run = (...args: string[]) =>
   heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
@@ -41,40 +45,54 @@ describe('history', () => {
     expect(out.slice(0, 2)).toEqual([expect.stringContaining('riders/0@20 r0020'), '  status 401 → 200']);
   });
 
-  it('of several answers is what each says alone, by time, with paths and riders', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'history-'));
+  it('of several answers is what each says alone, by time, with paths and riders, and 1 if one of them never was', async () => {
     const file = join(dir, 'paths.txt');
-    writeFileSync(file, '/metros/portland/days/2015-06-13\n\n/me/nights r0020\n  /me/nights\n/rides/pp15r4935\n');
-    try {
-      const until = ['--to', '2015-06-10T08:00:00Z'];
-      const { code, out } = await run('history', '/rides/pp15r4935', '--from-file', file, '--rider', 'r0019', ...until);
-      const versions = out.map((line) => JSON.parse(line));
-      const times = versions.map(({ at }) => at);
-      expect({ code, times }).toEqual({ code: 0, times: times.toSorted() });
-      for (const [path, ...rider] of [
-        ['/rides/pp15r4935'],
-        ['/metros/portland/days/2015-06-13'],
-        ['/me/nights', '--rider', 'r0020'],
-        ['/me/nights', '--rider', 'r0019'],
-      ]) {
-        const alone = await run('history', path!, ...rider, ...until, '--json');
-        const [, id = null] = rider;
-        const same = versions.filter((one) => one.path === path && one.rider === id);
-        expect(alone.out.length).toBeGreaterThan(1);
-        expect(same).toEqual(alone.out.map((line) => ({ path, rider: id, ...JSON.parse(line) })));
-      }
-    } finally {
-      rmSync(dir, { recursive: true });
+    writeFileSync(file, '/metros/portland/days/2015-06-13\n\n/me/nights r0020\n  /me/nights\n/rides/nosuch\n');
+    const until = ['--to', '2015-06-10T08:00:00Z'];
+    const several = ['/rides/pp15r4935', '/rides/pp15r4935', '--from-file', file, '--rider', 'r0019'];
+    const { code, out, err } = await run('history', ...several, ...until);
+    const versions = out.map((line) => JSON.parse(line));
+    const times = versions.map(({ at }) => at);
+    expect({ code, times }).toEqual({ code: 1, times: times.toSorted() });
+    expect(err).toEqual(['/rides/nosuch has no version up to 2015-06-10T08:00:00.000Z']);
+    for (const [path, rider] of [
+      ['/rides/pp15r4935', null],
+      ['/metros/portland/days/2015-06-13', null],
+      ['/me/nights', 'r0020'],
+      ['/me/nights', 'r0019'],
+    ] as const) {
+      const alone = await run('history', path, ...(rider ? ['--rider', rider] : []), ...until, '--json');
+      expect(alone.out.length).toBeGreaterThan(1);
+      const same = versions.filter((one) => one.path === path && one.rider === rider);
+      expect(same).toEqual(alone.out.map((line) => ({ path, rider, ...JSON.parse(line) })));
     }
   });
 
-  it('of several is 1 if one of them never was', async () => {
-    const { code, out, err } = await run('history', '/rides/nosuch', '/rides/sh20r6756');
-    expect({ code, paths: new Set(out.map((line) => JSON.parse(line).path)) }).toEqual({
-      code: 1,
-      paths: new Set(['/rides/sh20r6756']),
-    });
-    expect(err).toEqual(['/rides/nosuch has no version up to 2026-11-01T00:00:00.000Z']);
+  it('warns of an archive without a manifest whose last file is cut', async () => {
+    const archive = await copyPortland(join(dir, 'portland'));
+    const folder = join(archive, 'ride-calendar.nights');
+    const cut = join(folder, readdirSync(folder)[0]!);
+    truncateSync(cut, statSync(cut).size - 100);
+    const { err, out } = await run('history', '/rides/sh20r6756', '--json', '--archive', archive);
+    expect(err).toEqual([expect.stringContaining(`May not be exact: ${cut} ends within a block that begins at`)]);
+    expect(out.join('\n')).not.toContain('ends within a block');
+  });
+
+  it('of a made-up archive is exact while it has its manifest', async () => {
+    const archive = join(dir, 'made-up');
+    const doubts = async (): Promise<string[]> => {
+      const { err } = await run('history', '/rides/nosuch', '--archive', archive);
+      return err.filter((line) => line.startsWith('May not be exact'));
+    };
+    const sizes = ['--riders', '60', '--rides', '10', '--days', '5'];
+    expect(await run('simulate', '--archive', archive, ...sizes)).toMatchObject({ code: 0, err: [] });
+    expect(await doubts()).toEqual([]);
+    const { simulated: _, ...manifest } = readManifest(archive)!;
+    writeManifest(archive, { ...manifest, exact_since: null });
+    const unknown = 'May not be exact: since when the archive has every record is not known';
+    expect(await doubts()).toEqual([`${unknown}: no save of it has come to the end of the log`]);
+    rmSync(join(archive, manifestName));
+    expect(await doubts()).toEqual([`${unknown}: no manifest says so`]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import { assertCanListen, stopListening } from '../../../../services/serve/http/listen.ts';
@@ -67,15 +67,4 @@ it('a HOST that is not this machine’s is a wrong setting', async () => {
   // Of RFC 5737, for documentation: no machine has it.
   const words = 'Cannot use setting HOST: got "192.0.2.1", want an address of this machine, such as 127.0.0.1';
   await expect(assertCanListen(loadSettings({ HOST: '192.0.2.1' }))).rejects.toThrow(words);
-});
-
-it('a port that is free is left free', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const settings = loadSettings({ PORT: String((server.address() as AddressInfo).port) });
-  await expect(assertCanListen(settings)).rejects.toThrow('the port is in use; stop what runs there, or set PORT');
-  server.close();
-  await once(server, 'close');
-  await assertCanListen(settings);
-  await assertCanListen(settings);
 });
