@@ -52,7 +52,7 @@ it('files that settings name are read before anything else, and each wrong one i
   const ended = await refused(processes, 'api', env);
   expect([ended.code, ended.err.split('\n').length]).toEqual([2, 3]);
   expect(ended.err).toContain(`Cannot read OAUTH_KEYS ${keys}: "keys" is empty`);
-  expect(ended.err).toContain(`Cannot read OAUTH_CLIENTS ${clients}: it is not JSON`);
+  expect(ended.err).toContain(`Cannot read OAUTH_CLIENTS ${clients}: want a JSON array of client metadata`);
 });
 
 it.each([
