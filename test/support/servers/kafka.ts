@@ -109,14 +109,6 @@ export class TestKafka implements AsyncDisposable {
     return producer.transaction();
   }
 
-  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
-    const name = this.topicPrefix + topic;
-    const admin = await this.admin();
-    // kafkajs finds the leader of a topic only after it has asked for something else of it.
-    await topicBounds(admin, name);
-    await admin.deleteTopicRecords({ topic: name, partitions: [{ partition, offset: String(offset) }] });
-  }
-
   eventLog(options: { registry?: SchemaRegistry | null; group?: string; checkEveryMs?: number } = {}): EventLog {
     const eventLog = kafkaEventLog({ ...this.options, writers: new WriterSchemas(), registry: null, ...options });
     this.#opened.push(eventLog);

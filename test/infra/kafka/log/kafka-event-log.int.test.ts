@@ -2,13 +2,77 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { SchemaRegistryAwayError } from '../../../../infra/registry/schema-registry.ts';
 import { LogTruncatedError } from '../../../../projector/ports/event-log.ts';
-import { eventLogContract } from '../../../contracts/event-log.ts';
-import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
-import { KafkaFixture } from './kafka-fixture.ts';
-
-eventLogContract('Kafka', async () => new KafkaFixture());
+import { encodeValue } from '../../../../schemas/avro/codec.ts';
+import type { TopicName } from '../../../../schemas/events/records.ts';
+import { type EventLogFixture, eventLogContract, type FixtureRecord } from '../../../contracts/event-log.ts';
+import { metroValue, positionAt, TestKafka, topicBounds } from '../../../support/servers/kafka.ts';
 
 const soon = { timeout: 20_000, interval: 50 };
+
+/** Kafka for the contract suite of event logs. */
+class KafkaFixture implements EventLogFixture {
+  readonly #kafka = new TestKafka();
+
+  async createTopics(partitions: number): Promise<void> {
+    // `delete`, for deleteBefore alone: nothing is old enough.
+    await this.#kafka.createTopics({
+      partitions,
+      settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' },
+    });
+  }
+
+  async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
+    const messages = records.map(({ value, ...record }) => ({
+      ...record,
+      value: value && encodeValue(topic, value as never),
+    }));
+    await this.#kafka.sendRaw(topic, messages, { partition });
+  }
+
+  async appendUndecodable(topic: TopicName, partition: number, key: string): Promise<void> {
+    await this.#kafka.sendRaw(topic, [{ key, value: Buffer.from('no Avro') }], { partition });
+  }
+
+  /** An aborted transaction: its records and one control record. */
+  async skipOffsets(topic: TopicName, partition: number, count: number): Promise<void> {
+    const before = await this.#end(topic, partition);
+    const transaction = await this.#kafka.transaction();
+    const messages = Array.from({ length: count - 1 }, () => ({ key: 'aborted', value: 'aborted', partition }));
+    await transaction.send({ topic: this.#kafka.topicPrefix + topic, messages });
+    await transaction.abort();
+    // The control record is written some time after the answer.
+    await vi.waitFor(async () => expect(await this.#end(topic, partition)).toBe(before + count), { timeout: 10_000 });
+  }
+
+  async #end(topic: TopicName, partition: number): Promise<number> {
+    const offsets = await topicBounds(await this.#kafka.admin(), this.#kafka.topicPrefix + topic);
+    return Number(offsets.find((one) => one.partition === partition)!.high);
+  }
+
+  /** It had one. */
+  async addPartition(topic: TopicName): Promise<void> {
+    const topicPartitions = [{ topic: this.#kafka.topicPrefix + topic, count: 2 }];
+    await (await this.#kafka.admin()).createPartitions({ topicPartitions });
+  }
+
+  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
+    // kafkajs finds the leader of a topic only after it has asked for something else of it.
+    await this.#end(topic, partition);
+    const admin = await this.#kafka.admin();
+    const partitions = [{ partition, offset: String(offset) }];
+    await admin.deleteTopicRecords({ topic: this.#kafka.topicPrefix + topic, partitions });
+  }
+
+  open() {
+    return this.#kafka.eventLog({ checkEveryMs: 200 });
+  }
+
+  async close(): Promise<void> {
+    await this.#kafka[Symbol.asyncDispose]();
+  }
+}
+
+eventLogContract('Kafka', async () => new KafkaFixture());
 
 test('what cannot be decoded comes with a reason, and as it came', async () => {
   await using kafka = new TestKafka();
