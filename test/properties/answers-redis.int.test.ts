@@ -5,7 +5,7 @@ import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { complete, lead } from '../support/stores/lead.ts';
 import { answersProperty } from './answers.ts';
 
-const numRuns = Number(process.env.RUNS ?? 60);
+const numRuns = Number(process.env.RUNS ?? 25);
 
 answersProperty(
   'Redis',

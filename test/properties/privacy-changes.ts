@@ -51,18 +51,6 @@ export function flaggedByMaker(history: History, maker: string, bits: readonly b
   );
 }
 
-/** Nobody ever blocked anybody. */
-export function withoutBlocks(history: History): History {
-  return changing<Relation>(history, 'relations', (record) => ({ ...record, blocked: false }));
-}
-
-/** A reader neither follows nor is close to any of some riders; flags and blocks as they were. */
-export function withoutFriendship(history: History, reader: string, others: readonly string[]): History {
-  return changing<Relation>(history, 'relations', (record) =>
-    record.rider === reader && others.includes(record.other) ? { ...record, follows: false, close: false } : record,
-  );
-}
-
 /** What others flagged and saved, and whom they follow and block, is as noise has it; but for blocks against the reader. */
 export function othersChange(history: History, reader: string, bits: readonly boolean[]): History {
   const yes = noise(bits);

@@ -156,46 +156,6 @@ describe('two histories that differ in a secret', { timeout: 600_000 }, () => {
     );
   });
 
-  // docs/rules.md#blocks
-  it('a block hides both ways in known and friends: as if there were no friendship', async () => {
-    const others = (facts: Facts, reader: string): string[] =>
-      universe.riders.filter(
-        (other) =>
-          facts.relations.get(`${reader}/${other}`)?.blocked || facts.relations.get(`${other}/${reader}`)?.blocked,
-      );
-    await twice(
-      readers,
-      (history, reader) => {
-        const blocked = others(latestRecords(history.records), reader);
-        return [history, changes.withoutFriendship(history, reader, blocked)];
-      },
-      (one, two, reader) => {
-        const asked = (request: CalendarRequest) =>
-          readBy(request) === reader && ['getKnown', 'getFriends'].includes(request.operation);
-        const bodies = (seen: Seen) => answersOf(seen, asked).map(({ got }) => got);
-        expect(bodies(two)).toEqual(bodies(one));
-      },
-      (one, _two, reader) =>
-        others(one.facts, reader).some((other) => {
-          const relation = one.facts.relations.get(`${reader}/${other}`);
-          return relation !== undefined && (relation.follows || relation.close);
-        }),
-    );
-  });
-
-  it('a flag shows whoever blocked whom: flagged and my nights never depend on blocks', async () => {
-    await twice(
-      fc.constant(null),
-      (history) => [history, changes.withoutBlocks(history)],
-      (one, two) => {
-        const asked = ({ operation }: CalendarRequest) => !['getKnown', 'getFriends'].includes(operation);
-        expect(answersOf(two, asked)).toEqual(answersOf(one, asked));
-        expect(storedBut(two, isAnyReader)).toEqual(storedBut(one, isAnyReader));
-      },
-      someAnswerDiffers,
-    );
-  });
-
   // docs/rules.md#erased-riders
   it('an erased rider is in no view, count or name: as if they had never been', async () => {
     await twice(

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
@@ -30,12 +30,20 @@ const method = fc.oneof(
   { weight: 6, arbitrary: fc.constant('GET') },
   { weight: 2, arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'POST', 'QUERY', 'TRACE', 'FOO', 'get') },
 );
-const name = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.constantFrom('X-Api-Key', 'Authorization', 'If-None-Match', 'Origin', 'Accept', 'Cookie', 'Expect'),
-  },
-  { weight: 1, arbitrary: fc.constantFrom('Upgrade', 'Range', 'Host', 'Forwarded', 'Access-Control-Request-Method') },
+const name = fc.constantFrom(
+  ...[
+    'X-Api-Key',
+    'Authorization',
+    'If-None-Match',
+    'Origin',
+    'Accept',
+    'Cookie',
+    'Expect',
+    'Upgrade',
+    'Range',
+    'Host',
+  ],
+  ...['Forwarded', 'Access-Control-Request-Method'],
 );
 const value = fc.oneof(
   fc.constantFrom(
@@ -48,18 +56,19 @@ const value = fc.oneof(
     'W/"x", "y"',
     '100-continue',
   ),
-  text(fc.oneof(byte, fc.constant(' '), fc.constant('"')), 20),
+  text(fc.oneof(byte, fc.constantFrom(' ', '"')), 20),
 );
 const wellFormed = fc
   .tuple(method, target, fc.array(fc.tuple(name, value), { maxLength: 5 }), fc.boolean())
   .map(([verb, path, fields, live]) => {
     const all = live ? [...fields, ['X-Api-Key', smallWorld.liveKey]] : fields;
     const lines = all.map(([field, text]) => `${field}: ${text}\r\n`).join('');
-    return { verb, bytes: `${verb} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n` };
+    return `${verb} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`;
   });
-const damaged = fc
-  .tuple(wellFormed, fc.array(fc.tuple(fc.nat(), anyByte), { minLength: 1, maxLength: 4 }))
-  .map(([{ bytes }, places]) => {
+/** A request, most often with a byte or some changed. */
+const nearlyOne = fc
+  .tuple(wellFormed, fc.array(fc.tuple(fc.nat(), anyByte), { maxLength: 4 }))
+  .map(([bytes, places]) => {
     const all = [...bytes];
     for (const [place, damage] of places) all[place % all.length] = damage;
     const joined = `${all.join('')}\r\n\r\n`;
@@ -68,28 +77,23 @@ const damaged = fc
 
 const documented = [200, 204, 304, 400, 401, 404, 405, 414, 431];
 
-describe('any bytes', () => {
-  it.each([
-    ['that are a request', wellFormed, 600],
-    ['that nearly are one', damaged, 600],
-  ])('%s are answered as documented, with CORS, and are no fault of ours', async (_kind, requests, numRuns) => {
-    await fc.assert(
-      fc.asyncProperty(requests, async ({ verb, bytes }) => {
-        // A damaged line may end the request early, and what follows is the next one's.
-        const { answers } = await service.converse(bytes, { methods: [verb, 'GET', 'GET', 'GET'], timeoutMs: 3_000 });
-        for (const answer of answers.filter(({ status }) => status !== 100)) {
-          expect(documented).toContain(answer.status);
-          expect(answer.headers['access-control-allow-origin']).toBe('*');
-          if (answer.status >= 400) {
-            expect(answer.headers['cache-control']).toBe('no-store');
-            const type = answer.headers['content-type'] ?? '';
-            expect(type).toMatch(answer.headers['content-length'] === '0' ? /^$/ : /^application\/(problem\+)?json$/);
-          }
+it('any bytes are answered as documented, with CORS, and are no fault of ours', async () => {
+  await fc.assert(
+    fc.asyncProperty(nearlyOne, async ({ verb, bytes }) => {
+      // A damaged line may end the request early, and what follows is the next one's.
+      const { answers } = await service.converse(bytes, { methods: [verb, 'GET', 'GET', 'GET'], timeoutMs: 3_000 });
+      for (const answer of answers.filter(({ status }) => status !== 100)) {
+        expect(documented).toContain(answer.status);
+        expect(answer.headers['access-control-allow-origin']).toBe('*');
+        if (answer.status >= 400) {
+          expect(answer.headers['cache-control']).toBe('no-store');
+          const type = answer.headers['content-type'] ?? '';
+          expect(type).toMatch(answer.headers['content-length'] === '0' ? /^$/ : /^application\/(problem\+)?json$/);
         }
-        expect(service.faults).toEqual([]);
-      }),
-      { numRuns, interruptAfterTimeLimit: 60_000 },
-    );
-    expect((await service.ask(smallWorld.day, { 'X-Api-Key': smallWorld.liveKey })).status).toBe(200);
-  });
+      }
+      expect(service.faults).toEqual([]);
+    }),
+    { numRuns: 1_000, interruptAfterTimeLimit: 60_000 },
+  );
+  expect((await service.ask(smallWorld.day, { 'X-Api-Key': smallWorld.liveKey })).status).toBe(200);
 });

@@ -183,21 +183,6 @@ describe('the view cache', () => {
     expect(cache.bytes).toBe(0);
   });
 
-  it('leaves alone, after a fault, what another read of the view has got meanwhile', async () => {
-    const cache = new ViewCache(reader);
-    await put('one');
-    const { promise, reject } = Promise.withResolvers<void>();
-    replies = promise;
-    const slow = cache.load([key]);
-    await new Promise(setImmediate);
-    heard.changed(key);
-    replies = Promise.resolve();
-    await textOf(cache);
-    reject(new StoreAwayError('away'));
-    await expect(slow).rejects.toThrow(StoreAwayError);
-    expect(cache.peek(key)?.value?.toString()).toBe('one');
-  });
-
   it('lets another listener hear, once the change is forgotten here', async () => {
     const cache = new ViewCache(reader);
     await put('one');
