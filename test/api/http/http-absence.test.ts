@@ -148,6 +148,11 @@ it('what is missing from a complete tag is gone, though every other tag is incom
   }
 });
 
+it('a night none of whose riders has a card is left out', async () => {
+  await lose([], [riderKey('bo'), riderKey('cy')]);
+  for (const { path } of ofMetro) expect(json(await service.ask(path, withToken()))).toMatchObject({ nights: [] });
+});
+
 it('an emptied store is 503 for all that needs it, at once', async () => {
   await lose([]);
   expect(await statusOf([smallWorld.day, withKey()])).toBe(200);

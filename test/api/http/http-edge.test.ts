@@ -68,65 +68,52 @@ const registered = [
 
 // docs/rules.md#other-paths
 describe.each(registered)('%s', (target, allow) => {
-  it.each(['PUT', 'DELETE', 'PROPFIND', 'QUERY'])(`answers %s 405 with Allow: ${allow}`, async (method) => {
-    const answer = await at(method, target, { 'Content-Type': 'application/json' }, '{');
-    expectFailure(answer, 405);
-    expect(answer.headers.allow).toBe(allow);
-  });
-
-  it('answers a HEAD that it does not take without a body', async () => {
+  it(`answers other methods 405 with Allow: ${allow}`, async () => {
+    for (const method of ['PUT', 'DELETE', 'PROPFIND', 'QUERY']) {
+      const answer = await at(method, target, { 'Content-Type': 'application/json' }, '{');
+      expectFailure(answer, 405);
+      expect(answer.headers.allow).toBe(allow);
+    }
     if (allow.includes('HEAD')) return;
     const answer = await at('HEAD', target);
     expect([answer.status, answer.headers.allow, answer.body.length]).toEqual([405, allow, 0]);
   });
 
-  // docs/rules.md#cors
+  // docs/rules.md#cors, #options
   it('takes what Allow names, and is open to pages of other origins unless it is a page of sign-in', async () => {
     const isOpen = !/^\/oauth\/(authorize|sign-|connected)/.test(target);
+    const origin = { Origin: 'https://elsewhere.example' };
     for (const method of allow.split(', ')) {
-      const { status, headers } = await at(method, target, { Origin: 'https://elsewhere.example' });
+      const { status, headers } = await at(method, target, origin);
       expect([404, 405]).not.toContain(status);
       expect([method, headers['access-control-allow-origin']]).toEqual([method, isOpen ? '*' : undefined]);
     }
+    if (!allow.includes('OPTIONS')) return;
+    const asked = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'content-type' };
+    const { status, headers } = await at('OPTIONS', target, { ...origin, ...asked });
+    expect([status, headers['access-control-allow-methods']]).toEqual([204, allow]);
+    expect(headers['access-control-allow-headers']).toContain(', content-type');
+    expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 });
 
-describe('a path that is not there', () => {
-  it.each([
-    '/nowhere',
-    '/docs/x',
-    '/oauth',
-    '/oauth/authorize/a/b',
-    '/api',
-    '/api/rides',
-    '/healthz/',
-    '/rides/loop',
-    '/apix/rides/loop',
-    '/~calendar',
-    '//docs',
-    '/DOCS',
-  ])('%s is answered 404 to every method', async (target) => {
-    for (const method of ['GET', 'POST', 'PROPFIND', 'OPTIONS']) {
-      const answer = await at(method, target);
-      expect([method, answer.status, answer.headers.allow]).toEqual([method, 404, undefined]);
-      expect(json(answer)).toEqual({ error: 'not_found', input: null, detail: 'no such path' });
-      expect(answer.headers.date).toBeDefined();
-    }
-  });
+it.each([
+  ...['/nowhere', '/docs/x', '/oauth', '/oauth/authorize/a/b', '/api', '/api/rides', '/healthz/', '/rides/loop'],
+  ...['/apix/rides/loop', '/~calendar', '//docs', '/DOCS'],
+  // Too long for any sign-in.
+  `/oauth/sign-in/${'x'.repeat(101)}`,
+])('%s is a path that is not there: 404 to every method', async (target) => {
+  for (const method of ['GET', 'POST', 'PROPFIND', 'OPTIONS']) {
+    const answer = await at(method, target);
+    expect([method, answer.status, answer.headers.allow]).toEqual([method, 404, undefined]);
+    expect(json(answer)).toEqual({ error: 'not_found', input: null, detail: 'no such path' });
+    expect(answer.headers.date).toBeDefined();
+  }
 });
 
-it('a parameter that is too long for any sign-in is a path that is not there', async () => {
-  for (const method of ['GET', 'POST', 'PUT'])
-    expect([method, (await at(method, `/oauth/sign-in/${'x'.repeat(101)}`)).status]).toEqual([method, 404]);
-});
-
-describe('/', () => {
-  it('leads to /docs', async () => {
-    const answer = await at('GET', '/');
-    expect([answer.status, answer.headers.location]).toEqual([302, 'docs']);
-    expect((await at('GET', 'http://rides.example')).headers.location).toBe('docs');
-    expect((await at('GET', 'http://rides.example?x=1')).headers.location).toBe('docs');
-  });
+it.each(['/', 'http://rides.example', 'http://rides.example?x=1'])('%s leads to /docs', async (target) => {
+  const answer = await at('GET', target);
+  expect([answer.status, answer.headers.location]).toEqual([302, 'docs']);
 });
 
 // docs/rules.md#malformed-requests

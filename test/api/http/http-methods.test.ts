@@ -1,17 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
-import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
 import { everyOperation, smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Methods, OPTIONS and CORS (docs/rules.md#options, #cors), over sockets. */
 
 let service: HttpService;
 beforeAll(async () => {
-  service = await startHttpService({
-    register: async (app) => void (await registerSignIn(app, await signInDeps('https://rides.example/api'))),
-  });
+  service = await startHttpService();
 });
 afterAll(() => service.close());
 
@@ -98,45 +94,6 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
     for (const more of [headers, { ...headers, 'If-None-Match': '*' }, {}])
       expectCors(await service.ask(path, { ...more, ...origin }));
     expectCors(await service.ask(`${path}/`, { ...headers, ...origin }));
-  });
-});
-
-describe('the endpoints of signing in', () => {
-  const paths = [
-    ['/.well-known/oauth-protected-resource/api', 'GET, HEAD, OPTIONS'],
-    ['/.well-known/oauth-authorization-server', 'GET, HEAD, OPTIONS'],
-    ['/oauth/jwks', 'GET, HEAD, OPTIONS'],
-    ['/oauth/token', 'POST, OPTIONS'],
-    ['/oauth/revoke', 'POST, OPTIONS'],
-    ['/oauth/register', 'POST, OPTIONS'],
-  ] as const;
-  const at = (method: string, path: string, headers: Record<string, string> = {}) =>
-    service.exchange(requestText(method, path, headers));
-
-  it.each(paths)('%s answers preflights', async (path, allow) => {
-    const method = allow.split(', ')[0]!;
-    const answer = await at('OPTIONS', path, {
-      Origin: 'https://app.example',
-      'Access-Control-Request-Method': method,
-      'Access-Control-Request-Headers': 'authorization,content-type',
-    });
-    expect([answer.status, answer.headers.allow]).toEqual([204, allow]);
-    expect(answer.headers['access-control-allow-methods']).toContain(method);
-    expect(answer.headers['access-control-allow-headers']).toBe(`${alwaysAllowed}, authorization, content-type`);
-    expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
-    expectCors(answer);
-  });
-
-  it('are open to pages of every origin also in their errors', async () => {
-    for (const [path, type, body] of [
-      ['/oauth/token', 'application/x-www-form-urlencoded', 'grant_type=none'],
-      ['/oauth/register', 'application/json', '{'],
-    ] as const) {
-      const fields = { 'Content-Type': type, Origin: 'https://app.example' };
-      const refused = await service.exchange(requestText('POST', path, fields, body));
-      expect(refused.status).toBe(400);
-      expectCors(refused);
-    }
   });
 });
 
