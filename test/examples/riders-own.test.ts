@@ -239,17 +239,18 @@ describe.each(answerers)('$name', ({ asked, told }) => {
     // docs/rules.md#flagged
     it('are both included, and only in the metro asked for', async () => {
       const log = [
-        ...['2015-06-12', '2015-06-14', '2015-06-15'].map((date) => night('loop1', date)),
-        ...['2015-06-12', '2015-06-13', '2015-06-14', '2015-06-15'].map((date) => says('r1', 'GOING', 'loop1', date)),
+        // All in one week, whose flags are read together.
+        ...['2015-06-11', '2015-06-12', '2015-06-14'].map((date) => night('loop1', date)),
+        ...['2015-06-11', '2015-06-12', '2015-06-13', '2015-06-14'].map((date) => says('r1', 'GOING', 'loop1', date)),
         metro('sfo'),
         ride('else1', { metro: 'sfo' }),
         night('else1', day),
         says('r1', 'GOING', 'else1', day),
         marks('me', 'r1', 'flagged'),
       ];
-      const request = { operation: 'getFlagged', rider: 'me', metro: 'pdx', from: day, to: '2015-06-14' } as const;
+      const request = { operation: 'getFlagged', rider: 'me', metro: 'pdx', from: '2015-06-12', to: day } as const;
       const found: { ride: string; day: string }[] = (await told([...base, ...log], request)).nights;
-      expect(found.map((one) => `${one.ride} ${one.day}`)).toEqual(['loop1 2015-06-13', 'loop1 2015-06-14']);
+      expect(found.map((one) => `${one.ride} ${one.day}`)).toEqual(['loop1 2015-06-12', 'loop1 2015-06-13']);
     });
   });
 
