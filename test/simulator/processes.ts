@@ -36,11 +36,9 @@ export interface Surroundings {
   say(message: string): void;
 }
 
-type Connected = Pick<Surroundings, 'timeline' | 'random' | 'weather' | 'masters'>;
-
 /** A process's connections, one to each master. */
 function connections(
-  { timeline, random, weather, masters }: Connected,
+  { timeline, random, weather, masters }: Surroundings,
   process: SimulatedProcess,
   kind: string,
   onChange?: (ready: boolean, connection: number) => void,

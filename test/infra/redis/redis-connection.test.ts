@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readText, scanKeys, storeErrors } from '../../../infra/redis/redis-connection.ts';
 import { StoreRefusesError } from '../../../projector/ports/view-writer.ts';
-import { connectionInMemory } from './views/script-cases.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
 
 describe('what becomes of an error of Redis', () => {
   const full = new Error("OOM command not allowed when used memory > 'maxmemory'.");
@@ -32,7 +32,7 @@ describe('keys', () => {
   const names = ['a*b:1', 'a*b:x?y1', 'aXb:1', 'a*b:xzy1', '0a*b:1', 'x?y1', 'a*b:'];
 
   it('are found, page by page, by how they begin and by a text that they contain, which are no patterns', async () => {
-    const connection = connectionInMemory();
+    const { connection } = new SharedStore();
     for (const name of names) await connection.command(name, ['SET', name, 'ä']);
     for (let i = 0; i < 50; i++) await connection.command('', ['SET', `many${i}`, '']);
     const found = async (options: Parameters<typeof scanKeys>[1]): Promise<string[]> =>
@@ -45,7 +45,7 @@ describe('keys', () => {
   });
 
   it('have a text, or none, or another type, which is none', async () => {
-    const connection = connectionInMemory();
+    const { connection } = new SharedStore();
     await connection.command('', ['SET', 'text', 'ä']);
     await connection.command('', ['RPUSH', 'list', 'x']);
     const texts = ['text', 'none', 'list'].map((key) => readText(connection, key));

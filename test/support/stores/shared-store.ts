@@ -13,14 +13,20 @@ import { RedisInMemory } from '../../simulator/redis-in-memory.ts';
 export class SharedStore {
   readonly redis = new RedisInMemory(Date.now);
   readonly keys = redisKeys('');
+  readonly connection: RedisConnection;
   #owners = 0;
 
+  constructor() {
+    const command = async (args: readonly Arg[]): Promise<unknown> => this.redis.command(args);
+    this.connection = { command: (_, args) => command(args), masters: async () => [command], close: async () => {} };
+  }
+
   writer(): ViewWriter {
-    return viewWriterOver(this.#connection(), this.keys, `owner${++this.#owners}`);
+    return viewWriterOver(this.connection, this.keys, `owner${++this.#owners}`);
   }
 
   live(): LiveViews {
-    return liveViewsOver(this.#connection(), this.keys);
+    return liveViewsOver(this.connection, this.keys);
   }
 
   reader(): Pick<ViewReader, 'get' | 'fields' | 'ready'> {
@@ -63,11 +69,6 @@ export class SharedStore {
   isDoubtful(tag: number): boolean {
     const list = this.redis.keys.get(this.keys.open(tag));
     return list instanceof Map && list.has('compare');
-  }
-
-  #connection(): RedisConnection {
-    const command = async (args: readonly Arg[]): Promise<unknown> => this.redis.command(args);
-    return { command: (_, args) => command(args), masters: async () => [command], close: async () => {} };
   }
 
   #text(key: string): string {

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewReader } from '../../../../api/ports/view-reader.ts';
-import type { Arg, RedisConnection } from '../../../../infra/redis/redis-connection.ts';
+import type { RedisConnection } from '../../../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { viewWriterOver } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { readerKey } from '../../../../schemas/views/reader-fields.ts';
 import { parseKey } from '../../../../schemas/views/view-kinds.ts';
 import { leadershipContract } from '../../../contracts/leadership.ts';
-import { RedisInMemory } from '../../../simulator/redis-in-memory.ts';
 import { SharedStore } from '../../../support/stores/shared-store.ts';
 import { fieldsWrite } from '../../../support/stores/view-names.ts';
 
@@ -17,15 +16,9 @@ const keys = redisKeys('app:');
 const notes = { fence: keys.fence(tag), position: keys.position(tag), open: keys.open(tag), led: keys.led(tag) };
 const complete = keys.complete(tag);
 
-export function connectionInMemory(): RedisConnection {
-  const redis = new RedisInMemory(Date.now);
-  const master = async (args: readonly Arg[]): Promise<unknown> => redis.command(args);
-  return { command: (_, args) => master(args), masters: async () => [master], close: async () => {} };
-}
-
 /** A Redis in memory, and writers to it whose replies may be lost. */
 function scene() {
-  const connection = connectionInMemory();
+  const { connection } = new SharedStore();
   const lost = { replies: 0 };
   const ask = (...args: string[]): Promise<unknown> => connection.command('', args);
   const command: RedisConnection['command'] = async (key, args) => {

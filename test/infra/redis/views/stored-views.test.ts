@@ -5,7 +5,7 @@ import type { StoredName } from '../../../../projector/ports/view-writer.ts';
 import { readerKey } from '../../../../schemas/views/reader-fields.ts';
 import { allTags } from '../../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey, riderKey } from '../../../../schemas/views/view-kinds.ts';
-import { connectionInMemory } from './script-cases.ts';
+import { SharedStore } from '../../../support/stores/shared-store.ts';
 
 // What is not as views should be. The contract of view stores has the rest.
 
@@ -17,7 +17,7 @@ const lost = { tag: 5, kind: 'foreign', id: 'tag:{v5}:lost' } as const;
 
 /** A store with views, others with keys of another type, and keys that should not be there. */
 async function scene() {
-  const connection = connectionInMemory();
+  const { connection } = new SharedStore();
   const ask = (...args: (string | Buffer)[]) => connection.command('', args);
   const nameOf = ({ tag, kind, id }: StoredName) => keys.of(tag, kind, id);
   await ask('SET', nameOf(loop!), '');

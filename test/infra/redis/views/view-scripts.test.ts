@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { viewWriterOver } from '../../../../infra/redis/views/redis-view-writer.ts';
-import { connectionInMemory, viewScriptCases } from './script-cases.ts';
+import { SharedStore } from '../../../support/stores/shared-store.ts';
+import { viewScriptCases } from './script-cases.ts';
 
 viewScriptCases();
 
@@ -9,7 +10,7 @@ it('the masters have as much room as if each were as full as the fullest', async
   const info = (used: number, max: number) => `used_memory:${used}\r\nmaxmemory:${max}\r\n`;
   const roomOf = async (...infos: string[]) => {
     const masters = async () => infos.map((each) => async () => Buffer.from(each));
-    return viewWriterOver({ ...connectionInMemory(), masters }, redisKeys(''), 'one').leadership!.room();
+    return viewWriterOver({ ...new SharedStore().connection, masters }, redisKeys(''), 'one').leadership!.room();
   };
   expect(await roomOf(info(10, 100), info(30, 100), info(20, 100))).toBe(210);
   expect(await roomOf(info(10, 100), 'used_memory:5\r\n')).toBe(180);
