@@ -79,53 +79,35 @@ const late = new Set<string>([
 ]);
 const rare = pairs.filter(([one, other]) => one === other || (late.has(one) && late.has(other)));
 
+const times = (count: number, happen: () => void): void => {
+  for (let i = 0; i < count; i++) happen();
+};
+
+/** Projectors that start, faults that strike, changes and reads. */
 function plan(scene: Scene, pair: Pair, long: boolean): void {
-  const { random } = scene;
-  startProjectors(scene, long ? random.int(1, 3) : random.pick([1, 1, 2, 2, 3]), long ? 1_500 : 300);
-  planFaults(scene, pair, {
-    count: random.int(0, long ? 2 : 1),
-    fromMs: random.chance(0.8) ? (long ? 3_000 : 300) : 0,
-    toMs: long ? 8_000 : 1_700,
-  });
-  planChanges(scene, long ? random.int(5, 40) : random.int(3, 12), long ? 9_000 : 2_300);
-  readOn(scene, long ? 2_500 : 300, long ? 160 : 120);
-  scene.goesOn(long ? random.int(4_000, 11_000) : random.int(700, 2_800));
-}
-
-function startProjectors(scene: Scene, count: number, untilMs: number): void {
-  for (let i = 0; i < count; i++) {
-    scene.timeline.after(scene.random.int(0, untilMs), () => void scene.startProjector());
-  }
-}
-
-interface Faults {
-  count: number;
-  fromMs: number;
-  toMs: number;
-}
-
-function planFaults(scene: Scene, pair: Pair, { count, fromMs, toMs }: Faults): void {
-  const { random } = scene;
-  const at = (happen: () => void) => scene.later(random.int(fromMs, toMs), happen);
+  const { random, timeline } = scene;
+  times(long ? random.int(1, 3) : random.pick([1, 1, 2, 2, 3]), () =>
+    timeline.after(random.int(0, long ? 1_500 : 300), () => void scene.startProjector()),
+  );
+  const more = random.int(0, long ? 2 : 1);
+  const fromMs = random.chance(0.8) ? (long ? 3_000 : 300) : 0;
+  const strike = (happen: () => void) => scene.later(random.int(fromMs, long ? 8_000 : 1_700), happen);
   for (const [first, second] of random.chance(0.6) ? [pair, random.pick(random.chance(0.5) ? rare : pairs)] : [pair]) {
-    at(() => {
+    strike(() => {
       scene.follows[first] = () => scene.later(random.int(0, 900), () => faults[second](scene));
       faults[first](scene);
     });
   }
-  for (let i = 0; i < count; i++) at(() => faults[random.pick(faultNames)](scene));
-}
-
-function planChanges(scene: Scene, count: number, untilMs: number): void {
-  for (let i = 0; i < count; i++) scene.later(scene.random.int(0, untilMs), () => scene.publish());
-}
-
-function readOn(scene: Scene, fromMs: number, pauseMsMax: number): void {
+  times(more, () => strike(() => faults[random.pick(faultNames)](scene)));
+  times(long ? random.int(5, 40) : random.int(3, 12), () =>
+    scene.later(random.int(0, long ? 9_000 : 2_300), () => scene.publish()),
+  );
   const read = (): void => {
     scene.read();
-    if (!scene.quiet) scene.timeline.after(scene.random.int(1, pauseMsMax), read);
+    if (!scene.quiet) timeline.after(random.int(1, long ? 160 : 120), read);
   };
-  scene.timeline.after(fromMs, read);
+  timeline.after(long ? 2_500 : 300, read);
+  scene.goesOn(long ? random.int(4_000, 11_000) : random.int(700, 2_800));
 }
 
 /** Whatever else befell a store, those who repair it are asked to, or it is a change on its way: no difference to tell of. */
