@@ -172,7 +172,7 @@ class Saving {
     }
     // Before the first record: if this process is killed, the manifest shows that the save did not finish, and no longer
     // that `simulate` made all records.
-    archive.checkpoint(this.#partitions, this.#state);
+    archive.begin(this.#partitions, this.#state);
     for (const topic of topicNames)
       for (const [i, { low }] of bounds[topic].entries()) archive.addPartition(topic, i, low);
     return from as Position;

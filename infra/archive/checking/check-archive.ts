@@ -117,7 +117,11 @@ class Check {
     };
     let ledger: PartitionLedger;
     try {
-      ledger = await readLedger({ topic, partition }, files, signal, warn, (share) => this.#onBytes(share * size));
+      ledger = await readLedger({ topic, partition }, files, {
+        signal,
+        warn,
+        onShare: (share) => this.#onBytes(share * size),
+      });
     } catch (error) {
       if (!(error instanceof ArchiveError)) throw error;
       if (found.problems.length === before)

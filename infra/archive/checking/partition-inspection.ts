@@ -82,23 +82,29 @@ async function sha256Of(path: string, bytes: number, { signal, onBytes }: Readin
   return hash.digest('hex');
 }
 
-/**
- * Reads all records of a partition, as every reader does, and says what they are. `warn`: where the last file ends within
- * a block. `onShare`: which part of the partition has been read since the last call. Throws ArchiveError.
- */
+interface LedgerOptions {
+  signal: AbortSignal;
+  /** Records at this offset and after it are left out. Absent: none. */
+  end?: number;
+  /** Where the last file ends within a block. */
+  warn?: (message: string) => void;
+  /** Which part of the partition has been read since the last call. */
+  onShare?: (share: number) => void;
+}
+
+/** Reads the records of a partition, as every reader does, and says what they are. Throws ArchiveError. */
 export async function readLedger(
   { topic, partition }: { topic: TopicName; partition: number },
   files: readonly ArchiveFile[],
-  signal: AbortSignal,
-  warn: (message: string) => void = () => {},
-  onShare?: (share: number) => void,
+  { signal, end: wanted, warn = () => {}, onShare }: LedgerOptions,
 ): Promise<PartitionLedger> {
   const ledger = new PartitionLedger(topic);
-  const bounds = await partitionBounds(topic, files, warn);
+  const { low, end } = await partitionBounds(topic, files, warn);
+  const bounds = { low, end: Math.min(end, wanted ?? end) };
   for await (const records of recordsWithin({ topic, partition }, files, bounds)) {
     signal.throwIfAborted();
     for (const record of records) ledger.addRead(decoded(record));
-    onShare?.(records.length / (bounds.end - bounds.low));
+    onShare?.(records.length / (end - low));
   }
   return ledger;
 }

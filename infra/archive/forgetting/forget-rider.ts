@@ -149,7 +149,7 @@ class Forgetting {
   ): Promise<ManifestPartition> {
     const { dir, prefix, signal } = this.#options;
     const now = files.map((file) => (this.#anew.has(file.path) ? { ...file, path: replacementPath(file.path) } : file));
-    const ledger = await readLedger({ topic, partition }, now, signal);
+    const ledger = await readLedger({ topic, partition }, now, { signal });
     // A later save must not bring back the last record.
     ledger.nextOffset = next_offset;
     const folder = archiveFolder(dir, prefix, topic);

@@ -45,7 +45,7 @@ export class GrowingArchive extends ArchiveWriter {
   readonly #options: GrowingArchiveOptions;
   readonly #unlock: () => void;
   readonly #partitions: KnownPartitions;
-  readonly #rejects: ArchiveRejects;
+  #rejects: ArchiveRejects | null = null;
   readonly #schemas = new Map<string, ManifestWriterSchema>();
   /** As the save found it. */
   readonly manifest: ArchiveManifest;
@@ -63,13 +63,12 @@ export class GrowingArchive extends ArchiveWriter {
     this.manifest = manifest;
     this.#partitions = partitions;
     for (const schema of manifest.schemas) this.#schemas.set(nameOf(schema), schema);
-    this.#rejects = new ArchiveRejects({ dir, prefix }, manifest);
   }
 
   /**
-   * Opens an archive, or a new folder, to add records. Compares the files with the manifest, and cuts off what a save
-   * that was killed wrote after it. Throws ArchiveError that names a file that differs, or for an archive without a
-   * manifest. Also throws if another process writes the archive.
+   * Opens an archive, or a new folder, to add records. Compares the files with the manifest. Nothing is changed before
+   * `begin`. Throws ArchiveError that names a file that differs, or for an archive without a manifest. Also throws if
+   * another process writes the archive.
    */
   static async open(options: GrowingArchiveOptions): Promise<GrowingArchive> {
     const { dir, prefix } = options;
@@ -79,7 +78,7 @@ export class GrowingArchive extends ArchiveWriter {
     try {
       finishForgetting(dir);
       const said = readManifest(dir);
-      if (said) await takeUp(options, said);
+      if (said) await assertAsSaid(options);
       const manifest = said ?? newManifest(dir, prefix);
       return new GrowingArchive(options, unlock, manifest, await partitionsIn(options, manifest));
     } catch (error) {
@@ -103,8 +102,20 @@ export class GrowingArchive extends ArchiveWriter {
     super.append(topic, record);
   }
 
+  /** Cuts off what a save that was killed wrote after the manifest, and writes the first manifest. */
+  begin(partitions: Record<TopicName, number>, state: SavedState): void {
+    const { dir, prefix } = this.#options;
+    cutOff(archiveFolder(dir, prefix, 'rejected'), this.manifest.rejected);
+    for (const topic of topicNames) {
+      const files = this.manifest.topics[topic]?.partitions.flatMap((partition) => partition.files) ?? [];
+      cutOff(archiveFolder(dir, prefix, topic), files);
+    }
+    this.checkpoint(partitions, state);
+  }
+
   /** Adds bad records, each once. Returns the number of new ones. */
   reject(rejects: readonly Reject[]): number {
+    this.#rejects ??= new ArchiveRejects(this.#options, this.manifest);
     return this.#rejects.add(rejects);
   }
 
@@ -113,7 +124,7 @@ export class GrowingArchive extends ArchiveWriter {
     const { dir } = this.#options;
     const { simulated: _, ...before } = this.manifest;
     const topics = this.manifestTopics(partitions);
-    const rejected = this.#rejects.entries();
+    const rejected = this.#rejects?.entries() ?? before.rejected;
     writeManifest(dir, { ...before, ...state, topics, rejected, schemas: [...this.#schemas.values()] });
   }
 
@@ -121,7 +132,7 @@ export class GrowingArchive extends ArchiveWriter {
   override async close(): Promise<void> {
     try {
       await super.close();
-      this.#rejects.close();
+      this.#rejects?.close();
     } finally {
       this.#unlock();
     }
@@ -152,17 +163,12 @@ function newManifest(dir: string, prefix: string): ArchiveManifest {
   );
 }
 
-/** Compares an archive with its manifest, and removes what a save that was killed wrote after it. Throws ArchiveError. */
-async function takeUp({ dir, prefix, signal }: GrowingArchiveOptions, manifest: ArchiveManifest): Promise<void> {
+/** Throws ArchiveError for an archive that differs from its manifest. */
+async function assertAsSaid({ dir, prefix, signal }: GrowingArchiveOptions): Promise<void> {
   const { problems } = await checkArchive({ dir, prefix, command: 'archive save', signal }, false);
   const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
   const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
   if (wrong.length > 0) throw notAsSaved('go on with', dir, wrong, fix);
-  cutOff(archiveFolder(dir, prefix, 'rejected'), manifest.rejected);
-  for (const topic of topicNames) {
-    const files = manifest.topics[topic]?.partitions.flatMap((partition) => partition.files) ?? [];
-    cutOff(archiveFolder(dir, prefix, topic), files);
-  }
 }
 
 /** Leaves of a folder's files what the manifest lists. */
@@ -187,8 +193,10 @@ async function partitionsIn(
     const isRead = partitions.length > 0 && hash_schema !== hashSchemaOf(topic);
     const files = isRead ? listArchive(dir, prefix, 'archive save')[topic] : null;
     for (const [partition, said] of partitions.entries()) {
-      const of = { topic, partition };
-      const ledger = files ? await readLedger(of, files[partition] ?? [], signal) : PartitionLedger.of(topic, said);
+      const reading = { signal, end: (said.last_offset ?? -1) + 1 };
+      const ledger = files
+        ? await readLedger({ topic, partition }, files[partition] ?? [], reading)
+        : PartitionLedger.of(topic, said);
       ledger.nextOffset = said.next_offset;
       known[topic].push({ ledger, files: said.files });
     }

@@ -157,7 +157,7 @@ export async function writerIn(dir: string, how: Partial<ArchiveWriterOptions> =
 }
 
 const knownIn = (topic: TopicName) => async (files: ArchiveFile[], partition: number) => ({
-  ledger: await readLedger({ topic, partition }, files, new AbortController().signal),
+  ledger: await readLedger({ topic, partition }, files, { signal: new AbortController().signal }),
   files: files.map(({ path }) => {
     const file = new ContainerFile(openContainer(path)!);
     let records = 0;
