@@ -81,16 +81,14 @@ it('LZ4 unpacks a frame whose blocks refer to those before, or are stored as the
   expect(unpack('lz4', frame).toString()).toBe('nightnight!');
 });
 
-describe('a bomb', () => {
-  const zeros = Buffer.alloc(64 << 20);
-  it.each([
-    ['gzip', gzipSync(zeros, { level: 1 })],
-    ['zstd', zstdCompressSync(zeros)],
-  ] as const)('of %s members one after another is too large', (codec, member) => {
-    expect(() => unpack(codec, Buffer.concat([member, member]))).toThrow(TooLargeError);
-  });
+it.each([
+  ['gzip', (zeros: Buffer) => gzipSync(zeros, { level: 1 })],
+  ['zstd', (zeros: Buffer) => zstdCompressSync(zeros)],
+] as const)('members of %s one after another are too large together', (codec, pack) => {
+  const member = pack(Buffer.alloc(64 << 20));
+  expect(() => unpack(codec, Buffer.concat([member, member]))).toThrow(TooLargeError);
+});
 
-  it('of an unknown codec is refused', () => {
-    expect(() => decompress(5, Buffer.alloc(9), 99)).toThrow('its compression has the unknown number 5');
-  });
+it('an unknown codec is refused', () => {
+  expect(() => decompress(5, Buffer.alloc(9), 99)).toThrow('its compression has the unknown number 5');
 });
