@@ -47,7 +47,7 @@ export const freshness: Bench = {
           { name: `${name}: Kafka alone, ${share}`, unit: 'ms' },
           { name: `${name}: readable, ${share}`, unit: 'ms', to: `${name}: Kafka alone, ${share}`, aim: '2' },
         ]),
-        ...measuredProcesses.map((process): Row => ({ name: `${name}: CPU of ${process}, of a second`, unit: 'ms' })),
+        { name: `${name}: projector's CPU, of a second`, unit: 'ms' },
       ]),
       async measure(version) {
         await using chain = await LiveChain.start(version);
@@ -58,8 +58,7 @@ export const freshness: Bench = {
           const projector = await (await chain.projector()).ready(120_000);
           const api = await (await chain.api()).ready(60_000);
           await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
-          const pids = [projector.pid, api.pid, chain.broker.pid, chain.redis.pid];
-          const bench = new Freshness(chain, () => observer.ask<Observed>('collect'), live, pids);
+          const bench = new Freshness(chain, () => observer.ask<Observed>('collect'), live, projector.pid);
           await bench.phase({ rate: 1_000, repair: false, change: anyChange }, 5_000);
           const figures: Figures = {};
           for (const { name, ...phase } of phases) {
@@ -68,8 +67,7 @@ export const freshness: Bench = {
               figures[`${name}: Kafka alone, ${share}`] = quantile(kafka, of);
               figures[`${name}: readable, ${share}`] = quantile(read, of);
             }
-            for (const [i, process] of measuredProcesses.entries())
-              figures[`${name}: CPU of ${process}, of a second`] = 1_000 * cpu[i]!;
+            figures[`${name}: projector's CPU, of a second`] = 1_000 * cpu;
           }
           return figures;
         } finally {
@@ -93,27 +91,26 @@ const quantiles = [
   ['p50', 0.5],
   ['p99', 0.99],
 ] as const;
-const measuredProcesses = ['projector', 'API', 'Kafka', 'Redis'] as const;
 
 interface Latencies {
   kafka: number[];
   read: number[];
-  /** CPU seconds a second, by process. */
-  cpu: number[];
+  /** CPU seconds of the projector, a second. */
+  cpu: number;
 }
 
 class Freshness {
   readonly #chain: LiveChain;
   readonly #collect: () => Promise<Observed>;
   readonly #live: LiveViews;
-  readonly #pids: readonly number[];
+  readonly #projector: number;
   #seq = 0;
 
-  constructor(chain: LiveChain, collect: () => Promise<Observed>, live: LiveViews, pids: readonly number[]) {
+  constructor(chain: LiveChain, collect: () => Promise<Observed>, live: LiveViews, projector: number) {
     this.#chain = chain;
     this.#collect = collect;
     this.#live = live;
-    this.#pids = pids;
+    this.#projector = projector;
   }
 
   /** Produces at a rate for some time, and waits until the last probes can be read. */
@@ -123,10 +120,9 @@ class Freshness {
     const stop = new AbortController();
     const repairing = repair ? this.#repairOver(stop.signal) : null;
     const startMs = sharedNowMs();
-    const before = this.#pids.map(cpuSeconds);
+    const before = cpuSeconds(this.#projector);
     await this.#produce(rate, ms, sent, change);
-    const seconds = (sharedNowMs() - startMs) / 1_000;
-    const cpu = this.#pids.map((pid, i) => (cpuSeconds(pid) - before[i]!) / seconds);
+    const cpu = (cpuSeconds(this.#projector) - before) / ((sharedNowMs() - startMs) / 1_000);
     stop.abort();
     await repairing;
     const observed = await this.#drained(sent);

@@ -61,16 +61,13 @@ export const start: Bench = {
         { name: 'next start, CPU', unit: 's', to: bare, aim: '2.5' },
         { name: 'next start, peak memory', unit: 'MiB', aim: '600 MiB' },
         { name: 'held by a record', unit: 'B' },
-        { name: 'Redis in a first start, CPU', unit: 's' },
       ],
       async measure(version): Promise<Figures> {
         await client.flushall();
         const fetched = await bareFetch();
         const none = await started(version, 'empty', idle);
         await client.flushall();
-        const before = await cpuSecondsOf(client);
         const first = await started(version, 'first');
-        const redisSeconds = (await cpuSecondsOf(client)) - before;
         const next = await started(version, 'next');
         return {
           [bare]: fetched,
@@ -79,15 +76,8 @@ export const start: Bench = {
           'next start, CPU': next.cpuSeconds - none.cpuSeconds,
           'next start, peak memory': next.rssMiBMax,
           'held by a record': ((next.mibHeld - none.mibHeld) * 2 ** 20) / records,
-          'Redis in a first start, CPU': redisSeconds,
         };
       },
     };
   },
 };
-
-async function cpuSecondsOf(client: Redis): Promise<number> {
-  const info = await client.info('cpu');
-  const [user, system] = ['user', 'sys'].map((what) => Number(new RegExp(`used_cpu_${what}:(\\S+)`).exec(info)?.[1]));
-  return user! + system!;
-}

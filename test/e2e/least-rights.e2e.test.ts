@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import { runCli } from '../../services/command-line.ts';
+import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
 import { freshKeyPrefix } from '../support/servers/backends.ts';
 import { TestKafka, topicBounds } from '../support/servers/kafka.ts';
@@ -62,21 +64,25 @@ const as = (user: string, more: Env = {}): Env => ({
   ...more,
 });
 
+/** A tool's exit code, and what it says. */
+const run = async (args: string[], env: Env) => {
+  const { code, out, err } = await heard((io) => runCli(args, io, env));
+  return { code, out: out.join('\n'), err: err.join('\n') };
+};
+const granted = { code: 0, err: expect.not.stringMatching(/grant/) };
 const simulated = ['simulate', '--metros', '1', '--riders', '20', '--rides', '3', '--days', '2', '--count', '5'];
 
 // In the order in which an operator calls them: each needs what those before it made.
 describe('with exactly its rights', () => {
   test('topics finds that topics are missing, makes them, and finds them as planned', async () => {
-    const missing = await processes.run(['topics', '--partitions', '1', '--check'], as('topics'));
-    expect(missing).toMatchObject({ code: 1, out: expect.stringContaining('missing') });
-    expect(await processes.run(['topics', '--partitions', '1'], as('topics'))).toMatchObject({ code: 0 });
-    const checked = await processes.run(['topics', '--partitions', '1', '--check'], as('topics'));
-    expect(checked).toMatchObject({ code: 0, out: expect.not.stringContaining('missing') });
+    const check = () => run(['topics', '--partitions', '1', '--check'], as('topics'));
+    expect(await check()).toMatchObject({ code: 1, out: expect.stringContaining('missing') });
+    expect(await run(['topics', '--partitions', '1'], as('topics'))).toMatchObject({ code: 0 });
+    expect(await check()).toMatchObject({ code: 0, out: expect.not.stringContaining('missing') });
   });
 
   test('simulate publishes', async () => {
-    const { code, err } = await processes.run(simulated, as('simulate'));
-    expect([code, err]).toEqual([0, expect.not.stringMatching(/grant/)]);
+    expect(await run(simulated, as('simulate'))).toMatchObject(granted);
   });
 
   test('projector and api project, set aside, commit and serve, and Redis refuses them nothing', async () => {
@@ -105,14 +111,11 @@ describe('with exactly its rights', () => {
   });
 
   test('archive save saves the log and what was set aside, and archive load loads it', async () => {
-    const saved = await processes.run(['archive', 'save', archive], as('archive-save'));
-    expect([saved.code, saved.err]).toEqual([0, expect.not.stringMatching(/grant/)]);
+    expect(await run(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
     const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;
     await grantInKafka(admin, lines, { topicPrefix: KAFKA_TOPIC_PREFIX, group: 'the-group' });
-    const made = await processes.run(['topics', '--partitions', '1'], as('topics', { KAFKA_TOPIC_PREFIX }));
-    expect(made.code).toBe(0);
-    const loaded = await processes.run(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }));
-    expect([loaded.code, loaded.err]).toEqual([0, expect.not.stringMatching(/grant/)]);
+    expect((await run(['topics', '--partitions', '1'], as('topics', { KAFKA_TOPIC_PREFIX }))).code).toBe(0);
+    expect(await run(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }))).toMatchObject(granted);
     const [rejected] = await topicBounds(admin, `${KAFKA_TOPIC_PREFIX}rejected`);
     expect(rejected).toMatchObject({ high: '1' });
   });

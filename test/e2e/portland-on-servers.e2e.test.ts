@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
 import { latestRecords } from '../reference/facts.ts';
@@ -15,20 +14,15 @@ import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { readTopic, type TopicRecord } from '../support/servers/kafka-topic.ts';
-import { type RedisCluster, startRedisCluster } from '../support/servers/redis-cluster.ts';
 import { riderTokens } from '../support/sign-in/rider-tokens.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/worlds/portland.ts';
 
-// Portland by every way: the embedded default, Kafka and Redis, a Redis Cluster, and archives of that Kafka. Each gives
-// the same bytes, with the same ETags.
+// Portland by every way: the embedded default, Kafka and Redis, and archives of that Kafka. Each gives the same bytes, with
+// the same ETags.
 
 const now = '2015-06-13T19:00:00Z';
 const processes = new Processes();
-let cluster: RedisCluster | undefined;
-afterAll(async () => {
-  await processes.close();
-  await cluster?.stop();
-});
+afterAll(() => processes.close());
 
 let tokens: Awaited<ReturnType<typeof riderTokens>>;
 let portland: string;
@@ -118,24 +112,6 @@ describe('Portland in Kafka and Redis', () => {
     await expectSameAnswers(second);
     await stop(second);
   });
-});
-
-describe('Portland in a Redis Cluster', () => {
-  it('gives the same bytes, from views on every node', async () => {
-    cluster = await startRedisCluster();
-    const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true', REDIS_KEY_PREFIX: freshKeyPrefix() };
-    const projector = await startOn('projector', { ...kafka, ...env });
-    const api = await startOn('api', env);
-    await expectSameAnswers(api);
-    for (const { url } of cluster.nodes) {
-      const client = new Redis(url);
-      expect(await client.dbsize()).toBeGreaterThan(100);
-      client.disconnect();
-    }
-    await stop(projector);
-    await expectSameAnswers(api);
-    await stop(api);
-  }, 120_000);
 });
 
 describe('an archive of that Kafka', () => {

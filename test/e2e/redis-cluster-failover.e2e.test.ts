@@ -35,6 +35,12 @@ it('a Redis Cluster that fails over to a replica without the last writes shows n
   const api = await processes.start('api', { ...env, NOW: now, ...tokens.env });
   await Promise.all([projector.ready(), api.ready()]);
 
+  for (const { url } of cluster.nodes) {
+    const client = new Redis(url);
+    expect(await client.dbsize()).toBeGreaterThan(100);
+    client.disconnect();
+  }
+
   // The replica stands still, and its master has dropped it: what is written now it will never have.
   const [master, replica] = [cluster.nodes[1]!, cluster.replicas[1]!];
   const admin = new Redis(master.url);
