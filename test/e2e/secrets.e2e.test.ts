@@ -34,7 +34,7 @@ beforeAll(async () => {
     NOW: '2015-06-13T19:00:00Z',
     ARCHIVE_DIR: await copyPortland(await processes.folder()),
   });
-  await service.printed('Ctrl-C stops it.');
+  await service.ready();
   records = await readPortland();
   tokens = await signer.of(...[...latestRecords(records).riders.keys()].slice(0, 25));
   names = secretNames();
