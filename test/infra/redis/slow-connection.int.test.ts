@@ -53,9 +53,3 @@ test('a half-open connection is given up as soon as the API gives up its own', a
     await proxy.close();
   }
 });
-
-test('a server that refuses connections is not waited for', async () => {
-  const connection = await redisConnection({ url: 'redis://127.0.0.1:1', cluster: false, keyPrefix: 'x:' });
-  await expect(connection.command('x:none', ['PING'])).rejects.toThrow('Redis cannot be reached: connect ECONNREFUSED');
-  await connection.close();
-});

@@ -148,18 +148,5 @@ export function viewScriptCases(): void {
       await one.commit(tag, [{ ...fieldsWrite(ada, {}), replaces: true }]);
       expect(await one.read([parseKey(ada)])).toEqual([null]);
     });
-
-    it('has a note of how old the oldest change is that is not readable, and of who stands by', async () => {
-      const { writer, text } = scene();
-      const { leadership } = writer('one');
-      await leadership.coming([tag]);
-      await leadership.unreadable(1_500);
-      expect([await text(keys.coming(tag)), await text(keys.unreadable())]).toEqual([
-        expect.stringMatching(/^one:\d+$/),
-        '1500',
-      ]);
-      await leadership.unreadable(null);
-      expect(await text(keys.unreadable())).toBe('');
-    });
   });
 }
