@@ -84,6 +84,14 @@ describe.each(answerers)('$name', ({ asked, nightsOn }) => {
     ])('%j', async (filters, found) => {
       expect(rides(await nightsOn(log, day, filters))).toEqual(found);
     });
+
+    it('on a past day finds nights that are past', async () => {
+      const found = await nightsOn(log, day, { far: '5_to_10' }, '2015-06-20T00:00:00Z');
+      expect(found.map(({ ride: id, past }) => [id, past])).toEqual([
+        ['city', true],
+        ['open', true],
+      ]);
+    });
   });
 
   // docs/rules.md#length-of-q, #lists

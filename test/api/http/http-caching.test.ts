@@ -57,6 +57,8 @@ it('max-age is CACHE_SECONDS, or the seconds, rounded down, to the local midnigh
     expect([before, await maxAge(smallWorld.day)]).toEqual([before, wanted]);
     expect([before, await maxAge(smallWorld.ride)]).toEqual([before, wanted]);
   }
+  // No midnight changes a day that shows no night.
+  expect(await maxAge(`${smallWorld.day}?q=nothing`)).toBe('3600');
   // At midnight the day is past, and stays so; of the ride a night is left that will be.
   nowMs = midnight;
   expect(await maxAge(smallWorld.day)).toBe('3600');
