@@ -3,7 +3,7 @@ import { ViewCache } from '../../../../api/calendar/views/view-cache.ts';
 import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../../projector/ports/view-writer.ts';
-import { allTags, completeKeyOf } from '../../../../schemas/views/view-keys.ts';
+import { allTags, completeKey, completeKeyOf } from '../../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { complete, lead } from '../../../support/stores/lead.ts';
 import { valueWrite } from '../../../support/stores/view-names.ts';
@@ -60,6 +60,14 @@ describe('the view cache', () => {
     for (let i = 0; i < 100; i++) expect(await textOf(cache, rideKey(`made${i}`))).toBeNull();
     expect(cache.bytes).toBe(0);
     expect(cache.peek(rideKey('made1'))).toBeUndefined();
+  });
+
+  // Else a missing view would count as gone in a store that was emptied.
+  it('keeps no word that a tag is complete', async () => {
+    const cache = new ViewCache(reader);
+    await put('1', completeKey(3));
+    expect(await textOf(cache, completeKey(3))).toBe('1');
+    expect(cache.peek(completeKey(3))).toBeUndefined();
   });
 
   it.each([
