@@ -28,7 +28,7 @@ export default defineConfig({
     exclude: [
       '**/*.e2e.test.ts',
       'test/{api,examples,projector,properties,reference,simulator}/**/*.int.test.ts',
-      'test/simulator/{simulator,network}.test.ts',
+      'test/simulator/simulator.test.ts',
       // It waits for a cluster to fail over, for a minute.
       'test/infra/redis/dead-seed.int.test.ts',
     ],
