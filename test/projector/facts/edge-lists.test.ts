@@ -1,3 +1,4 @@
+import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EdgeLists } from '../../../projector/facts/edge-lists.ts';
@@ -44,15 +45,18 @@ describe('edge lists', () => {
         for (const change of list) {
           const ofList = model.get(change.list) ?? new Map<number, number>();
           model.set(change.list, ofList);
-          expect(lists.set(change.list, change.id, change.bits)).toBe(ofList.get(change.id) ?? 0);
+          strictEqual(lists.set(change.list, change.id, change.bits), ofList.get(change.id) ?? 0);
           if (change.bits === 0) ofList.delete(change.id);
           else ofList.set(change.id, change.bits);
-          expect(lists.get(change.list, change.id)).toBe(change.bits);
+          strictEqual(lists.get(change.list, change.id), change.bits);
           const before = [...ofList.keys()].filter((id) => compare(id, change.id) < 0).length;
-          expect(lists.lowerBound(change.list, change.id)).toBe(before);
+          strictEqual(lists.lowerBound(change.list, change.id), before);
         }
         for (const [number, ofList] of model) {
-          expect(entries(lists, number)).toEqual([...ofList].sort(([a], [b]) => compare(a, b)));
+          deepStrictEqual(
+            entries(lists, number),
+            [...ofList].sort(([a], [b]) => compare(a, b)),
+          );
         }
       }),
       { numRuns: 100 },

@@ -1,3 +1,4 @@
+import { strictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Interner } from '../../../projector/facts/interner.ts';
@@ -8,15 +9,15 @@ function holdsWhatAMapHolds(texts: readonly string[]): void {
   const model = new Map<string, number>();
   for (const text of texts) {
     if (!model.has(text)) {
-      expect(interner.find(text)).toBe(-1);
+      strictEqual(interner.find(text), -1);
       model.set(text, model.size);
     }
-    expect(interner.add(text)).toBe(model.get(text));
+    strictEqual(interner.add(text), model.get(text));
   }
   for (const [text, number] of model) {
-    expect(interner.find(text)).toBe(number);
-    expect(interner.text(number)).toBe(text);
-    expect(interner.tag(number)).toBe(tagOf(text));
+    strictEqual(interner.find(text), number);
+    strictEqual(interner.text(number), text);
+    strictEqual(interner.tag(number), tagOf(text));
   }
 }
 

@@ -1,3 +1,4 @@
+import { strictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { LargeMap, LargeSet, NumberSet } from '../../../projector/facts/large-map.ts';
@@ -16,14 +17,14 @@ it('a large map holds what a Map holds, and a large set what a Set holds, whatev
         if (step === 'set') {
           map.set(key, i);
           large.set(key, i);
-        } else expect(large.delete(key)).toBe(map.delete(key));
+        } else strictEqual(large.delete(key), map.delete(key));
         expect([large.get(key), large.has(key)]).toEqual([map.get(key), map.has(key)]);
       }
       expect([large.size, set.size]).toEqual([map.size, wanted.size]);
       expect(new Map(large)).toEqual(map);
       expect(new Set(large.keys())).toEqual(new Set(map.keys()));
       expect(new Set(set)).toEqual(wanted);
-      for (let key = 0; key <= 30; key++) expect(set.has(key)).toBe(wanted.has(key));
+      for (let key = 0; key <= 30; key++) strictEqual(set.has(key), wanted.has(key));
     }),
   );
 });
@@ -35,11 +36,11 @@ it('a set of numbers holds what a Set holds, as it grows', () => {
       const set = new NumberSet();
       const wanted = new Set<number>();
       for (const number of added) {
-        expect(set.has(number)).toBe(wanted.has(number));
+        strictEqual(set.has(number), wanted.has(number));
         wanted.add(number);
         set.add(number);
       }
-      for (const number of [...added, ...others]) expect(set.has(number)).toBe(wanted.has(number));
+      for (const number of [...added, ...others]) strictEqual(set.has(number), wanted.has(number));
     }),
   );
 });

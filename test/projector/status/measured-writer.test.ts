@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../projector/ports/log.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { measuredWriter } from '../../../projector/status/measured-writer.ts';
 import { Waits } from '../../../projector/status/waits.ts';
 import { lead } from '../../support/stores/lead.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
-import { watchedWriter as disturbed } from '../../support/stores/watched-writer.ts';
 
 /** A writer whose batches of tag 1 are refused for want of memory, a second each; since when it is waited for. */
 async function full() {
@@ -12,12 +12,13 @@ async function full() {
   let tookMs = 1_000;
   const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
-  const store = disturbed(new SharedStore().writer(), {
-    before(tag) {
-      clock.ms += tookMs;
-      if (tag === 1 && isFull) throw new Error('OOM');
-    },
-  });
+  const plain = new SharedStore().writer();
+  const commit: ViewWriter['commit'] = async (tag, ...batch) => {
+    clock.ms += tookMs;
+    if (tag === 1 && isFull) throw new Error('OOM');
+    return plain.commit(tag, ...batch);
+  };
+  const store = { ...plain, commit };
   await lead(store);
   clock.ms = 0;
   const writer = measuredWriter(store, { waits, clock, measured() {} });

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
-import type { Leadership } from '../../../projector/ports/view-writer.ts';
+import type { Leadership, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { riderKey } from '../../../schemas/views/view-kinds.ts';
@@ -10,7 +10,6 @@ import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
-import { watchedWriter } from '../../support/stores/watched-writer.ts';
 import type { HistoryRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -39,7 +38,11 @@ async function stuck() {
   };
   const samples: number[] = [];
   const store = new MemoryViewStore();
-  const writer = watchedWriter(store.writer(), { before: () => held?.promise });
+  const plain = store.writer();
+  const commit: ViewWriter['commit'] = async (...batch) => {
+    await held?.promise;
+    return plain.commit(...batch);
+  };
   let status: LogStatus | null = null;
   const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: [riderAt(0)] }, 1);
   const eventLog = Object.assign(log, { status: () => status });
@@ -51,7 +54,7 @@ async function stuck() {
     close: async () => {},
   };
   const metrics = { ...noMetrics, readable: (seconds: number) => void samples.push(seconds) };
-  running = startProjector(eventLog, writer, rejects, { metrics });
+  running = startProjector(eventLog, { ...plain, commit }, rejects, { metrics });
   await running.ready();
   const { projector } = running;
   return {
