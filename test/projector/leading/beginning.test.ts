@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import { foldToBeginning } from '../../../projector/leading/beginning.ts';
 import { realClock } from '../../../projector/ports/clock.ts';
@@ -65,7 +65,9 @@ it.each<[string, { from?: number; tags: Left[]; compared: number[]; foldedTo: nu
       await Promise.all(tags.map(async (left, i) => [i, await tagLeft(left, [`ride:${i}`])] as const)),
     );
     const { folding: fold, deps, said, stop } = await folding(from);
+    const published = vi.spyOn(fold.intake, 'beginPublishing');
     const begin = await foldToBeginning(taken, at(9), deps);
+    expect(published).toHaveBeenCalledOnce();
     stop.abort();
     const right = tags.flatMap((left, i) => (left === 'nowhere' || compared.includes(i) ? [] : [{ i, ...left }]));
     expect(begin).toEqual({
