@@ -73,9 +73,8 @@ const isServing = (text: string): boolean => text.includes('--serve');
 const needsKafka = (text: string): boolean => text.includes('KAFKA_BROKERS=');
 
 describe('the guide for data teams', { timeout: 600_000 }, () => {
-  it('has commands that print what it says, and tables that its SQL and each library of Python read', async () => {
-    const packages = ['pandas==3.1.1', 'pyarrow==26.0.1', 'duckdb==2.0.0', 'fastavro==1.13.1'];
-    const programs = await pythonWith('polars', '2.1.0', ...packages);
+  it('has commands that print what it says, SQL that finds something, and Python that reads the archive', async () => {
+    const programs = await pythonWith('fastavro', '1.13.1');
     for (const [i, { language, text }] of blocks.entries()) {
       const next = blocks[i + 1];
       let out = '';
@@ -83,11 +82,9 @@ describe('the guide for data teams', { timeout: 600_000 }, () => {
         expect(await serveBriefly(await elsewhere(text), portland)).toContain('As of 2015-06-13T19:00:00.000Z');
       } else if (language === 'sh' && !needsKafka(text)) {
         out = await bash(text, portland);
-      } else if (language === 'python' && /fastavro.reader|portland-tables/.test(text)) {
+      } else if (language === 'python' && text.includes('fastavro.reader')) {
         const options = { cwd: dir, maxBuffer: 64 << 20 };
         out = (await promisify(execFile)(join(programs, 'python'), ['-c', text], options)).stdout;
-        // The nights that are on.
-        if (text.includes('portland-tables')) expect(out).toContain('346');
       } else if (language === 'sql') {
         using tables = await ExportInDuckDb.open(join(dir, 'portland-tables'));
         const statements = text.split(';').filter((statement) => statement.trim() !== '');
