@@ -8,8 +8,8 @@ import type { Entry } from './views/view-cache.ts';
  * The bearer token of an Authorization header, or null if none is sent. The scheme is matched in any case
  * (docs/rules.md#bearer). node:http has cut off spaces at the end.
  */
-export const bearerToken = ({ authorization = '' }: IncomingHttpHeaders): string | null =>
-  /^bearer +(.+)/i.exec(authorization)?.[1] ?? null;
+export const bearerToken = ({ authorization }: IncomingHttpHeaders): string | null =>
+  authorization === undefined ? null : (/^bearer +(.+)/i.exec(authorization)?.[1] ?? null);
 
 /**
  * The view that exists while a developer key is live (docs/rules.md#developer-keys). node:http gives header text as

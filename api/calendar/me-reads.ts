@@ -5,6 +5,7 @@ import { completeKeyOf } from '../../schemas/views/view-keys.ts';
 import { metroKey, riderKey } from '../../schemas/views/view-kinds.ts';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { success } from '../messages/answer.ts';
+import { memoize } from '../messages/memoize.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
 import { bearerToken, isLive } from './credentials.ts';
 import {
@@ -51,7 +52,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       if (metro !== null) keys.push(metroKey(metro));
       // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
       const [values, [card, complete, ofMetro]] = await Promise.all([
-        asked.length > 0 ? cache.fields(readerKey(rider), asked.map(nameOf)) : [],
+        asked.names.length > 0 ? cache.fields(readerKey(rider), asked.names) : [],
         cache.load(keys),
       ]);
       if (!isLive([card!])) {
@@ -62,7 +63,7 @@ export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, 
       if (ofMetro?.value === null) return refuse.notFound(noSuchMetroBody);
       // Else a field that is missing would say that there is nothing.
       complete!.assertKnown();
-      const body = await bodyOf({ fields: readerFields(asked, values), cache, nowMs });
+      const body = await bodyOf({ fields: readerFields(asked.fields, values), cache, nowMs });
       return success(digestOf(body), headers, { 'Cache-Control': 'private, no-store' }, () => body);
     };
 }
@@ -94,16 +95,25 @@ interface AskedField {
   first: number;
 }
 
-const nameOf = ({ kind, first }: AskedField): string => fieldName(kind, first);
+/** The fields to read for some days, with their names. */
+interface AskedFields {
+  fields: readonly AskedField[];
+  names: readonly string[];
+}
 
 /** The fields of these kinds that show the days `from` to `to`, both included. `kinds`: such as `fx`. */
-function askedFields(kinds: string, from: number, to: number): AskedField[] {
-  const asked: AskedField[] = [];
+const askedFields = (kinds: string, from: number, to: number): AskedFields => ofRange(`${kinds} ${from} ${to}`);
+
+// Clients ask for the same ranges again and again, and each has dozens of names.
+const ofRange = memoize((range): AskedFields => {
+  const [kinds, from, to] = range.split(' ') as [string, string, string];
+  const fields: AskedField[] = [];
   for (const kind of kinds as Iterable<FieldKind>) {
-    for (let first = fieldFirstDay(kind, from); first <= to; first += fieldDays[kind]) asked.push({ kind, first });
+    for (let first = fieldFirstDay(kind, Number(from)); first <= Number(to); first += fieldDays[kind])
+      fields.push({ kind, first });
   }
-  return asked;
-}
+  return { fields, names: fields.map(({ kind, first }) => fieldName(kind, first)) };
+}, 256);
 
 function readerFields(asked: readonly AskedField[], values: readonly (Buffer | null)[]): ReaderFields {
   const fields: ReaderFields = { o: [], f: [], x: [] };
