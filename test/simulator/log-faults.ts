@@ -84,6 +84,7 @@ export const logFaults = {
       if (withinMs === 0) log.publish({ topic, key, value });
       else scene.timeline.after(random.int(0, withinMs), () => log.publish({ topic, key, value }));
     }
+    if (topic === 'riders') log.keep([topic]);
   },
   /** Developer keys are revoked, and published again. */
   revokeKeys(scene: Scene) {

@@ -1,6 +1,7 @@
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { openNamesMax as shippedMax } from '../../infra/redis/views/view-scripts.ts';
 import { LogTruncatedError, PartitionsChangedError } from '../../projector/ports/event-log.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import { Random } from '../../services/simulate/world/random.ts';
 import { Judge } from './judge.ts';
 import type { Published } from './log-partition.ts';
@@ -91,7 +92,7 @@ export class Scene {
       say: (message) => this.say(message),
     };
     for (const change of this.changes.founding()) this.publish(change);
-    this.log.open();
+    this.log.keep(topicNames);
     this.judge.open();
     if (free)
       for (const tag of tags) this.redisOf(tag).command(['SET', this.around.keys.fence(tag), '1:0:before:free']);

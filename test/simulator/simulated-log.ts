@@ -83,8 +83,9 @@ export class SimulatedLog {
     return first + (sumOf(key) % (partitionsOf[topic] ?? 1));
   }
 
-  open(): void {
-    for (const partition of this.partitions) partition.kept = partition.end;
+  /** What these topics hold is not lost with a tail. */
+  keep(topics: readonly TopicName[]): void {
+    for (const partition of this.partitions) if (topics.includes(partition.topic)) partition.kept = partition.end;
   }
 
   /** The log answers nobody, until it is resumed. */
