@@ -34,7 +34,8 @@ describe('a changed fact marks', () => {
     const removed = records.toReversed().map(({ topic, key }) => gone(topic, key));
     const missed: string[] = [];
     // Relations first, so that there is somebody to tell of each change, and the other way round.
-    for (const record of [...records, ...removed, ...records.toReversed(), ...removed.toReversed()]) {
+    const oneByOne = records.flatMap((record) => [gone(record.topic, record.key), record]);
+    for (const record of [...records, ...oneByOne, ...removed, ...records.toReversed(), ...removed.toReversed()]) {
       const before = rendered(facts);
       apply(record);
       for (let i = 0; i < 20; i++) fanOuts?.slice((watcher, day, bits) => marking.related(watcher, day, bits));
