@@ -34,6 +34,8 @@ const names = codings.map(({ name }) => name);
 interface Wanted {
   /** Null: the body as it is. */
   coding: Coding | null;
+  /** For a body that lives as long as the process: the smallest, since the time to compress it counts once. */
+  lasting: Coding | null;
   refusesIdentity: boolean;
 }
 
@@ -42,10 +44,12 @@ const wantedBy = memoize((header): Wanted => {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
   // Its types are those of the version before `preferred`, which orders what the request likes equally.
   const encodings = negotiator.encodings as (available: string[], options: { preferred: string[] }) => string[];
-  const liked = encodings.call(negotiator, [...names, 'identity'], { preferred: names });
+  const liked = (preferred: string[]) => encodings.call(negotiator, [...names, 'identity'], { preferred });
+  const first = (preferred: string[]) => codings.find(({ name }) => name === liked(preferred)[0]) ?? null;
   return {
-    coding: codings.find(({ name }) => name === liked[0]) ?? null,
-    refusesIdentity: !liked.includes('identity'),
+    coding: first(names),
+    lasting: first(['br', ...names]),
+    refusesIdentity: !liked(names).includes('identity'),
   };
 }, 256);
 
@@ -82,7 +86,8 @@ export class EncodedBody {
   formFor(acceptEncoding: string | undefined): Form {
     this.#reads += 1;
     if (acceptEncoding === undefined || this.bytes.length < compressedMin) return this.#plain;
-    const { coding, refusesIdentity } = wantedBy(acceptEncoding);
+    const { coding: usual, lasting, refusesIdentity } = wantedBy(acceptEncoding);
+    const coding = this.#from === 1 ? lasting : usual;
     if (coding === null || (this.#reads < this.#from && !refusesIdentity)) return this.#plain;
     this.#forms ??= new Map();
     let form = this.#forms.get(coding);
@@ -99,8 +104,8 @@ export class EncodedBody {
  * Accept-Encoding header may be answered with.
  */
 export function etagsOf(tag: string, acceptEncoding: string | undefined): string[] {
-  const { coding } = wantedBy(acceptEncoding ?? '');
-  return [...new Set([coding, null, ...codings])].map((form) => etagOf(tag, form));
+  const { coding, lasting } = wantedBy(acceptEncoding ?? '');
+  return [...new Set([coding, lasting, null, ...codings])].map((form) => etagOf(tag, form));
 }
 
 /** The ETag of one form: the content's tag, the coding, its level and its compressor's version. */

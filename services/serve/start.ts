@@ -4,6 +4,7 @@ import type { OpenLog } from '../backends/open-log.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
+import { TerminalBanner } from '../cli/terminal-banner.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { firstDay, firstSteps, firstStepsText, picksRiders } from './http/first-steps.ts';
@@ -20,7 +21,9 @@ import { supervise } from './supervise.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
 export async function runStart({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
-  const log = makeLogger(settings);
+  const { stdout } = process;
+  const banner = io.errIsTerminal && stdout.isTTY && !json ? new TerminalBanner(stdout, io.signal) : null;
+  const log = makeLogger(settings, { ...(banner && { destination: banner }) });
   const register = processMetrics(log);
   const metrics = apiMetrics(register);
   const projected = projectorMetrics(register);
@@ -69,7 +72,9 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
     });
     await served.listen();
     const steps = await firstSteps(settings, opened, facts(), files.keys, key, first);
-    io.out(json ? JSON.stringify(steps) : firstStepsText(steps));
+    const text = json ? JSON.stringify(steps) : firstStepsText(steps);
+    if (banner) banner.show(text);
+    else io.out(text);
     try {
       await projecting.done;
     } finally {

@@ -27,7 +27,14 @@ it.each([
   ['gzip;q=much', null],
   [',, gzip ,', 'gzip'],
 ])('Accept-Encoding: %j asks for %s', (header, coding) => {
-  expect(new EncodedBody(text, 1).formFor(header).coding?.name ?? null).toBe(coding);
+  const body = new EncodedBody(text);
+  body.formFor(undefined);
+  expect(body.formFor(header).coding?.name ?? null).toBe(coding);
+});
+
+it('a body that lives as long as the process is sent in the smallest form of what a request likes equally', () => {
+  const form = (header: string) => new EncodedBody(text, 1).formFor(header).coding?.name;
+  expect(['gzip, br, zstd', 'zstd, br;q=0.9', 'gzip, zstd'].map(form)).toEqual(['br', 'zstd', 'zstd']);
 });
 
 it('a body is compressed once in each form', () => {
