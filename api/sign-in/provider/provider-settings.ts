@@ -11,6 +11,14 @@ import type { ProviderOptions } from './provider-options.ts';
 import { errorRenderer } from './provider-pages.ts';
 import type { RiderErasure } from './rider-erasure.ts';
 
+const stateLengthMax = 1000;
+
+/** A request is stored until its sign-in ends, and anybody may begin one. The app gets the error, with its state. */
+function checkStateLength(_ctx: unknown, state: string | undefined): void {
+  if (state !== undefined && state.length > stateLengthMax)
+    throw new errors.InvalidRequest(`state must have at most ${stateLengthMax} characters`);
+}
+
 /**
  * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP,
  * implicit flow or optional PKCE; one scope and one resource (docs/rules.md#code-flow).
@@ -36,6 +44,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
       // There are no id tokens, but oidc-provider checks for each client that a key could sign them.
       id_token_signed_response_alg: 'ES256',
     },
+    extraParams: { state: checkStateLength },
     // docs/rules.md#code-flow
     pkce: { required: () => true },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),

@@ -133,7 +133,9 @@ describe('an authorization request', () => {
     expect((await nights(service.baseUrl, body.access_token)).status).toBe(200);
   });
 
-  test('is kept without what has no meaning here', async () => {
+  test('is kept without what has no meaning here, and refused with a state over 1,000 characters', async () => {
+    const { location } = await ask({ state: 'n'.repeat(1001) }, { client_id: 'named' });
+    expect(new URL(location!).searchParams.get('error')).toBe('invalid_request');
     const long = 'n'.repeat(3000);
     for (const name of ['nonce', 'max_age', 'login_hint', 'ui_locales', 'claims', 'made_up']) {
       pending.length = 0;
