@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Night } from '../../schemas/events/records.ts';
+import { dayText } from '../reference/dates.ts';
 import { latestRecords } from '../reference/facts.ts';
+import { pathOf } from '../reference/requests.ts';
+import { publicRequests, riderRequests } from '../support/processes/calendar-answers.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { riderTokens } from '../support/sign-in/rider-tokens.ts';
@@ -55,28 +58,21 @@ function secretNames(): string[] {
 /** Asks everything of every kind; all that came back, headers too. */
 async function askEverything(): Promise<string[]> {
   const facts = latestRecords(records);
-  const nights = [...facts.nights.values()];
-  const date = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
-  const dayOf = ({ ride, day }: Night) => `/metros/${facts.rides.get(ride)?.metro ?? 'unknown'}/days/${date(day)}`;
-  const days = new Set(nights.map(dayOf));
-  const secretDays = new Set(nights.filter(({ meeting }) => meeting?.secret).map(dayOf));
+  const nights = [...facts.nights.values()].filter(({ meeting }) => meeting?.secret);
+  const days = nights.map(
+    ({ ride, day }) => `/metros/${facts.rides.get(ride)?.metro ?? 'unknown'}/days/${dayText(day)}`,
+  );
   const byKey = { 'x-api-key': portlandKeys.live };
-  const requests: [string, Record<string, string>][] = [...days].map((path) => [path, byKey]);
-  for (const [i, path] of [...secretDays].entries()) {
+  const requests: [string, Record<string, string>][] = [];
+  for (const request of publicRequests(facts)) requests.push([pathOf(request), byKey]);
+  for (const [rider, token] of tokens)
+    for (const request of riderRequests(facts, rider))
+      requests.push([pathOf(request), { authorization: `Bearer ${token}` }]);
+  for (const [i, path] of [...new Set(days)].entries()) {
     const name = names[i % names.length]!;
     for (const q of [name, name.split(' ')[0]!, name.toLowerCase()])
       requests.push([`${path}?q=${encodeURIComponent(q)}`, byKey]);
     requests.push([`${path}?where=${encodeURIComponent(name)}`, byKey]);
-  }
-  for (const ride of facts.rides.keys()) requests.push([`/rides/${ride}`, byKey]);
-  const [from, to] = [date(nights[0]!.day - 15), date(nights[0]!.day + 15)];
-  for (const token of tokens.values()) {
-    const mine = { authorization: `Bearer ${token}` };
-    requests.push(['/me/nights', mine]);
-    for (const metro of facts.metros.keys()) {
-      for (const operation of ['known', 'friends', 'flagged'])
-        requests.push([`/me/${operation}?metro=${metro}&from=${from}&to=${to}`, mine]);
-    }
   }
   const odd = encodeURIComponent(names[0]!);
   requests.push(
@@ -85,7 +81,7 @@ async function askEverything(): Promise<string[]> {
     [`/${odd}`, byKey],
     [`/metros/${odd}/days/${odd}`, byKey],
     [`/metros/unknown/days/2015-06-13?q=${odd}`, byKey],
-    [[...days][0]!, { 'x-api-key': names[0]!.normalize('NFKD').replace(/[^ -~]/g, '') }],
+    [days[0]!, { 'x-api-key': names[0]!.normalize('NFKD').replace(/[^ -~]/g, '') }],
     ['/me/nights', { authorization: `Bearer ${odd}` }],
   );
   const seen: string[] = [];

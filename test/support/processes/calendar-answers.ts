@@ -55,7 +55,7 @@ export function questionsOf(facts: Facts, clockMs: number, { key, deadKeys = [],
   return questions;
 }
 
-function* publicRequests(facts: Facts): Generator<CalendarRequest> {
+export function* publicRequests(facts: Facts): Generator<CalendarRequest> {
   for (const metro of facts.metros.keys()) {
     const days = new Set<number>();
     for (const { ride, day } of facts.nights.values()) {
@@ -71,7 +71,7 @@ function* publicRequests(facts: Facts): Generator<CalendarRequest> {
   yield { operation: 'getDay', metro: 'no-such-metro', day: '2015-06-13' };
 }
 
-function* riderRequests(facts: Facts, rider: string): Generator<CalendarRequest> {
+export function* riderRequests(facts: Facts, rider: string): Generator<CalendarRequest> {
   yield { operation: 'getMyNights', rider };
   for (const metro of facts.metros.keys()) {
     const days = [...facts.nights.values()].flatMap(({ ride, day }) =>
