@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
+import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
@@ -108,13 +109,23 @@ async function writeAll(writer: ViewWriter): Promise<void> {
   await writer.leadership!.free(tag);
 }
 
-it('the rights are enough on a Redis Cluster', async () => {
+it('the rights are enough on a Redis Cluster, whose tags that nobody leads and whose memory an API knows too', async () => {
   const cluster = await startRedisCluster();
+  const limitBytes = 40_000_000;
+  // The other masters have the machine's memory.
+  const fullest = new Redis(cluster.nodes[1]!.url);
+  await fullest.config('SET', 'maxmemory', limitBytes);
+  fullest.disconnect();
   const urls = cluster.nodes.map(({ url }) => url);
   const prefix = freshKeyPrefix();
-  const urlOf = (user: 'projector' | 'api') => redisUserWith(urls, user, redisRights(user, prefix));
-  const writer = await redisViewWriter({ url: await urlOf('projector'), cluster: true, keyPrefix: prefix });
-  const reader = redisViewReader({ url: await urlOf('api'), cluster: true, keyPrefix: prefix });
+  const settingsOf = async (user: 'projector' | 'api' | 'sign-in') => ({
+    url: await redisUserWith(urls, user, redisRights(user, prefix)),
+    cluster: true,
+    keyPrefix: prefix,
+  });
+  const writer = await redisViewWriter(await settingsOf('projector'));
+  const reader = redisViewReader(await settingsOf('api'));
+  const state = redisSignInState(await settingsOf('sign-in'));
   let hears = false;
   reader.listen({
     changed() {},
@@ -123,6 +134,11 @@ it('the rights are enough on a Redis Cluster', async () => {
       hears = now;
     },
   });
+  const waits = { timeout: 20_000, interval: 50 };
+  const beat = async (tags: readonly number[]) => {
+    await Promise.all(tags.map((tag) => writer.commit(tag, [])));
+    return reader.unledTags!();
+  };
   try {
     await writeAll(writer);
     await lead(writer);
@@ -134,10 +150,19 @@ it('the rights are enough on a Redis Cluster', async () => {
       },
       { timeout: 20_000, interval: 400 },
     );
-    expect(await refusedByRedis(urls, 'projector')).toEqual([]);
-    expect(await refusedByRedis(urls, 'api')).toEqual([]);
+    await expect.poll(() => beat(allTags), waits).toBe(0);
+    await expect.poll(() => beat(allTags.slice(5)), waits).toBe(5);
+    for (const memory of [reader.memory!, state.memory!]) {
+      const known = () => memory().catch(() => null);
+      await expect.poll(known, waits).toEqual({ usedBytes: expect.any(Number), limitBytes });
+      expect((await known())!.usedBytes).toBeGreaterThan(500_000);
+    }
+    for (const user of ['projector', 'api', 'sign-in'])
+      expect([user, await refusedByRedis(urls, user)]).toEqual([user, []]);
+    await cluster.stop();
+    await expect.poll(reader.unledTags!, waits).toBeNull();
   } finally {
-    await Promise.all([writer.close(), reader.close()]);
+    await Promise.all([writer.close(), reader.close(), state.close()]);
     await cluster.stop();
   }
-}, 60_000);
+}, 90_000);
