@@ -10,12 +10,11 @@ import { MissingTopicsError, type Reject } from '../../../projector/ports/event-
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
-import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { UsageError } from '../../../services/cli/io.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { checkArchive, readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
@@ -25,10 +24,7 @@ const forget = async (who: string, dir: string) => {
   const { code, out } = await heard((io) => runArchiveForget({ rider: who, dir, json: true }, settings, io));
   return [code, JSON.parse(out[0]!)];
 };
-const problemsIn = async (dir: string) => {
-  const { out } = await heard((io) => runArchiveCheck({ dir, json: true }, settings, io));
-  return JSON.parse(out[0]!).problems;
-};
+const problemsIn = async (dir: string) => (await checkArchive(dir)).problems;
 const nothing = { leaders: 0, rejected: 0, headers: 0, raw: 0, example: false };
 
 /** An archive of records given as topic, key and value, in the order of their offsets in partition 0. */

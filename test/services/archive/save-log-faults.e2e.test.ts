@@ -3,10 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
-import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
-import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard } from '../../support/processes/heard.ts';
-import { TestArchive } from '../../support/worlds/archive.ts';
+import { checkArchive, TestArchive } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const program = fileURLToPath(new URL('./save-portland.ts', import.meta.url));
@@ -19,15 +16,10 @@ function save(dir: string, { killAt = '', blocks = 'unlimited' } = {}) {
   return { status, signal, stderr };
 }
 
-const check = async (dir: string) => {
-  const { code, out } = await heard((io) => runArchiveCheck({ dir, json: true }, loadSettings({}), io));
-  return { code, ...(JSON.parse(out[0]!) as { records: number; problems: { kind: string; problem: string }[] }) };
-};
-
 /** Neither check, load nor start takes it for a whole one. */
 async function expectUnfinished(dir: string): Promise<void> {
-  const { code, problems } = await check(dir);
-  expect([code, new Set(problems.map(({ kind }) => kind))]).toEqual([1, new Set(['unfinished'])]);
+  const { code, problems } = await checkArchive(dir);
+  expect([code, new Set(problems.map(({ kind }: { kind: string }) => kind))]).toEqual([1, new Set(['unfinished'])]);
 }
 
 const hashes = (dir: string) =>
@@ -44,7 +36,7 @@ describe('a save', () => {
     expect(save(archive.dir, { killAt: '12000' }).signal).toBe('SIGKILL');
     await expectUnfinished(archive.dir);
     expect(save(archive.dir)).toEqual({ status: 0, signal: null, stderr: '' });
-    expect(await check(archive.dir)).toMatchObject({ code: 0, records: recordsInPortland, problems: [] });
+    expect(await checkArchive(archive.dir)).toMatchObject({ code: 0, records: recordsInPortland, problems: [] });
     expect(hashes(archive.dir)).toEqual(hashes(whole.dir));
   });
 
@@ -56,6 +48,6 @@ describe('a save', () => {
     await expectUnfinished(archive.dir);
     expect(existsSync(`${archive.dir}/.lock`)).toBe(false);
     expect(save(archive.dir)).toEqual({ status: 0, signal: null, stderr: '' });
-    expect(await check(archive.dir)).toMatchObject({ code: 0, records: recordsInPortland, problems: [] });
+    expect(await checkArchive(archive.dir)).toMatchObject({ code: 0, records: recordsInPortland, problems: [] });
   });
 });

@@ -8,13 +8,10 @@ import { readManifest, writeManifest } from '../../../infra/archive/format/archi
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import type { Part } from '../../../services/cli/progress.ts';
-import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard } from '../../support/processes/heard.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
-import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { checkArchive, readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { rejectAt } from '../../support/worlds/records.ts';
 import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
@@ -154,11 +151,8 @@ describe('exact_since', () => {
     const onProgress = () => stop.abort(new Error('stopped'));
     await expect(saved.save({ signal: stop.signal, onProgress })).rejects.toThrow('stopped');
     expect(saved.manifest()).toMatchObject({ exact_since: null, saved_until: null });
-    const check = await heard((io) => runArchiveCheck({ dir: saved.dir }, loadSettings({}), io));
-    expect(check).toMatchObject({
-      code: 1,
-      out: [expect.stringContaining('its first save has not come to the end of the log'), expect.anything()],
-    });
+    const problem = expect.stringContaining('its first save has not come to the end of the log');
+    expect(await checkArchive(saved.dir)).toMatchObject({ code: 1, problems: [{ problem }] });
     expect((await saved.save({ compactionLagMs: lagMs })).exact_since).not.toBeNull();
     expect((await saved.archive.read()).records).toHaveLength(4);
   });
@@ -199,8 +193,7 @@ describe('a save that goes on with an archive', () => {
     expect(saved.archive.rejected()).toEqual([rejectAt(1), rejectAt(3)]);
     await using fresh = await TestArchive.make();
     expect(hashes(saved.manifest())).toEqual(hashes(await copyOf(saved, fresh)));
-    const check = await heard((io) => runArchiveCheck({ dir: saved.dir, json: true }, loadSettings({}), io));
-    expect(JSON.parse(check.out[0]!)).toMatchObject({ records: 7, rejected: 2, problems: [], more: [] });
+    expect(await checkArchive(saved.dir)).toMatchObject({ records: 7, rejected: 2, problems: [], more: [] });
   });
 
   test('hashes the records anew where the manifest has hashes by another schema', async () => {

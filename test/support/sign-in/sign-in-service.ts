@@ -15,7 +15,7 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 
-export const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
+const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
 export async function newSigningKeys(): Promise<SigningKeys> {
   const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });

@@ -34,6 +34,3 @@ async function entriesOf(redis: Redis, name: string, type: string): Promise<[str
       throw new Error(`Cannot dump ${name}: a ${type} is neither a string, a hash nor a sorted set`);
   }
 }
-
-/** Fences, stamps, positions and open lists say what was done, not what the facts are (infra/redis/redis-keys.ts). */
-export const isView = (key: string): boolean => /^g\d+:(?:pub|me):\{v\d+\}:(?!complete:)[a-z]+:/.test(key);

@@ -16,8 +16,11 @@ import type { LogBatch, Reject } from '../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../projector/position/position.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
 import type { EventLogFixture, FixtureRecord } from '../../contracts/event-log.ts';
+import { heard } from '../processes/heard.ts';
 import { sampleRecords } from './records.ts';
 
 /** An archive in a folder of its own, and what tests do to it. */
@@ -185,6 +188,12 @@ export async function readArchive(dir: string, options: Partial<ArchiveEventLogO
   await followToEnds(log, positionOf(bounds, 'low'), bounds, new AbortController().signal, onBatch);
   await log.close();
   return { bounds, records };
+}
+
+/** What `archive check` says of an archive, and its exit code. */
+export async function checkArchive(dir: string) {
+  const { code, out } = await heard((io) => runArchiveCheck({ dir, json: true }, loadSettings({}), io));
+  return { code, ...JSON.parse(out[0]!) };
 }
 
 /** A rider's record as an archive holds it. */

@@ -3,6 +3,7 @@ import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { badChange } from './bad-record-arb.ts';
 import { asChange, type Change, good, goodChange, weighted } from './record-arbs.ts';
@@ -113,7 +114,7 @@ function placed(today: number, changes: fc.Arbitrary<Change[]>): fc.Arbitrary<Hi
     const partitions = Object.fromEntries(topicNames.map((topic, i) => [topic, partitionCounts[i]!]));
     const nextOffsets = new Map<string, number>();
     const records = list.map((change, i): HistoryRecord => {
-      const partition = hashOf(change.key) % partitions[change.topic]!;
+      const partition = murmur2Partition(Buffer.from(change.key), partitions[change.topic]!);
       const place = `${change.topic}/${partition}`;
       const offset = (nextOffsets.get(place) ?? 0) + offsetGaps[i % offsetGaps.length]!;
       nextOffsets.set(place, offset + 1);
@@ -121,10 +122,4 @@ function placed(today: number, changes: fc.Arbitrary<Change[]>): fc.Arbitrary<Hi
     });
     return { today, partitions: partitions as Record<TopicName, number>, records };
   });
-}
-
-function hashOf(key: string): number {
-  let hash = 7;
-  for (let i = 0; i < key.length; i++) hash = (hash * 31 + key.charCodeAt(i)) % 1_000_003;
-  return hash;
 }

@@ -56,20 +56,6 @@ export const pastArb: fc.Arbitrary<History> = historyArb().chain((history) =>
   ),
 );
 
-/** The same records in another number of partitions, each key in one. */
-export function repartitioned({ today, records }: History, count: number): History {
-  const next = new Map<string, number>();
-  const partitions = Object.fromEntries(topicNames.map((topic) => [topic, count])) as History['partitions'];
-  const moved = records.map((record) => {
-    const partition = [...record.key].reduce((sum, char) => (sum * 17 + char.charCodeAt(0)) % 1_009, 3) % count;
-    const place = `${record.topic}/${partition}`;
-    const offset = next.get(place) ?? 0;
-    next.set(place, offset + 2);
-    return { ...record, partition, offset };
-  });
-  return { today, partitions, records: moved };
-}
-
 export const timeOfHistory = ({ value, timestampMs }: HistoryRecord, by: RecordClock): number =>
   by === 'timestamp' || value === null ? timestampMs : Number(value.changed_at);
 

@@ -25,7 +25,6 @@ export const smallWorld = {
   day: '/metros/pdx/days/2015-06-13',
   emptyDay: '/metros/pdx/days/2015-06-20',
   ride: '/rides/loop',
-  unpostedRide: '/rides/hidden',
   range: 'metro=pdx&from=2015-06-01&to=2015-06-30',
   records: [
     metro('pdx'),
