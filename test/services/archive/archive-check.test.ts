@@ -9,8 +9,8 @@ import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { copyPortland } from '../../support/worlds/portland.ts';
-import { rejectAt } from '../../support/worlds/records.ts';
-import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+import { rejectAt, rider } from '../../support/worlds/records.ts';
+import { SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 const settings = loadSettings({});
 const check = (dir: string, json = false) => heard((io) => runArchiveCheck({ dir, json }, settings, io));

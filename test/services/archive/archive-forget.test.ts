@@ -16,8 +16,8 @@ import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { checkArchive, readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
-import { sampleRecords } from '../../support/worlds/records.ts';
-import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+import { rider, sampleRecords } from '../../support/worlds/records.ts';
+import { SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 const settings = loadSettings({});
 const forget = async (who: string, dir: string) => {

@@ -8,7 +8,8 @@ import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { tarpit } from '../../support/servers/tarpit.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
-import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+import { rider } from '../../support/worlds/records.ts';
+import { SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 /** Nobody listens there, and nobody is asked. */
 const settings = loadSettings({ KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' });

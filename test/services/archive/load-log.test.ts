@@ -7,17 +7,9 @@ import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
-import {
-  archiveOf,
-  emptyLog,
-  keysOf,
-  load,
-  publishedRider,
-  rider,
-  startMs,
-} from '../../support/worlds/archive-load.ts';
+import { archiveOf, emptyLog, keysOf, load, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
-import { rejectAt } from '../../support/worlds/records.ts';
+import { rejectAt, rider } from '../../support/worlds/records.ts';
 
 const reject = (offset: number, timestampMs = 3) => rejectAt(offset, { topic: 'riders', partition: 0, timestampMs });
 

@@ -13,8 +13,8 @@ import type { Part } from '../../../services/cli/progress.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { checkArchive, readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
-import { rejectAt } from '../../support/worlds/records.ts';
-import { rider, SavedArchive } from '../../support/worlds/saved-archive.ts';
+import { rejectAt, rider } from '../../support/worlds/records.ts';
+import { SavedArchive } from '../../support/worlds/saved-archive.ts';
 
 const sha256 = (bytes: string | Buffer) => hashOf('sha256', bytes);
 const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>

@@ -14,7 +14,7 @@ import { runSimulate } from '../../../services/simulate/simulate.ts';
 import { defaultSizes } from '../../../services/simulate/world/sizes.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { checkArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
-import { rider as realRider } from '../../support/worlds/saved-archive.ts';
+import { rider as realRider } from '../../support/worlds/records.ts';
 
 describe('simulate --archive', () => {
   const options = { ...defaultSizes, riders: 60, rides: 10, days: 5, rate: 0 };

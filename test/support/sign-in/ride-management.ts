@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { Server } from 'node:http';
+import { Provider } from 'oidc-provider';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { TestBrowser } from './test-browser.ts';
 
@@ -20,24 +21,41 @@ export interface RideManagementOptions {
   alg?: 'RS256' | 'ES256';
 }
 
-/** Starts the ride-management system's OpenID Connect provider, in a process of its own. */
+/** Starts the ride-management system's OpenID Connect provider. Whatever login is typed in is the `sub`. */
 export async function startRideManagement(options: RideManagementOptions): Promise<RideManagement> {
+  const { redirectUri, authMethod = 'client_secret_basic', alg = 'RS256' } = options;
   const [port] = await freePorts(1);
   const issuer = `http://127.0.0.1:${port}`;
   const client = { clientId: 'ride-calendar', clientSecret: 'a-secret-that-only-the-two-know-of' };
-  const settings = { authMethod: 'client_secret_basic', alg: 'RS256', ...options, ...client, port: String(port) };
-  let child: ChildProcess | undefined;
+  const pair =
+    alg === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const jwk = { ...pair.privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: 'upstream' };
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: authMethod,
+        id_token_signed_response_alg: alg,
+      },
+    ],
+    clientAuthMethods: [authMethod],
+    jwks: { keys: [jwk as never] },
+    pkce: { required: () => true },
+    cookies: { keys: ['upstream'] },
+  });
+  let server: Server;
 
   const start = async (): Promise<void> => {
-    const script = fileURLToPath(new URL('./ride-management-server.ts', import.meta.url));
-    child = spawn(process.execPath, [script, JSON.stringify(settings)], { stdio: ['ignore', 'pipe', 'ignore'] });
-    await once(child.stdout!, 'data');
+    server = provider.listen(port, '127.0.0.1');
+    await once(server, 'listening');
   };
   const stop = async (): Promise<void> => {
-    if (!child || child.exitCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill('SIGKILL');
-    await gone;
+    server.closeAllConnections();
+    await server[Symbol.asyncDispose]();
   };
 
   const signIn = async (url: string, login: string): Promise<string> => {

@@ -4,7 +4,7 @@ import { defaultTopicPrefix, topicNames } from '../../../schemas/events/records.
 import { archiveLoad, type LoadOptions } from '../../../services/archive/load-log.ts';
 import { MemoryEventLog } from '../stores/memory-event-log.ts';
 import { TestArchive } from './archive.ts';
-import { sampleRecords } from './records.ts';
+import { rider } from './records.ts';
 
 /** What tests of `archive load` share: archives of a few riders, and logs to load them into. */
 
@@ -22,15 +22,9 @@ export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOpti
 
 export const startMs = 1_700_000_000_000;
 
-export const rider = (key: string, timestampMs = startMs) => ({
-  key,
-  value: { ...sampleRecords.riders, rider: key, revision: timestampMs },
-  timestampMs,
-});
-
 export const publishedRider = (key: string, timestampMs = startMs): PublishedRecord => ({
   key: Buffer.from(key),
-  value: encodeValue('riders', rider(key, timestampMs).value as never),
+  value: encodeValue('riders', rider(key).value),
   timestampMs,
 });
 

@@ -100,6 +100,13 @@ export const sampleRecords: TopicRecords = {
   'developer-keys': { key_id: 'k1', key_hash: Buffer.alloc(32, 7), label: null, revision: 1, changed_at: 0 },
 };
 
+/** A rider's record, before it has a place. */
+export const rider = (key: string, timestampMs = 1_700_000_000_000) => ({
+  key,
+  value: { ...sampleRecords.riders, rider: key },
+  timestampMs,
+});
+
 /** A bad record as it is set aside, of `nights/2` unless told otherwise. */
 export const rejectAt = (offset: number, more: Partial<Reject> = {}): Reject => ({
   topic: 'nights',

@@ -4,13 +4,7 @@ import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts
 import type { EventLog, Reject } from '../../../projector/ports/event-log.ts';
 import { archiveSave, type SaveOptions } from '../../../services/archive/save-log.ts';
 import { TestArchive } from './archive.ts';
-import { sampleRecords } from './records.ts';
-
-export const rider = (key: string, timestampMs = 1_700_000_000_000) => ({
-  key,
-  value: { ...sampleRecords.riders, rider: key },
-  timestampMs,
-});
+import { rider } from './records.ts';
 
 /** A log, as an archive that grows, and what was saved of it. */
 export class SavedArchive implements AsyncDisposable {

@@ -7,15 +7,9 @@ import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import { archivedSchemas } from '../../../../schemas/avro/avro-types.ts';
 import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { TestArchive, writerIn } from '../../../support/worlds/archive.ts';
-import { arbitraryRecords, sampleRecords } from '../../../support/worlds/records.ts';
+import { arbitraryRecords, rider, sampleRecords } from '../../../support/worlds/records.ts';
 
-const rider = (offset: number) => ({
-  partition: 0,
-  offset,
-  timestampMs: 1_700_000_000_000 + offset,
-  key: `r${offset}`,
-  value: { ...sampleRecords.riders, rider: `r${offset}` },
-});
+const riderAt = (offset: number) => ({ partition: 0, offset, ...rider(`r${offset}`) });
 const offsets = async (archive: TestArchive) => (await archive.read()).records.map(({ offset }) => offset);
 
 describe('what is written', () => {
@@ -70,8 +64,8 @@ describe('what is written', () => {
       await writer.close();
     }
     const writer = await writerIn(archive.dir, { blockBytes: 500, fileBytes: 1_500 });
-    writer.append('riders', { ...rider(75), partition: 2 });
-    for (let offset = 10; offset < 700; offset += 3) writer.append('riders', rider(offset));
+    writer.append('riders', { ...riderAt(75), partition: 2 });
+    for (let offset = 10; offset < 700; offset += 3) writer.append('riders', riderAt(offset));
     await writer.close();
     const files = (await archive.files('riders')).filter((path) => basename(path).startsWith('0-'));
     expect(files.length).toBeGreaterThan(3);
@@ -90,24 +84,24 @@ test('an archive that is there already is gone on with in its last file, or in a
   await using archive = await TestArchive.make();
   for (const offset of [3, 4]) {
     const writer = await writerIn(archive.dir);
-    writer.append('riders', rider(offset));
-    expect(() => writer.append('riders', rider(offset))).toThrow(
+    writer.append('riders', riderAt(offset));
+    expect(() => writer.append('riders', riderAt(offset))).toThrow(
       `Cannot append riders/0@${offset} to the archive: it goes on to ${offset} already`,
     );
     await writer.close();
   }
   expect(await archive.files('riders')).toHaveLength(1);
-  const { timestampMs: timestamp, ...archived } = rider(5);
+  const { timestampMs: timestamp, ...archived } = riderAt(5);
   const schema = { ...(archivedSchemas.riders as object), doc: 'Not ours' } as never;
   await archive.writeFile('riders', 0, 5, schema, [{ ...archived, timestamp }]);
   const writer = await writerIn(archive.dir);
-  writer.append('riders', rider(6));
+  writer.append('riders', riderAt(6));
   await writer.close();
   expect(await archive.files('riders')).toHaveLength(3);
   // A file without records makes way for one of its name.
   await archive.writeFile('riders', 0, 7, schema, []);
   const last = await writerIn(archive.dir);
-  last.append('riders', rider(7));
+  last.append('riders', riderAt(7));
   await last.close();
   expect(await archive.files('riders')).toHaveLength(4);
   expect(await offsets(archive)).toEqual([3, 4, 5, 6, 7]);
@@ -116,12 +110,12 @@ test('an archive that is there already is gone on with in its last file, or in a
 test('a value that does not fit is refused without showing it, and what was there stays', async () => {
   await using archive = await TestArchive.make();
   const writer = await writerIn(archive.dir);
-  writer.append('nights' as TopicName, { ...rider(0), value: sampleRecords.nights });
+  writer.append('nights' as TopicName, { ...riderAt(0), value: sampleRecords.nights });
   const wrong = { ...sampleRecords.nights, meeting: { place_name: 'Lantern Yard 1' } as never };
-  expect(() => writer.append('nights', { ...rider(1), value: wrong })).toThrow(
+  expect(() => writer.append('nights', { ...riderAt(1), value: wrong })).toThrow(
     "Cannot append nights/0@1 to the archive: a field's value does not fit schemas/events/nights.avsc",
   );
-  writer.append('nights', { ...rider(1), value: null });
+  writer.append('nights', { ...riderAt(1), value: null });
   await writer.close();
   expect(await offsets(archive)).toEqual([0, 1]);
 });
