@@ -8,7 +8,7 @@ import { runCli } from '../../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
 import { heard } from '../../support/processes/heard.ts';
 import type { History } from '../../support/worlds/histories.ts';
-import { PastArchive } from '../../support/worlds/past-archive.ts';
+import { pastArchive } from '../../support/worlds/past-archive.ts';
 import { copyPortland, portlandDirectory } from '../../support/worlds/portland.ts';
 import { changeOf } from '../../support/worlds/record-arbs.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
@@ -141,7 +141,7 @@ describe('changes', () => {
     }));
     const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as History['partitions'];
     const how = { blockBytes: 2_000, fileBytes: 5_000 };
-    using archive = await PastArchive.of({ today: 0, partitions, records }, how);
+    await using archive = await pastArchive({ today: 0, partitions, records }, how);
     const epoch = '1970-01-01T00:00:00.00';
     const between = ['--from', `${epoch}0Z`, '--to', `${epoch}1Z`];
     const { out } = await run('changes', '--archive', archive.dir, ...between, '--json');

@@ -12,8 +12,9 @@ import {
   type Chunking,
   chunkingArb,
   instantArb,
-  PastArchive,
   pastArb,
+  pastArchive,
+  pastLog,
   timeOfHistory,
 } from '../../support/worlds/past-archive.ts';
 import { requestArb } from '../../support/worlds/request-arbs.ts';
@@ -31,8 +32,8 @@ const scenarioArb = pastArb.chain((history) =>
 );
 
 async function foldOf(history: History, chunking: Chunking, by: RecordClock, atMs: number): Promise<FoldedPast> {
-  using archive = await PastArchive.of(history, chunking);
-  const { listing, bounds } = await archive.log();
+  await using archive = await pastArchive(history, chunking);
+  const { listing, bounds } = await pastLog(archive);
   return await foldPast(sourcesOf({ listing, bounds }, by), { atMs, signal: new AbortController().signal });
 }
 
@@ -73,8 +74,8 @@ describe('the calendar as of an instant', { timeout: 600_000 }, () => {
         const { history, by, atMs, chunkings, requests } = scenario;
         const earlier = { ...history, records: history.records.slice(0, Math.floor(history.records.length * share)) };
         const before = await foldOf(earlier, chunkings[0], by, atMs);
-        using archive = await PastArchive.of(history, chunkings[1]);
-        const log = await archive.log();
+        await using archive = await pastArchive(history, chunkings[1]);
+        const log = await pastLog(archive);
         const bounds = structuredClone(log.bounds);
         for (const topic of Object.keys(bounds) as (keyof typeof bounds)[]) {
           for (const [i, partition] of bounds[topic].entries()) {

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import avro from 'avsc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { ensureSampleArchive } from '../../../services/simulate/sample-archive.ts';
 import { generatorVersion } from '../../../services/simulate/world/simulation.ts';
 import { checkArchive } from '../../support/worlds/archive.ts';
+import { readPortland as readWithAvsc } from '../../support/worlds/portland.ts';
 
 const now = Date.UTC(2026, 10, 21, 15);
 const dayMs = 86_400_000;
@@ -18,24 +18,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-/** Records of a topic's files, as another reader of Avro sees them. */
-async function readTopic(dir: string, topic: string): Promise<{ key: string; value: unknown }[]> {
-  const records: { key: string; value: unknown }[] = [];
-  const folder = join(dir, `ride-calendar.${topic}`);
-  for (const name of await readdir(folder)) {
-    const decoder = avro.createFileDecoder(join(folder, name));
-    for await (const record of decoder) records.push(record as { key: string; value: unknown });
-  }
-  return records;
-}
-
 describe('the sample archive', () => {
   it('has records of every topic, which any Avro reader takes', async () => {
     const dir = await ensureSampleArchive({ dataDir, now });
     const { rider, developer_key: developerKey } = readManifest(dir)!.simulated!;
-    const counts = await Promise.all(topicNames.map(async (topic) => (await readTopic(dir, topic)).length));
+    const records = await readWithAvsc(dir);
+    const counts = topicNames.map((topic) => records.filter((one) => one.topic === topic).length);
     expect(Math.min(...counts)).toBeGreaterThan(3);
-    expect((await readTopic(dir, 'riders')).some(({ key, value }) => key === rider && value !== null)).toBe(true);
+    expect(records.some(({ topic, key, value }) => topic === 'riders' && key === rider && value !== null)).toBe(true);
     expect(developerKey).toMatch(/^rck_[A-Za-z0-9_-]{43}$/);
     expect(readManifest(dir)?.exact_since).toEqual(expect.any(String));
     expect((await checkArchive(dir)).code).toBe(0);

@@ -1,8 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { signSampleToken } from '../../../api/sign-in/tokens/sample-token.ts';
-import { parseSigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
+import { loadSigningKeys } from '../../../services/settings/sign-in-files.ts';
 
 /** Tokens that services under test accept, whoever started them and wherever they listen. */
 interface RiderTokens {
@@ -16,14 +14,10 @@ const origin = 'http://127.0.0.1:8080';
 
 /** Makes signing keys in a folder. */
 export async function riderTokens(folder: string): Promise<RiderTokens> {
-  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
-  const text = JSON.stringify({ keys: [{ ...jwk, alg: 'ES256', use: 'sig' }] });
-  const path = join(folder, 'oauth-keys.json');
-  await writeFile(path, text);
-  const keys = await parseSigningKeys(text, path);
+  const keys = await loadSigningKeys(null, folder);
   const audience = `${origin}/api`;
   return {
-    env: { OAUTH_KEYS: path, BASE_URL: audience },
+    env: { OAUTH_KEYS: join(folder, 'oauth-keys.json'), BASE_URL: audience },
     async of(...riders) {
       const tokens = new Map<string, string>();
       for (const rider of riders) {

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
@@ -9,18 +8,16 @@ import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-direc
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { registerSignIn, type SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import type { SignInDeps } from '../../../api/sign-in/routes/sign-in-parts.ts';
-import { parseSigningKeys, type SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
+import type { SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
+import { filesOfThisProcess } from '../../../services/settings/sign-in-files.ts';
 
 const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
-export async function newSigningKeys(): Promise<SigningKeys> {
-  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
-  return await parseSigningKeys(JSON.stringify({ keys: [jwk] }), 'test keys');
-}
+export const newSigningKeys = async (): Promise<SigningKeys> => (await filesOfThisProcess()).keys;
 
 /** Riders who exist; the test may erase some, or make it unknown who exists. */
 interface TestRiders extends RiderDirectory {

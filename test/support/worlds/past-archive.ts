@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { topicNames } from '../../../schemas/events/records.ts';
 import type { RecordClock } from '../../../services/past/log/past-time.ts';
 import { openPastLog, type PastLog } from '../../../services/past/past-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { quietIo } from '../processes/heard.ts';
-import { writerIn } from './archive.ts';
+import { TestArchive, writerIn } from './archive.ts';
 import { type History, type HistoryRecord, historyArb } from './histories.ts';
 
 /** How an archive is cut into files and blocks. */
@@ -21,27 +18,18 @@ export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
   fileBytes: fc.constantFrom(100, 5_000, 1_000_000),
 });
 
-/** A history in a folder of its own. */
-export class PastArchive implements Disposable {
-  readonly dir = mkdtempSync(join(tmpdir(), 'past-'));
-
-  static async of({ partitions, records }: History, chunking: Chunking): Promise<PastArchive> {
-    const archive = new PastArchive();
-    const writer = await writerIn(archive.dir, chunking);
-    for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
-    for (const { topic, ...record } of records) writer.append(topic, record);
-    await writer.close();
-    return archive;
-  }
-
-  log(): Promise<PastLog> {
-    return openPastLog('test', this.dir, loadSettings({}), quietIo);
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.dir, { recursive: true, force: true });
-  }
+/** A history as an archive. */
+export async function pastArchive({ partitions, records }: History, chunking: Chunking): Promise<TestArchive> {
+  const archive = await TestArchive.make();
+  const writer = await writerIn(archive.dir, chunking);
+  for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
+  for (const { topic, ...record } of records) writer.append(topic, record);
+  await writer.close();
+  return archive;
 }
+
+/** An archive's log, as the commands for the past open it. */
+export const pastLog = ({ dir }: TestArchive): Promise<PastLog> => openPastLog('test', dir, loadSettings({}), quietIo);
 
 /** Histories of which some records have a time before the one in front of them, and many share one. */
 export const pastArb: fc.Arbitrary<History> = historyArb().chain((history) =>

@@ -31,14 +31,11 @@ interface Archived {
   value: AnyRecord | null;
 }
 
-/** Every record, topic by topic, each partition in offset order; of an archive saved under another prefix, too. */
-export async function readPortland(
-  directory = portlandDirectory,
-  prefix = defaultTopicPrefix,
-): Promise<HistoryRecord[]> {
+/** Every record, topic by topic, each partition in offset order; of another archive, too. */
+export async function readPortland(directory = portlandDirectory): Promise<HistoryRecord[]> {
   const records: HistoryRecord[] = [];
   for (const topic of topicNames) {
-    const folder = join(directory, `${prefix}${topic}`);
+    const folder = join(directory, `${defaultTopicPrefix}${topic}`);
     // The names begin with partition and first offset, the offset in twenty digits: their order is the log's.
     for (const file of readdirSync(folder).toSorted()) {
       const decoder = avsc.createFileDecoder(join(folder, file));

@@ -10,7 +10,7 @@ import { placeText } from '../../../../services/past/log/records-in-time.ts';
 import type { PastLog } from '../../../../services/past/past-log.ts';
 import { pathOf } from '../../../reference/requests.ts';
 import type { HistoryRecord } from '../../../support/worlds/histories.ts';
-import { chunkingArb, instantArb, PastArchive, pastArb } from '../../../support/worlds/past-archive.ts';
+import { chunkingArb, instantArb, pastArb, pastArchive, pastLog } from '../../../support/worlds/past-archive.ts';
 import { requestArb } from '../../../support/worlds/request-arbs.ts';
 
 const { signal } = new AbortController();
@@ -93,8 +93,8 @@ describe('the history of an answer', { timeout: 600_000 }, () => {
     };
     await fc.assert(
       fc.asyncProperty(scenarioArb, async ({ history, by, chunking, requests, instants }) => {
-        using archive = await PastArchive.of(history, chunking);
-        const from = sources(await archive.log(), by);
+        await using archive = await pastArchive(history, chunking);
+        const from = sources(await pastLog(archive), by);
         const asked = requests.map((request) => ({
           target: pathOf(request),
           rider: 'rider' in request ? request.rider : null,
@@ -124,8 +124,8 @@ describe('the changes between two instants', { timeout: 600_000 }, () => {
     await fc.assert(
       fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
         const [fromMs, toMs] = instants.sort((a, b) => a - b) as [number, number];
-        using archive = await PastArchive.of(history, chunking);
-        const from = sources(await archive.log(), by);
+        await using archive = await pastArchive(history, chunking);
+        const from = sources(await pastLog(archive), by);
         const changed: { target: string; records: RecordSaid[] }[] = [];
         await changedAnswers(from, {
           fromMs,

@@ -10,7 +10,14 @@ import { type PastSources, sourcesOf } from '../../../../services/past/log/past-
 import { clocks } from '../../../../services/past/log/past-time.ts';
 import { latestRecords } from '../../../reference/facts.ts';
 import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
-import { chunkingArb, instantArb, PastArchive, pastArb, timeOfHistory } from '../../../support/worlds/past-archive.ts';
+import {
+  chunkingArb,
+  instantArb,
+  pastArb,
+  pastArchive,
+  pastLog,
+  timeOfHistory,
+} from '../../../support/worlds/past-archive.ts';
 import { secretMark } from '../../../support/worlds/universe.ts';
 
 const scenarioArb = pastArb.chain((history) =>
@@ -47,8 +54,8 @@ const exported = (
   fc.assert(
     fc.asyncProperty(scenarioArb, async (scenario) => {
       const { history, by, chunking } = scenario;
-      using archive = await PastArchive.of(history, chunking);
-      const { listing, bounds } = await archive.log();
+      await using archive = await pastArchive(history, chunking);
+      const { listing, bounds } = await pastLog(archive);
       const sources = sourcesOf({ listing, bounds }, by);
       const dir = join(archive.dir, 'tables');
       const clockMs = history.today * 86_400_000;
