@@ -98,18 +98,15 @@ describe("a writer's schema", () => {
   });
 });
 
-describe('items of no bytes', () => {
+test('items of no bytes are bounded over all blocks of a value', () => {
   const nulls = { type: 'array', items: 'null' };
   const parsed = parseWriter(JSON.stringify(nulls));
   const read = compileDecoder<null[]>(parsed, parseOurs(nulls as Schema));
   const skip = compileSkip(parsed);
   const blocks = (count: number, times: number) =>
     Buffer.concat([...Array(times).fill(Type.forSchema('long').toBuffer(count)), Buffer.from([0])]);
-
-  test('are bounded over all blocks of a value', () => {
-    expect(read(new Cursor().set(blocks(1_000, 10), 0))).toHaveLength(10_000);
-    expect(() => read(new Cursor().set(blocks(1_000, 1_000), 0))).toThrow('too many steps to decode');
-    for (const decode of [read, skip])
-      expect(() => decode(new Cursor().set(blocks(1_000_000, 1), 0))).toThrow('too many steps to decode');
-  });
+  expect(read(new Cursor().set(blocks(1_000, 10), 0))).toHaveLength(10_000);
+  expect(() => read(new Cursor().set(blocks(1_000, 1_000), 0))).toThrow('too many steps to decode');
+  for (const decode of [read, skip])
+    expect(() => decode(new Cursor().set(blocks(1_000_000, 1), 0))).toThrow('too many steps to decode');
 });

@@ -24,20 +24,18 @@ function isKeyOf(topic: TopicName, key: string, record: AnyRecord): boolean {
   );
 }
 
-describe('the key of a good record', () => {
-  it('is taken apart into the fields of the record, and is of that record alone', () => {
-    fc.assert(
-      fc.property(goodChange(today), goodChange(today), ({ topic, key, value }, other) => {
-        fc.pre(value !== null && other.value !== null);
-        const parsed = parseRecordKey(topic, key);
-        expect(value).toMatchObject('fields' in parsed ? parsed.fields : {});
-        expect('fields' in parsed).toBe(true);
-        expect(isKeyOf(topic, key, value!)).toBe(true);
-        if (other.topic === topic) expect(isKeyOf(topic, key, other.value!)).toBe(other.key === key);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
+it('the key of a good record is taken apart into the fields of the record, and is of that record alone', () => {
+  fc.assert(
+    fc.property(goodChange(today), goodChange(today), ({ topic, key, value }, other) => {
+      fc.pre(value !== null && other.value !== null);
+      const parsed = parseRecordKey(topic, key);
+      expect(value).toMatchObject('fields' in parsed ? parsed.fields : {});
+      expect('fields' in parsed).toBe(true);
+      expect(isKeyOf(topic, key, value!)).toBe(true);
+      if (other.topic === topic) expect(isKeyOf(topic, key, other.value!)).toBe(other.key === key);
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 describe('a bad key', () => {

@@ -141,29 +141,27 @@ it('verify where nobody leads changes no key, compares up to the stored position
   expect(later.err).toContain(`which did not move on in ${tags.length} tag`);
 });
 
-describe('verify of an archive', () => {
-  it('compares the views with the archive that was projected, and names what differs as text', async () => {
-    const archive = {
-      REDIS_URL: redisUrl(),
-      REDIS_KEY_PREFIX: freshKeyPrefix(),
-      ARCHIVE_DIR: portlandDirectory,
-      LOG_LEVEL: 'warn',
-    };
-    const projecting = await project(archiveEventLog({ dir: portlandDirectory }), archive.REDIS_KEY_PREFIX);
-    const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
-    const healthy = await verifyIt();
-    expect([healthy.code, healthy.err]).toEqual([0, []]);
-    expect(healthy.out).toEqual([expect.stringMatching(/^\d{3,} views compared with the log: none differs$/)]);
-    const metro = `${archive.REDIS_KEY_PREFIX}g${viewFormat}:pub:{v${tagOf('portland')}}:metro:portland`;
-    await redis.append(metro, 'x');
-    const { code, out } = await verifyIt();
-    expect([code, out[0], out[1]]).toEqual([
-      1,
-      expect.stringMatching(/^As of metros\/0@\d+ .*relations\/0@\d+/),
-      `  different: ${metro}`,
-    ]);
-    await projecting.stop();
-  });
+it('verify of an archive compares the views with the archive that was projected, and names what differs as text', async () => {
+  const archive = {
+    REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: freshKeyPrefix(),
+    ARCHIVE_DIR: portlandDirectory,
+    LOG_LEVEL: 'warn',
+  };
+  const projecting = await project(archiveEventLog({ dir: portlandDirectory }), archive.REDIS_KEY_PREFIX);
+  const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
+  const healthy = await verifyIt();
+  expect([healthy.code, healthy.err]).toEqual([0, []]);
+  expect(healthy.out).toEqual([expect.stringMatching(/^\d{3,} views compared with the log: none differs$/)]);
+  const metro = `${archive.REDIS_KEY_PREFIX}g${viewFormat}:pub:{v${tagOf('portland')}}:metro:portland`;
+  await redis.append(metro, 'x');
+  const { code, out } = await verifyIt();
+  expect([code, out[0], out[1]]).toEqual([
+    1,
+    expect.stringMatching(/^As of metros\/0@\d+ .*relations\/0@\d+/),
+    `  different: ${metro}`,
+  ]);
+  await projecting.stop();
 });
 
 describe('verify that can’t be run', () => {

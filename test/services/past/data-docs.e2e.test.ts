@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { commandLine } from '../../../services/command-line.ts';
 import { quietIo } from '../../support/processes/heard.ts';
@@ -72,44 +72,40 @@ const portland = { ARCHIVE_DIR: 'test/data/portland' };
 const isServing = (text: string): boolean => text.includes('--serve');
 const needsKafka = (text: string): boolean => text.includes('KAFKA_BROKERS=');
 
-describe('the guide for data teams', { timeout: 600_000 }, () => {
-  it('has commands that print what it says, SQL that finds something, and Python that reads the archive', async () => {
-    const programs = await pythonWith('fastavro', '1.13.1');
-    for (const [i, { language, text }] of blocks.entries()) {
-      const next = blocks[i + 1];
-      let out = '';
-      if (language === 'sh' && isServing(text)) {
-        expect(await serveBriefly(await elsewhere(text), portland)).toContain('As of 2015-06-13T19:00:00.000Z');
-      } else if (language === 'sh' && !needsKafka(text)) {
-        out = await bash(text, portland);
-      } else if (language === 'python' && text.includes('fastavro.reader')) {
-        const options = { cwd: dir, maxBuffer: 64 << 20 };
-        out = (await promisify(execFile)(join(programs, 'python'), ['-c', text], options)).stdout;
-      } else if (language === 'sql') {
-        using tables = await ExportInDuckDb.open(join(dir, 'portland-tables'));
-        const statements = text.split(';').filter((statement) => statement.trim() !== '');
-        for (const statement of statements) expect((await tables.rows(statement)).length).toBeGreaterThan(0);
-      }
-      if (out !== '' && next?.language === 'text') expect(out.trimEnd()).toBe(next.text.trimEnd());
+it('the guide for data teams has commands that print what it says, SQL that finds something, and Python that reads the archive', {
+  timeout: 600_000,
+}, async () => {
+  const programs = await pythonWith('fastavro', '1.13.1');
+  for (const [i, { language, text }] of blocks.entries()) {
+    const next = blocks[i + 1];
+    let out = '';
+    if (language === 'sh' && isServing(text)) {
+      expect(await serveBriefly(await elsewhere(text), portland)).toContain('As of 2015-06-13T19:00:00.000Z');
+    } else if (language === 'sh' && !needsKafka(text)) {
+      out = await bash(text, portland);
+    } else if (language === 'python' && text.includes('fastavro.reader')) {
+      const options = { cwd: dir, maxBuffer: 64 << 20 };
+      out = (await promisify(execFile)(join(programs, 'python'), ['-c', text], options)).stdout;
+    } else if (language === 'sql') {
+      using tables = await ExportInDuckDb.open(join(dir, 'portland-tables'));
+      const statements = text.split(';').filter((statement) => statement.trim() !== '');
+      for (const statement of statements) expect((await tables.rows(statement)).length).toBeGreaterThan(0);
     }
-  });
+    if (out !== '' && next?.language === 'text') expect(out.trimEnd()).toBe(next.text.trimEnd());
+  }
 });
 
-describe('the examples of --help', { timeout: 240_000 }, () => {
-  const program = commandLine(quietIo, {});
+it('the examples of --help work as they are pasted', { timeout: 240_000 }, async () => {
   const names = ['replay', 'history', 'changes', 'export', 'rejected'];
-  const commands = program.commands
-    .filter((command) => names.includes(command.name()))
-    .flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
-
-  it('work as they are pasted', async () => {
-    const examples = commands.flatMap(helpExamples);
-    expect(examples.length).toBeGreaterThan(5);
-    for (const example of examples) {
-      if (needsKafka(example)) continue;
-      // A difference that was found is exit code 1.
-      if (!isServing(example)) expect(await bash(`${example} || test $? = 1`)).not.toBe('');
-      else expect(await serveBriefly(await elsewhere(example))).toContain('Base URL');
-    }
-  });
+  const examples = commandLine(quietIo, {})
+    .commands.filter((command) => names.includes(command.name()))
+    .flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
+    .flatMap(helpExamples);
+  expect(examples.length).toBeGreaterThan(5);
+  for (const example of examples) {
+    if (needsKafka(example)) continue;
+    // A difference that was found is exit code 1.
+    if (!isServing(example)) expect(await bash(`${example} || test $? = 1`)).not.toBe('');
+    else expect(await serveBriefly(await elsewhere(example))).toContain('Base URL');
+  }
 });

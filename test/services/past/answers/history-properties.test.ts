@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { answerHistories, type Version } from '../../../../services/past/answers/answer-history.ts';
 import { changedAnswers } from '../../../../services/past/answers/changed-answers.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from '../../../../services/past/answers/past-answers.ts';
@@ -75,43 +75,43 @@ function publicTargets(records: readonly HistoryRecord[]): string[] {
 
 const numRuns = Number(process.env.RUNS ?? 5);
 
-describe('the history of an answer', { timeout: 600_000 }, () => {
-  it('agrees with the calendar as of any instant, midnights included, however many are asked', async () => {
-    const check = async (from: PastSources, asked: PastRequest, versions: Version[], instants: number[]) => {
-      for (const atMs of instants) {
-        const version = versions.findLast((one) => one.atMs <= atMs);
-        const was = await asOf(from, asked, atMs);
-        if (version) expect({ status: version.answer.status, body: version.answer.body }).toEqual(was);
-        else expect(was).toEqual(await asOf(from, asked, -3e14));
-      }
-      for (const [i, { atMs, answer, records }] of versions.entries()) {
-        expect(records.every(({ timeMs }) => timeMs === atMs)).toBe(true);
-        if (i === 0) continue;
-        expect(atMs).toBeGreaterThan(versions[i - 1]!.atMs);
-        expect(answer).not.toEqual(versions[i - 1]!.answer);
-      }
-    };
-    await fc.assert(
-      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, requests, instants }) => {
-        await using archive = await pastArchive(history, chunking);
-        const from = sources(await pastLog(archive), by);
-        const asked = requests.map((request) => ({
-          target: pathOf(request),
-          rider: 'rider' in request ? request.rider : null,
-        }));
-        const versions = await versionsOf(from, asked, Math.max(...instants));
-        expect(versions.map(({ atMs }) => atMs)).toEqual(versions.map(({ atMs }) => atMs).sort((a, b) => a - b));
-        for (const one of asked)
-          await check(
-            from,
-            one,
-            versions.filter(({ request }) => request === one),
-            instants,
-          );
-      }),
-      { numRuns, endOnFailure: true },
-    );
-  });
+it('the history of an answer agrees with the calendar as of any instant, midnights included, however many are asked', {
+  timeout: 600_000,
+}, async () => {
+  const check = async (from: PastSources, asked: PastRequest, versions: Version[], instants: number[]) => {
+    for (const atMs of instants) {
+      const version = versions.findLast((one) => one.atMs <= atMs);
+      const was = await asOf(from, asked, atMs);
+      if (version) expect({ status: version.answer.status, body: version.answer.body }).toEqual(was);
+      else expect(was).toEqual(await asOf(from, asked, -3e14));
+    }
+    for (const [i, { atMs, answer, records }] of versions.entries()) {
+      expect(records.every(({ timeMs }) => timeMs === atMs)).toBe(true);
+      if (i === 0) continue;
+      expect(atMs).toBeGreaterThan(versions[i - 1]!.atMs);
+      expect(answer).not.toEqual(versions[i - 1]!.answer);
+    }
+  };
+  await fc.assert(
+    fc.asyncProperty(scenarioArb, async ({ history, by, chunking, requests, instants }) => {
+      await using archive = await pastArchive(history, chunking);
+      const from = sources(await pastLog(archive), by);
+      const asked = requests.map((request) => ({
+        target: pathOf(request),
+        rider: 'rider' in request ? request.rider : null,
+      }));
+      const versions = await versionsOf(from, asked, Math.max(...instants));
+      expect(versions.map(({ atMs }) => atMs)).toEqual(versions.map(({ atMs }) => atMs).sort((a, b) => a - b));
+      for (const one of asked)
+        await check(
+          from,
+          one,
+          versions.filter(({ request }) => request === one),
+          instants,
+        );
+    }),
+    { numRuns, endOnFailure: true },
+  );
 });
 
 interface RecordSaid {
@@ -119,44 +119,44 @@ interface RecordSaid {
   timeMs: number;
 }
 
-describe('the changes between two instants', { timeout: 600_000 }, () => {
-  it('are the answers that differ as of them, with the records of their histories', async () => {
-    await fc.assert(
-      fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
-        const [fromMs, toMs] = instants.sort((a, b) => a - b) as [number, number];
-        await using archive = await pastArchive(history, chunking);
-        const from = sources(await pastLog(archive), by);
-        const changed: { target: string; records: RecordSaid[] }[] = [];
-        await changedAnswers(from, {
-          fromMs,
-          toMs,
-          clocks: { from: fromMs, to: toMs },
-          signal,
-          textOf: (record) => JSON.stringify({ place: placeText(record), timeMs: record.timeMs }),
-          async onChanged({ target, records }) {
-            changed.push({ target, records: [...records].map((text) => JSON.parse(text) as RecordSaid) });
-          },
-        });
-        const before = await foldPast(from, { atMs: fromMs, signal });
-        const after = await foldPast(from, { atMs: toMs, signal });
-        const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts));
-        const named = new Set(changed.map(({ target }) => target));
-        for (const target of publicTargets(history.records)) {
-          const was = await one!.ask({ target, rider: null }, fromMs);
-          const is = await two!.ask({ target, rider: null }, toMs);
-          const differs = was.status !== is.status || was.body !== is.body;
-          // Days without nights are as many as there are dates: whether they are empty or a 404 is their metro's doing alone.
-          const wanted = differs && (hasNights(was) || hasNights(is) || named.has(target));
-          expect([target, named.has(target)]).toEqual([target, wanted]);
-        }
-        for (const { target, records } of changed.slice(0, 4)) {
-          expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
-          const versions = await versionsOf(from, [{ target, rider: null }], toMs);
-          const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
-          expect(records.map(({ place }) => place)).toEqual(expect.arrayContaining(behind.map(placeText)));
-        }
-      }),
-      { numRuns, endOnFailure: true },
-    );
-  });
+it('the changes between two instants are the answers that differ as of them, with the records of their histories', {
+  timeout: 600_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(scenarioArb, async ({ history, by, chunking, instants }) => {
+      const [fromMs, toMs] = instants.sort((a, b) => a - b) as [number, number];
+      await using archive = await pastArchive(history, chunking);
+      const from = sources(await pastLog(archive), by);
+      const changed: { target: string; records: RecordSaid[] }[] = [];
+      await changedAnswers(from, {
+        fromMs,
+        toMs,
+        clocks: { from: fromMs, to: toMs },
+        signal,
+        textOf: (record) => JSON.stringify({ place: placeText(record), timeMs: record.timeMs }),
+        async onChanged({ target, records }) {
+          changed.push({ target, records: [...records].map((text) => JSON.parse(text) as RecordSaid) });
+        },
+      });
+      const before = await foldPast(from, { atMs: fromMs, signal });
+      const after = await foldPast(from, { atMs: toMs, signal });
+      const [one, two] = [before, after].map(({ facts }) => new PastAnswers(facts));
+      const named = new Set(changed.map(({ target }) => target));
+      for (const target of publicTargets(history.records)) {
+        const was = await one!.ask({ target, rider: null }, fromMs);
+        const is = await two!.ask({ target, rider: null }, toMs);
+        const differs = was.status !== is.status || was.body !== is.body;
+        // Days without nights are as many as there are dates: whether they are empty or a 404 is their metro's doing alone.
+        const wanted = differs && (hasNights(was) || hasNights(is) || named.has(target));
+        expect([target, named.has(target)]).toEqual([target, wanted]);
+      }
+      for (const { target, records } of changed.slice(0, 4)) {
+        expect(records.every(({ timeMs }) => timeMs > fromMs && timeMs <= toMs)).toBe(true);
+        const versions = await versionsOf(from, [{ target, rider: null }], toMs);
+        const behind = versions.filter(({ atMs }) => atMs > fromMs).flatMap((version) => version.records);
+        expect(records.map(({ place }) => place)).toEqual(expect.arrayContaining(behind.map(placeText)));
+      }
+    }),
+    { numRuns, endOnFailure: true },
+  );
 });

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { apiMetrics } from '../../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../../services/serve/metrics/process-metrics.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
@@ -37,46 +37,42 @@ it('certificate_expiry_timestamp_seconds is when the first certificate ends that
   }
 });
 
-describe('ride_calendar_sign_in_state_at_risk', () => {
-  it('is 1 while sign-in’s Redis would lose sign-ins; what it was while the store is away', async () => {
-    const register = new Registry();
-    let answer: boolean | Error = true;
-    const isAtRisk = async () => {
-      if (answer instanceof Error) throw answer;
-      return answer;
-    };
-    apiMetrics(register).measureSignInState(isAtRisk);
-    const scrape = async () => {
-      await values(register, 'ride_calendar_sign_in_state_at_risk');
-      await new Promise((resolve) => setImmediate(resolve));
-      return (await values(register, 'ride_calendar_sign_in_state_at_risk')).map(({ value }) => value);
-    };
-    expect(await scrape()).toEqual([1]);
-    answer = false;
-    expect(await scrape()).toEqual([0]);
-    answer = true;
-    expect(await scrape()).toEqual([1]);
-    answer = new Error('away');
-    expect(await scrape()).toEqual([1]);
-  });
+it('sign_in_state_at_risk is 1 while sign-in’s Redis would lose sign-ins; what it was while the store is away', async () => {
+  const register = new Registry();
+  let answer: boolean | Error = true;
+  const isAtRisk = async () => {
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  apiMetrics(register).measureSignInState(isAtRisk);
+  const scrape = async () => {
+    await values(register, 'ride_calendar_sign_in_state_at_risk');
+    await new Promise((resolve) => setImmediate(resolve));
+    return (await values(register, 'ride_calendar_sign_in_state_at_risk')).map(({ value }) => value);
+  };
+  expect(await scrape()).toEqual([1]);
+  answer = false;
+  expect(await scrape()).toEqual([0]);
+  answer = true;
+  expect(await scrape()).toEqual([1]);
+  answer = new Error('away');
+  expect(await scrape()).toEqual([1]);
 });
 
-describe('ride_calendar_redis_memory_used_bytes', () => {
-  it('is what each store said last, and has no value before it said anything', async () => {
-    const register = new Registry();
-    let usedBytes = 700;
-    const away = async () => {
-      throw new Error('away');
-    };
-    apiMetrics(register).measureMemory({ views: async () => ({ usedBytes, limitBytes: 1_000 }), 'sign-in': away });
-    const scrape = async (name: string) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return values(register, `ride_calendar_redis_memory_${name}_bytes`);
-    };
-    expect(await scrape('used')).toEqual([{ labels: { store: 'views' }, value: 700 }]);
-    usedBytes = 800;
-    await scrape('used');
-    expect(await scrape('used')).toEqual([{ labels: { store: 'views' }, value: 800 }]);
-    expect(await scrape('limit')).toEqual([{ labels: { store: 'views' }, value: 1_000 }]);
-  });
+it('redis_memory_used_bytes is what each store said last, and has no value before it said anything', async () => {
+  const register = new Registry();
+  let usedBytes = 700;
+  const away = async () => {
+    throw new Error('away');
+  };
+  apiMetrics(register).measureMemory({ views: async () => ({ usedBytes, limitBytes: 1_000 }), 'sign-in': away });
+  const scrape = async (name: string) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return values(register, `ride_calendar_redis_memory_${name}_bytes`);
+  };
+  expect(await scrape('used')).toEqual([{ labels: { store: 'views' }, value: 700 }]);
+  usedBytes = 800;
+  await scrape('used');
+  expect(await scrape('used')).toEqual([{ labels: { store: 'views' }, value: 800 }]);
+  expect(await scrape('limit')).toEqual([{ labels: { store: 'views' }, value: 1_000 }]);
 });
