@@ -88,18 +88,22 @@ export function listArchive(dir: string, prefix: string, named: string): Archive
 }
 
 /**
- * Throws ArchiveError for a link in an archive or in one of its topics' folders (docs/rules.md#archive-files): what it
- * points to may be outside, and archive forget would rewrite it. The archive itself may be reached by a link.
+ * Throws ArchiveError for what is neither file nor folder in an archive or in one of its topics' folders
+ * (docs/rules.md#archive-files): what a link points to may be outside, and archive forget would rewrite it; reading a pipe
+ * would never end. The archive itself may be reached by a link.
  */
 export function refuseLinks(dir: string): void {
   const entries = entriesOf(dir);
   const ours = [...topicNames, 'rejected'];
   const folders = entries.filter((one) => one.isDirectory() && ours.some((name) => one.name.endsWith(name)));
-  const links = [...entries, ...folders.flatMap(({ name }) => entriesOf(join(dir, name)))];
-  const link = links.find((one) => one.isSymbolicLink());
-  if (!link) return;
+  const all = [...entries, ...folders.flatMap(({ name }) => entriesOf(join(dir, name)))];
+  const odd = all.find((one) => !one.isFile() && !one.isDirectory());
+  if (!odd) return;
+  const fault = odd.isSymbolicLink()
+    ? 'is a link; put what it points to in its place, or'
+    : 'is neither file nor folder;';
   throw new ArchiveError(
-    `Cannot use the archive: ${join(link.parentPath, link.name)} is a link; put what it points to in its place, or take it out of the archive`,
+    `Cannot use the archive: ${join(odd.parentPath, odd.name)} ${fault} take it out of the archive`,
   );
 }
 

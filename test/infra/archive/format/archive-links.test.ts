@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFile, rename, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -47,6 +48,13 @@ test.each(['ride-calendar.riders', 'ride-calendar.riders/0-00000000000000000000.
     expect(await readFile(file).catch(() => null)).toEqual(before);
   },
 );
+
+test('a pipe in an archive is refused, and not waited for', async () => {
+  await using archive = await archiveOfRider();
+  const path = join(archive.dir, 'ride-calendar.riders', '1-00000000000000000000.avro');
+  execFileSync('mkfifo', [path]);
+  await expect(commands.check!(archive.dir)).rejects.toThrow(`${path} is neither file nor folder`);
+});
 
 test('an archive that is reached by a link is used as any other', async () => {
   await using archive = await archiveOfRider();
