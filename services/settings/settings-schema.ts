@@ -71,6 +71,8 @@ const unless =
 const examplePassword = 'change-me';
 const password = z.string().superRefine(unless([(value) => value === examplePassword, 'is the example’s']));
 
+const loneEscape = /%(?![\dA-Fa-f]{2})/;
+
 const query = [(value: URL) => value.search !== '', 'has a query'] as [(value: URL) => boolean, string];
 const user = [(value: URL) => value.username + value.password !== '', 'has a user or password'] as typeof query;
 
@@ -86,6 +88,10 @@ const url = (protocols: readonly string[], ...without: (typeof query)[]) =>
         ...without,
         [(value) => value.href.includes('#'), 'has a fragment'],
         [(value) => value.password === examplePassword, 'has the example’s password'],
+        [
+          ({ username, password }) => loneEscape.test(username + password),
+          'has a % in its user or password that is no escape: write it as %25',
+        ],
       ),
     );
 

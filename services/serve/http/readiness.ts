@@ -30,17 +30,34 @@ export const projectorReadiness =
 /** Why a part of the process does not work, such as sign-in, while reads are answered. Null: it works. */
 export type Trouble = () => string | null;
 
+/** Whether reads can be answered, and whether they could once, whoever asked. */
+export interface WatchedReads extends Pick<ViewReader, 'ready'> {
+  readonly wereReady: boolean;
+}
+
+export function watchedReads(reader: Pick<ViewReader, 'ready'>): WatchedReads {
+  let wereReady = false;
+  return {
+    get wereReady() {
+      return wereReady;
+    },
+    async ready() {
+      const state = await reader.ready();
+      wereReady ||= state.ready;
+      return state;
+    },
+  };
+}
+
 /**
  * The readiness of an API. One that was ready once stays ready: a store that goes away later makes reads 503, but must not
  * remove every instance from a load balancer at once (docs/rules.md#ready-api). The note then says why reads fail, between
  * the troubles `before` and `after`.
  */
-export function apiReadiness(reader: Pick<ViewReader, 'ready'>, before: Trouble, after: Trouble): Readiness {
-  let wasReady = false;
+export function apiReadiness(watched: WatchedReads, before: Trouble, after: Trouble): Readiness {
   return async () => {
-    const state = await reader.ready();
-    wasReady ||= state.ready;
-    if (!wasReady) return state;
+    const state = await watched.ready();
+    if (!watched.wereReady) return state;
     const reads = state.ready ? state.note : `reads get 503: ${state.reason}`;
     const notes = [before(), reads, after()].filter(Boolean);
     return { ready: true, ...(notes.length > 0 && { note: notes.join('; ') }) };
@@ -85,8 +102,8 @@ export async function logReadiness(
     if (signal.aborted) return;
     const state = await reader.ready();
     const reason = state.ready ? null : state.reason;
-    if (reason !== null && reason !== said) log.warn(`Not ready: ${reason}. Reads get 503 until then`);
-    else if (reason === null && said !== null) log.info('Ready: reads are answered');
+    if (reason !== null && reason !== said) log.warn(`Reads get 503: ${reason}`);
+    else if (reason === null && said !== null) log.info('Reads are answered');
     said = reason;
     const note = state.ready ? state.note : undefined;
     if (note !== undefined && note !== noted) log.warn(`Reads are answered, but ${note}`);

@@ -2,7 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import { type ApplicationOptions, application } from './application.ts';
 import { listen, operatorsAt, stopListening } from './listen.ts';
 import { operatorApp, registerOperatorRoutes } from './operator-routes.ts';
-import { apiReadiness, drain, logReadiness, readyOrAwhile, type Trouble, untilStopped } from './readiness.ts';
+import {
+  apiReadiness,
+  drain,
+  logReadiness,
+  readyOrAwhile,
+  type Trouble,
+  untilStopped,
+  type WatchedReads,
+  watchedReads,
+} from './readiness.ts';
 
 interface ServeOptions extends ApplicationOptions {
   /** Why a part of the process beside the API does not do its work. */
@@ -21,14 +30,15 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const { settings, log, signal } = options;
   const closing = new AbortController();
   const { app, signInTrouble, close } = await application(options, closing.signal);
-  const operators = operatorsBeside(app, options, signInTrouble);
+  const reads = watchedReads(options.reader);
+  const operators = operatorsBeside(app, options, reads, signInTrouble);
   return {
     async listen() {
-      await readyOrAwhile(options.reader, signal);
+      await readyOrAwhile(reads, signal);
       await listen(app, settings);
       // Not before: its /readyz says that requests may come.
       await operators?.listen();
-      void logReadiness(options.reader, log, AbortSignal.any([closing.signal, signal]));
+      void logReadiness(reads, log, AbortSignal.any([closing.signal, signal]));
     },
     async close() {
       if (signal.aborted) await drain(settings, log);
@@ -41,9 +51,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
 }
 
 /** Registers the operators' routes with the application. With METRICS_PORT, returns a server of their own instead. */
-function operatorsBeside(app: FastifyInstance, options: ServeOptions, signInTrouble: Trouble) {
-  const { settings, reader, metrics, log, signal, trouble = () => null } = options;
-  const readiness = untilStopped(apiReadiness(reader, trouble, signInTrouble), signal);
+function operatorsBeside(app: FastifyInstance, options: ServeOptions, reads: WatchedReads, signInTrouble: Trouble) {
+  const { settings, metrics, log, signal, trouble = () => null } = options;
+  const readiness = untilStopped(apiReadiness(reads, trouble, signInTrouble), signal);
   const at = operatorsAt(settings);
   if (at === null) {
     registerOperatorRoutes(app, metrics.register, readiness);

@@ -122,6 +122,11 @@ describe('settings', () => {
     ['SCHEMA_REGISTRY_URL', 'https://x?y', 'got "https://x", which has a query, want'],
     ['REDIS_URL', 'redis://x/y', 'got "redis://x/y", which has a path that is no number of a database, want'],
     ['REDIS_URL', 'redis://u:change-me@x', 'got "redis://***@x", which has the example’s password, want'],
+    [
+      'REDIS_URL',
+      'redis://u:s3c%ret@x',
+      'got "redis://***@x", which has a % in its user or password that is no escape: write it as %25, want',
+    ],
     ['KAFKA_SASL_PASSWORD', 'change-me', 'got "(hidden)", which is the example’s, want'],
   ])('%s names what is wrong with %j', (name, value, words) => {
     expect(refusal({ [name]: value })[0]).toContain(`Cannot use setting ${name}: ${words} `);

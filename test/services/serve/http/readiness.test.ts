@@ -1,16 +1,18 @@
 import { expect, it } from 'vitest';
-import { apiReadiness, untilStopped } from '../../../../services/serve/http/readiness.ts';
+import { apiReadiness, untilStopped, watchedReads } from '../../../../services/serve/http/readiness.ts';
 
 const nothing = () => null;
 const starting = { ready: false as const, reason: 'starting' };
 
 // docs/rules.md#ready-api
 it('an API that was ready once stays ready, and its note says why reads fail', async () => {
-  let state: Awaited<ReturnType<Parameters<typeof apiReadiness>[0]['ready']>> = starting;
-  const readiness = apiReadiness({ ready: async () => state }, nothing, nothing);
+  let state: Awaited<ReturnType<Parameters<typeof watchedReads>[0]['ready']>> = starting;
+  const reads = watchedReads({ ready: async () => state });
+  const readiness = apiReadiness(reads, nothing, nothing);
   expect(await readiness()).toEqual(starting);
   state = { ready: true };
-  expect(await readiness()).toEqual({ ready: true });
+  // The process itself looks: nobody has asked its /readyz meanwhile.
+  await reads.ready();
   state = { ready: false, reason: 'away' };
   expect(await readiness()).toEqual({ ready: true, note: 'reads get 503: away' });
 });
@@ -18,10 +20,10 @@ it('an API that was ready once stays ready, and its note says why reads fail', a
 it('troubles beside the reads add to the note of a ready API, which stays ready, and nothing to one that is not', async () => {
   const troubles = [() => 'the projector has ended', () => 'nobody can sign in'] as const;
   const noted = (note?: string) =>
-    apiReadiness({ ready: async () => ({ ready: true as const, ...(note && { note }) }) }, ...troubles)();
+    apiReadiness(watchedReads({ ready: async () => ({ ready: true, ...(note && { note }) }) }), ...troubles)();
   expect(await noted()).toEqual({ ready: true, note: 'the projector has ended; nobody can sign in' });
   expect(await noted('a right')).toEqual({ ready: true, note: 'the projector has ended; a right; nobody can sign in' });
-  expect(await apiReadiness({ ready: async () => starting }, ...troubles)()).toEqual(starting);
+  expect(await apiReadiness(watchedReads({ ready: async () => starting }), ...troubles)()).toEqual(starting);
 });
 
 it('a process that was told to stop is not ready', async () => {
