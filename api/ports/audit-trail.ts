@@ -16,7 +16,7 @@ export const auditEvents = {
   consent_denied: { when: 'a rider refused an app, or turned back before', causes: [] },
   disconnect: { when: 'a rider disconnected an app on the page of connected apps', causes: [] },
   sign_out: { when: 'a rider signed out', causes: [] },
-  form_refused: { when: 'a form came from another page than ours, or from an old one', causes: [] },
+  form_refused: { when: 'a form came from another page than ours', causes: [] },
   client_registered: { when: 'an app registered itself', causes: [] },
   tokens_issued: { when: 'an app got tokens for a code or a refresh token', causes: ['code', 'refresh_token'] },
   token_request_refused: {

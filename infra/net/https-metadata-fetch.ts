@@ -32,7 +32,7 @@ export function httpsMetadataFetch(options: MetadataFetchOptions = {}): Metadata
     const found = isIP(literal)
       ? [{ address: literal, family: isIP(literal) }]
       : await untilAborted(resolve(host), signal).catch((cause: unknown) => {
-          throw new DocumentAwayError('the document took too long', { cause });
+          throw new DocumentAwayError('the host’s name can’t be resolved now', { cause });
         });
     if (found.length === 0) throw new Error('the host has no address');
     // One reserved address among public ones is an attack, not a mistake.
@@ -108,7 +108,7 @@ async function readLimited(response: IncomingMessage, bytesMax: number): Promise
 }
 
 /**
- * All addresses of a name. It asks DNS directly: each look-up of the system's (getaddrinfo) blocks a thread of the process,
+ * All addresses of a name: none if it has none. Rejects where DNS itself fails. It asks DNS directly: each look-up of the system's (getaddrinfo) blocks a thread of the process,
  * so a few names whose servers never answer would stall every other look-up, also those of Kafka and Redis.
  */
 async function addressesOf(host: string): Promise<LookupAddress[]> {
@@ -118,5 +118,11 @@ async function addressesOf(host: string): Promise<LookupAddress[]> {
     resolver.resolve4(host).then((all) => all.map((address) => ({ address, family: 4 }))),
     resolver.resolve6(host).then((all) => all.map((address) => ({ address, family: 6 }))),
   ]);
-  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const addresses = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const fault = found.find((each) => each.status === 'rejected' && !hasNone.has(each.reason.code));
+  if (addresses.length === 0 && fault) throw (fault as PromiseRejectedResult).reason;
+  return addresses;
 }
+
+// Codes of c-ares: there is no such name, or it has no address of this kind.
+const hasNone = new Set(['ENOTFOUND', 'ENODATA']);

@@ -5,6 +5,12 @@ const { openapi, key, clientId, ...given } = root.dataset;
 // YYYY-MM-DD, as the Swedish write it.
 given.day ??= new Date().toLocaleDateString('sv');
 
+// Signing in comes back to the service's own address, and localhost is not 127.0.0.1 to a browser.
+const own = new URL(openapi);
+const isThisMachine = (host) => host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+if (own.host !== location.host && [own, location].every(({ hostname }) => isThisMachine(hostname)))
+  location.replace(new URL('/docs', own));
+
 followColourScheme();
 start().catch(() => {
   root.innerHTML = '<p class="note">The description of the interface could not be read. Reload to try again.</p>';

@@ -35,9 +35,9 @@ export function isOnDevice({ redirect_uris: uris }: ClientMetadata): boolean {
 function nameProblem(name: unknown): string | null {
   if (typeof name !== 'string' || name.trim() === '') return 'must be a text';
   if ([...name].length > nameLengthMax) return `must have at most ${nameLengthMax} characters`;
-  // Control characters, characters that change the text direction, invisible letters, and combining marks piled up until
-  // they cover the lines around.
-  return /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|\p{M}{4}/u.test(
+  // Control characters, characters that change the text direction, invisible letters, spaces that are not seen as such, and
+  // combining marks piled up until they cover the lines around.
+  return /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2000-\u200a\u202f\u205f\u2800]|\p{M}{4}/u.test(
     name,
   )
     ? 'must not have characters that can’t be seen, nor more than three marks on one'
@@ -98,9 +98,11 @@ const knownMembers = [
   'skip_consent',
 ];
 
-/** Keeps only the members of client metadata that have a meaning here. */
+/** Keeps only the members of client metadata that have a meaning here; of redirect URIs those that are texts. */
 export function knownMetadata(given: ClientMetadata): ClientMetadata {
-  return Object.fromEntries(
-    knownMembers.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
-  );
+  const known = knownMembers.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]);
+  const metadata: ClientMetadata = Object.fromEntries(known);
+  if (Array.isArray(metadata.redirect_uris))
+    metadata.redirect_uris = metadata.redirect_uris.filter((uri) => typeof uri === 'string');
+  return metadata;
 }

@@ -8,7 +8,8 @@ export function clientName(client: Pick<Client, 'clientId' | 'clientName'>): str
 
 /** The host of a client's metadata document. Null for a client that has none. */
 export function documentHost({ clientId }: Pick<Client, 'clientId'>): string | null {
-  return clientId.startsWith('https://') ? (URL.parse(clientId)?.host ?? null) : null;
+  const url = URL.parse(clientId);
+  return url?.protocol === 'https:' ? url.host : null;
 }
 
 /** Where a response goes, in words, so that riders notice a place that they do not expect. */

@@ -12,6 +12,7 @@ export const clientKind = 'Client';
 /** oidc-provider's adapter interface over the state store. */
 export function providerAdapter(kind: string, options: ProviderOptions, erasure: RiderErasure): Adapter {
   const { store, audit, lifetimes } = options;
+  const refreshes = store.limiter({ name: 'refreshes', points: refreshesMax, duration: refreshesSeconds });
 
   // If the views are away, oidc-provider finds that out when it asks for the account.
   const isGone = async (rider: string | undefined): Promise<boolean> =>
@@ -38,6 +39,9 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     // Asked before the use is counted: if the views are away, this throws, and the app can redeem the code again.
     if (kind === 'AuthorizationCode' && (await erasure.isGone(accountId!)))
       throw new errors.InvalidGrant('the rider is gone');
+    // Each use leaves a token that is kept, so one rider must not make any number. A refused one is not used up.
+    if (kind === 'RefreshToken' && (await refreshes.penalty(grantId!)).consumedPoints > refreshesMax)
+      throw tryAgain(429, 'too many refreshes of one connection: try again in some minutes');
     const used = await store.use(kind, key);
     if (used?.uses === 1) return;
     if (used && used.sinceFirstMs > lifetimes.reuse * 1000) {
@@ -98,6 +102,10 @@ const knownAfterEndSeconds = 86_400;
 // The first use and two more: a lost reply, and another tab.
 const refreshUsesMax = 3;
 
+// Of one connection in a window. An app refreshes every ten minutes, or when its page is loaded.
+const refreshesMax = 60;
+const refreshesSeconds = 600;
+
 type Owner = (payload: StatePayload) => string | undefined;
 const account: Owner = ({ accountId }) => accountId as string | undefined;
 interface Signed {
@@ -135,9 +143,10 @@ export function translated<A extends unknown[], R>(call: (...args: A) => Promise
  * RFC 6749's `temporarily_unavailable` with status 503 (oidc-provider's own class has 400), for faults of the stores
  * behind sign-in. Apps are told to try again. What cannot be read just now does not count as absent.
  */
-export function temporarilyUnavailable(cause: unknown): errors.OIDCProviderError {
-  const error = new errors.TemporarilyUnavailable('try again in a few seconds');
-  return Object.assign(error, { status: 503, statusCode: 503, expose: true, cause });
-}
+export const temporarilyUnavailable = (cause: unknown): errors.OIDCProviderError =>
+  Object.assign(tryAgain(503, 'try again in a few seconds'), { cause });
+
+const tryAgain = (status: number, words: string): errors.OIDCProviderError =>
+  Object.assign(new errors.TemporarilyUnavailable(words), { status, statusCode: status, expose: true });
 
 const isStoreAway = (error: unknown): boolean => faultStatus(error) === 503;

@@ -156,7 +156,7 @@ function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<stri
   return (metadata) => {
     const id = String(metadata.client_id);
     const problem = clientProblem(metadata);
-    if (problem?.startsWith('redirect_uris')) throw new errors.InvalidRedirectUri(problem);
+    // oidc-provider makes it `invalid_redirect_uri` where it begins with `redirect_uris`.
     if (problem !== null) throw new errors.InvalidClientMetadata(problem);
     if (!known.has(id) && isBorrowed(metadata))
       throw new errors.InvalidClientMetadata(

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { corsHeaders, options } from '../../messages/answer.ts';
+import { isLoopback } from '../../messages/service-url.ts';
 import { type ClientMetadata, knownMetadata } from '../clients/client-policy.ts';
 import { pageHeaders, pagePolicy } from '../pages/page.ts';
 import { canonicalAuthorizeQuery, canonicalForm } from '../provider/provider-requests.ts';
@@ -53,10 +54,14 @@ function addMetadata(app: FastifyInstance, { service, registration, metadataFetc
   addOptions(app, paths.jwks, 'GET, HEAD, OPTIONS');
 }
 
-function addAuthorize(app: FastifyInstance, { service, provider, limits, pages }: SignInParts): void {
+function addAuthorize(app: FastifyInstance, { service, provider, limits, pages, who }: SignInParts): void {
   const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
   app.get(paths.authorize, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
+    // Cookies belong to a host name. A browser that uses another name of this machine is redirected to BASE_URL's.
+    const { host } = request.headers;
+    if (who === 'picker' && host !== service.host && isLoopback((host ?? '').replace(/:\d+$/, '')))
+      return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
     const wait = await limits.authorize(request.ip);
     if (wait !== null) return pages.trouble(reply, 'busy', wait);
     await provider.answer(request, reply, {

@@ -117,16 +117,18 @@ describe('dynamic registration', () => {
 
   test.each([
     ['no addresses', { redirect_uris: [] }, 'invalid_redirect_uri'],
-    ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri'],
+    ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
+    ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
     ['another scope', { scope: 'read write' }, 'invalid_client_metadata'],
     ['keys to authenticate', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
     ['a name that turns text around', { client_name: 'a\u202eb' }, 'invalid_client_metadata'],
+    ['a name with a thin space', { client_name: 'Ride \u0421\u200aalendar' }, 'invalid_client_metadata'],
     ['the name of the service', { client_name: 'ride calendar' }, 'invalid_client_metadata'],
     ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }, 'invalid_client_metadata'],
     ['the name of the service’s own page', { client_name: 'Connected Apps' }, 'invalid_client_metadata'],
-  ])('refuses %s', async (_, more, error) => {
+  ] as [string, object, string, string?][])('refuses %s', async (_, more, error, words = '') => {
     const answer = await post({ redirect_uris: [callback], ...more });
-    expect(answer).toMatchObject({ status: 400, body: { error, error_description: expect.any(String) } });
+    expect(answer).toMatchObject({ status: 400, body: { error, error_description: expect.stringContaining(words) } });
   });
 
   test.each([

@@ -159,6 +159,18 @@ describe('at the token endpoint', () => {
     }
   });
 
+  test('a connection is refreshed sixty times in ten minutes, and is told then to try again later', async () => {
+    const { client, tokens } = await signedIn(origin);
+    let token = tokens.refresh_token;
+    const again = async () => {
+      const answer = await refresh(origin, client, token);
+      token = answer.body.refresh_token ?? token;
+      return answer;
+    };
+    for (let i = 0; i < 60; i++) expect((await again()).status).toBe(200);
+    expect(await again()).toMatchObject({ status: 429, body: { error: 'temporarily_unavailable' } });
+  });
+
   test('a refresh that asks for another resource or scope is refused, and does not use the token up', async () => {
     const { client, tokens } = await signedIn(origin);
     const token = tokens.refresh_token;
