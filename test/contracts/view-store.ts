@@ -21,6 +21,8 @@ const ride = rideKey('ride1');
 const { tag } = parseKey(ride);
 const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
 
+const soon = { timeout: 10_000, interval: 25 };
+
 class Heard implements ChangeListener {
   keys: string[] = [];
   all = 0;
@@ -34,14 +36,6 @@ class Heard implements ChangeListener {
   hearing(hears: boolean): void {
     this.hears = hears;
   }
-}
-
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let i = 0; i < 400; i++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`timed out waiting until ${what}`);
 }
 
 async function listed(writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> {
@@ -85,11 +79,9 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       expect(await w.commit(tag, [valueWrite(ride, bytes)])).toMatchObject({ committed: true });
       await complete(w, allTags);
       const r = reader();
-      await until(async () => (await r.ready().catch(() => null)) !== null, 'the store answers');
-      const read = (): Promise<(Buffer | null)[]> => r.get([ride, rideKey('other')]).catch(() => [null]);
-      await until(async () => (await read())[0] !== null, 'the view is read');
       // A guard that has not looked for a while trusts nothing until it has.
-      await expect.poll(read).toEqual([bytes, null]);
+      const read = () => r.get([ride, rideKey('other')]).catch(() => null);
+      await expect.poll(read, soon).toEqual([bytes, null]);
     });
 
     // docs/rules.md#batch
@@ -107,7 +99,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       ]);
       const r = reader();
       await complete(w, allTags);
-      await until(async () => (await r.get([ride]).catch(() => null)) !== null, 'the store answers');
+      await expect.poll(() => r.get([ride]).catch(() => null), soon).toEqual([null]);
       expect(await r.fields(reader1, ['o2026-01-01', 'o2026-01-02', 'f2026-01-01'])).toEqual([
         null,
         Buffer.from('b=1'),
@@ -169,7 +161,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       for (const each of allTags) if (each !== tag) await complete(w, [each]);
       expect(await r.ready()).toMatchObject({ ready: false });
       await complete(w, [tag]);
-      await until(async () => (await r.ready()).ready, 'the store is ready');
+      await expect.poll(() => r.ready(), soon).toMatchObject({ ready: true });
       expect(await r.get([completeKey(tag)])).toEqual([expect.any(Buffer)]);
     });
 
@@ -182,18 +174,17 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         for (const each of allTags) await w.commit(each, []);
         return heard.hears;
       };
-      await until(beat, 'changes are heard');
+      await expect.poll(beat, soon).toBe(true);
       heard.keys = [];
       await w.commit(tag, [valueWrite(ride, view('1'))]);
-      await until(() => heard.keys.includes(ride), 'the view is heard of');
+      await expect.poll(() => heard.keys, soon).toContain(ride);
       const hash = readerKey('rider1');
       await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
       await w.commit(tag, [valueWrite(ride, null)]);
-      await until(() => heard.keys.filter((key) => key === ride).length === 2, 'the deletion is heard of');
-      expect(heard.keys.filter((key) => key !== ride)).toEqual([]);
+      await expect.poll(() => heard.keys, soon).toEqual([ride, ride]);
       const before = heard.all;
       await store.empty();
-      await until(() => heard.all > before, 'the emptied store is heard of');
+      await expect.poll(() => heard.all, soon).toBeGreaterThan(before);
     });
   });
 }
