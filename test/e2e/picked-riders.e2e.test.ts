@@ -6,18 +6,14 @@ import { authorizeUrl, nights, register, signedIn } from '../support/sign-in/sig
 import { newPkce, TestBrowser } from '../support/sign-in/test-browser.ts';
 import { portlandDirectory } from '../support/worlds/portland.ts';
 
-// Whoever sits at this machine may be any rider of a made-up log. Of a log that may be somebody's real one: nobody, unless
-// SIGN_IN=pick says so.
+// Whoever sits at this machine may be any rider of a made-up log (first-minutes.e2e.test.ts). Of a log that may be somebody's
+// real one: nobody, unless SIGN_IN=pick says so.
 
 const processes = new Processes();
-let simulated: string;
 let real: string;
 beforeAll(async () => {
-  const folder = await processes.folder();
-  [simulated, real] = [join(folder, 'simulated'), join(folder, 'real')];
+  real = join(await processes.folder(), 'real');
   await cp(portlandDirectory, real, { recursive: true });
-  const { code } = await processes.run(['simulate', '--archive', simulated, '--seed', '7', '--riders', '50']);
-  expect(code).toBe(0);
 });
 afterAll(() => processes.close());
 
@@ -38,16 +34,6 @@ async function signInPage(service: RunningService): Promise<{ status: number; pa
   return { status: response.status, page };
 }
 
-/** The token that is printed works, and so does picking a rider; the first request works as it is. */
-async function expectAnybody(service: RunningService, rider: string): Promise<void> {
-  expect((await nights(service.api, tokenIn(service)!)).status).toBe(200);
-  expect((await signInPage(service)).page).toContain('value="pick"');
-  expect(await signedIn(service.origin, rider)).toMatchObject({ tokens: { scope: 'read' } });
-  const [, key, day] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
-  const answer = await fetch(day!, { headers: { 'X-Api-Key': key! } });
-  expect(await answer.json()).toMatchObject({ nights: expect.arrayContaining([expect.anything()]) });
-}
-
 describe('riders of an archive', () => {
   it('can not be picked where it may be real: no token is printed, and no page offers them', async () => {
     const service = await serve({ ARCHIVE_DIR: real, NOW: '2015-06-13T19:00:00Z' });
@@ -63,7 +49,12 @@ describe('riders of an archive', () => {
 
   it('can be picked where SIGN_IN=pick says so, and a key of the process is printed', async () => {
     const service = await serve({ ARCHIVE_DIR: real, SIGN_IN: 'pick', NOW: '2015-06-13T19:00:00Z' });
-    await expectAnybody(service, 'r0020');
+    expect((await nights(service.api, tokenIn(service)!)).status).toBe(200);
+    expect((await signInPage(service)).page).toContain('value="pick"');
+    expect(await signedIn(service.origin, 'r0020')).toMatchObject({ tokens: { scope: 'read' } });
+    const [, key, read] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
+    const shown = await fetch(read!, { headers: { 'X-Api-Key': key! } });
+    expect(await shown.json()).toMatchObject({ nights: expect.arrayContaining([expect.anything()]) });
     // The rider whose token is printed sees somebody wherever the page of the documentation asks by itself.
     const [, metro, day] = /metros\/(\S+)\/days\/(\S+)/.exec(service.out())!;
     const to = new Date(Date.parse(day!) + 7 * 86_400_000).toISOString().slice(0, 10);
@@ -73,14 +64,7 @@ describe('riders of an archive', () => {
       expect(await answer.json()).toMatchObject({ nights: expect.arrayContaining([expect.anything()]) });
     }
     const docs = await (await fetch(`${service.origin}/docs`)).text();
-    expect(docs).toContain(`data-key="${/X-Api-Key: (\S+)'/.exec(service.out())![1]}"`);
-    await service.stop();
-  });
-
-  it('that simulate made can be picked, and its key and token are printed', async () => {
-    const service = await serve({ ARCHIVE_DIR: simulated });
-    const rider = /a token for (\S+),/.exec(service.out())![1]!;
-    await expectAnybody(service, rider);
+    expect(docs).toContain(`data-key="${key}"`);
     await service.stop();
   });
 });
