@@ -1,13 +1,10 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KafkaConnection } from '../../../../infra/kafka/client/kafka-connection.ts';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
 import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
-import { type Env, Processes } from '../../../support/processes/process.ts';
-import { freshGroup, freshKeyPrefix, freshTopicPrefix, redisUrl } from '../../../support/servers/backends.ts';
+import { freshGroup } from '../../../support/servers/backends.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
 import { type SecuredKafka, startSecuredKafka } from '../../../support/servers/secured-kafka.ts';
@@ -17,16 +14,12 @@ import { rejectAt } from '../../../support/worlds/records.ts';
 
 const user = { username: 'rider', password: 'tyre=7;#pump' };
 type Mechanism = NonNullable<KafkaConnection['sasl']>['mechanism'];
-const processes = new Processes();
 const authorities = tls.getCACertificates('default');
 let broker: SecuredKafka;
-let authorityFile: string;
 let anyHost: string;
 
 beforeAll(async () => {
   const certificate = makeCertificate(['localhost', '127.0.0.1']);
-  authorityFile = join(await processes.folder(), 'authority.pem');
-  await writeFile(authorityFile, certificate.cert);
   broker = await startSecuredKafka({ users: [user], tls: certificate });
   anyHost = broker.brokers.replace('127.0.0.1', 'localhost');
   // What NODE_EXTRA_CA_CERTS does at the start of a process.
@@ -34,7 +27,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   tls.setDefaultCACertificates(authorities);
-  await processes.close();
   await broker?.stop();
 });
 
@@ -139,23 +131,4 @@ test('a port that ends connections without a word is asked again, with what may 
   await vi.waitFor(() => expect(kafka.log.lines.join()).toMatch(/check KAFKA_SSL, and KAFKA_SASL_MECHANISM/), soon);
   await eventLog.close();
   await asked;
-});
-
-test('commands make topics and project, with an authority of the operator’s own in NODE_EXTRA_CA_CERTS', async () => {
-  const env: Env = {
-    KAFKA_BROKERS: broker.brokers,
-    KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-    KAFKA_SSL: 'true',
-    KAFKA_SASL_MECHANISM: 'scram-sha-512',
-    KAFKA_SASL_USERNAME: user.username,
-    KAFKA_SASL_PASSWORD: user.password,
-    NODE_EXTRA_CA_CERTS: authorityFile,
-    REDIS_URL: redisUrl(),
-    REDIS_KEY_PREFIX: freshKeyPrefix(),
-  };
-  expect(await processes.run(['topics', '--partitions', '1'], env)).toMatchObject({ code: 0 });
-  const projector = await processes.start('projector', env);
-  await projector.ready();
-  expect(projector.err()).not.toMatch(/Warning|tyre/);
-  expect((await projector.stop()).code).toBe(0);
 });
