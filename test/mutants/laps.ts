@@ -8,14 +8,6 @@ export type Fate = 'told' | 'late' | 'survived' | 'not reached' | 'at load';
 // Quick tests come first: most mutants never meet a slow one.
 const lapsMs = [30, 150, 1_000, Number.POSITIVE_INFINITY];
 
-/** Which tests judge. */
-interface Judges {
-  /** Only those that take at most so many milliseconds. */
-  withinMs: number;
-  /** Only those whose path has one of these in it; undefined: all. */
-  by: string[] | undefined;
-}
-
 // Every test of HTTP needs a projector's views, and tells no more of the projector than its own tests do.
 const mayJudge = (file: string, { folder }: Mutant): boolean =>
   !file.includes('/test/api/') || folder.startsWith('api/');
@@ -27,10 +19,10 @@ const forgetful = (id: string): string | undefined =>
 // What only a real Redis tells.
 const needsRedis = ({ folder }: Mutant): boolean => folder.startsWith('infra/redis');
 
-/** What the tests say of each of these mutants. */
+/** What the tests say of each of these mutants: all tests, or those whose path has one of `by` in it. */
 export async function judge(
   { mutants, sources }: BrokenCode,
-  { withinMs, by }: Judges,
+  by: string[] | undefined,
 ): Promise<(mutant: Mutant) => Fate> {
   const withRedis = mutants.some(needsRedis);
   const vitest = await createVitest(
@@ -60,7 +52,7 @@ export async function judge(
   const tests = reach.filter((line) => 'tookMs' in line);
   for (const { passed, file, name } of tests)
     if (!passed) console.log(`does not judge, since it fails without a mutant: ${file}: ${name}`);
-  const judges = tests.filter(({ passed, tookMs }) => passed && tookMs <= withinMs);
+  const judges = tests.filter(({ passed }) => passed);
 
   const asked = new Map(mutants.map((one) => [one.id, one]));
   const record = `${kept}/judged.jsonl`;

@@ -9,7 +9,6 @@ import { scriptMutants } from './script-mutants.ts';
 
 const usage = `npm run mutants -- --files projector/writing   breaks this folder's code in every small way, and says which the tests miss
   --files a.ts,b.ts   files or folders, by commas (all measured folders where nothing is said)
-  --within 1000       only tests that take at most so many milliseconds judge: a quick look, which tells fewer
   --by test/projector only tests with this in their path judge, or one of several, by commas
 npm run mutants -- --scripts                   breaks the scripts that Redis runs, line by line`;
 
@@ -52,7 +51,6 @@ function given() {
     return parseArgs({
       options: {
         files: { type: 'string' },
-        within: { type: 'string', default: 'Infinity' },
         by: { type: 'string' },
         scripts: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
@@ -64,7 +62,7 @@ function given() {
   }
 }
 
-const { files, within, by, scripts, help } = given();
+const { files, by, scripts, help } = given();
 if (help) {
   console.log(usage);
   process.exit(0);
@@ -79,7 +77,7 @@ if (scripts) {
 }
 
 const code = await brokenCode(files?.split(',') ?? Object.keys(goals));
-const fateOf = await judge(code, { withinMs: Number(within), by: by?.split(',') });
+const fateOf = await judge(code, by?.split(','));
 
 let short = 0;
 for (const [folder, all] of [...Map.groupBy(code.mutants, ({ folder }) => folder)].sort()) {
