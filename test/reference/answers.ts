@@ -21,7 +21,7 @@ export type ReferenceAnswer =
 
 /** The answer at an instant (milliseconds since the epoch), for a caller whose key or token is live. */
 export function answer(facts: Facts, clockMs: number, request: CalendarRequest): ReferenceAnswer {
-  if ('rider' in request && !riderExists(facts, request.rider)) return { status: 401 };
+  if ('rider' in request && !facts.riders.has(request.rider)) return { status: 401 };
   const wrong = wrongInput(request);
   if (wrong !== null) return refusal(wrong, request);
   const found = answered(facts, clockMs, request);
@@ -53,10 +53,6 @@ function refusal(input: string, request: CalendarRequest): ReferenceAnswer {
   const notADate = isDate && text !== undefined && dayOf(text) === null;
   const refused = { status: 400, error: 'invalid_request', input } as const;
   return notADate ? { ...refused, detail: 'is not a date, YYYY-MM-DD' } : refused;
-}
-
-export function riderExists(facts: Facts, rider: string): boolean {
-  return facts.riders.has(rider);
 }
 
 /** Whether a developer key's text is live: any current record has its SHA-256. */
