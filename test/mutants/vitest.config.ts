@@ -29,8 +29,6 @@ export default defineConfig({
       '**/*.e2e.test.ts',
       'test/{api,examples,projector,properties,reference,simulator}/**/*.int.test.ts',
       'test/simulator/simulator.test.ts',
-      // It waits for a cluster to fail over, for a minute.
-      'test/infra/redis/dead-seed.int.test.ts',
     ],
     runner: 'test/mutants/judging-runner.ts',
     setupFiles: ['test/mutants/same-runs.ts'],
