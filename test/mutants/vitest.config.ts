@@ -1,21 +1,4 @@
-import { dirname, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
-
-const laborious = /test\/(mutants|properties|reference)|(law|large-map)\.test/;
-
-/** Most mutants fail a test of their own room. What takes seconds is run last, and then seldom. */
-class LikelyFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const { related, root } = this.ctx.config;
-    const room = dirname(relative(root, related?.[0] ?? root));
-    const rank = ({ moduleId }: TestSpecification): number => {
-      if (laborious.test(moduleId)) return 2;
-      return moduleId.includes(`/test/${room}/`) ? 0 : 1;
-    };
-    return files.sort((a, b) => rank(a) - rank(b));
-  }
-}
 
 /** The tests that judge mutants: those of the unit tier that reach the measured folders, and 300 fixed worlds. */
 export default defineConfig({
@@ -37,7 +20,6 @@ export default defineConfig({
     isolate: false,
     // It knows a module by its file, so it would give the code as it was before the mutants came into it.
     fsModuleCache: false,
-    sequence: { sequencer: LikelyFirst },
     env: { RUNS: '20' },
   },
 });
