@@ -19,7 +19,6 @@ function scene() {
     processes: ['a'] as readonly string[] | Error | null,
     tag: () => stampedFor('a'),
     looks: 0,
-    looksForFormats: 0,
     asked: 0,
   };
   const clock = new SteppingClock();
@@ -30,9 +29,8 @@ function scene() {
         if (masters.processes instanceof Error) throw masters.processes;
         return masters.processes;
       },
-      async look(_, formats) {
+      async look() {
         masters.looks++;
-        if (formats) masters.looksForFormats++;
         return masters.tag();
       },
     },
@@ -82,25 +80,6 @@ it('what is not known is asked for ten times a second, by one loop, whatever hap
     await turns(5);
     expect(masters.asked).toBe(asked);
   }
-});
-
-it('views beside those of another format are served once ours are led, and then that is not asked again', async () => {
-  const { masters, guard } = scene();
-  let sequence = 7;
-  const tag = () => ({ ...stampedFor(null), fence: `1:${sequence}:ada:led`, led: 'ada', others: [1] });
-  masters.tag = tag;
-  await turns(10);
-  expect([guard.current, guard.reason]).toEqual([false, expect.stringContaining('views of format 1')]);
-  masters.tag = () => {
-    sequence += 1;
-    return tag();
-  };
-  await expect.poll(() => guard.current).toBe(true);
-  await turns(5);
-  const { looks, looksForFormats } = masters;
-  // No tag is stamped: all of them are still looked at.
-  await turns(10);
-  expect([masters.looks > looks, masters.looksForFormats]).toEqual([true, looksForFormats]);
 });
 
 it('a stamp of another process makes the guard ask again', async () => {
