@@ -168,10 +168,10 @@ describe('headers that name another host', () => {
     forwarded: 'host=evil.example;proto=https',
   };
   /** Status, and headers and body as one text. */
-  const send = (target: string) =>
+  const send = (target: string, headers: Record<string, string> = forged) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const { hostname, port } = new URL(origin);
-      const asked = request({ hostname, port, path: target, headers: forged }, (response) => {
+      const asked = request({ hostname, port, path: target, headers }, (response) => {
         let text = JSON.stringify(response.headers);
         response.on('data', (chunk) => {
           text += chunk;
@@ -192,6 +192,12 @@ describe('headers that name another host', () => {
   ])('change nothing at %s, nor does a whole URL as the request’s target', async (path) => {
     expect((await send(path)).text).not.toContain('evil.example');
     expect((await send(`http://evil.example${path}`)).text).not.toMatch(/"(location|issuer|[a-z_]+)":"[^"]*evil/);
+  });
+
+  test('are led to BASE_URL’s where they are another name of this machine', async () => {
+    const path = authorizeUrl(origin, client, newPkce()).slice(origin.length);
+    const { status, text } = await send(path, { host: `localhost:${new URL(origin).port}` });
+    expect([status, JSON.parse(text).location]).toEqual([307, origin + path]);
   });
 
   test('change nothing in an authorization, and can’t bring another name to the page where riders are picked', async () => {
