@@ -52,7 +52,9 @@ export interface CheckedArchive extends Findings {
 export async function checkArchive(options: CheckOptions, readsAll: boolean): Promise<CheckedArchive> {
   const { dir, prefix, command } = options;
   const manifest = readManifest(dir);
-  const listing = listArchive(dir, prefix, command);
+  const foreign: ArchiveProblem[] = [];
+  const onMisnamed = (file: string, problem: string): void => void foreign.push({ file, kind: 'foreign', problem });
+  const listing = listArchive(dir, prefix, command, onMisnamed);
   const check = new Check(options, listing, manifest, readsAll);
   for (const topic of topicNames) {
     const said = manifest?.topics[topic]?.partitions ?? [];
@@ -61,7 +63,7 @@ export async function checkArchive(options: CheckOptions, readsAll: boolean): Pr
     }
   }
   await check.rejected();
-  return { ...check.found, problems: [...unfinished(dir, manifest), ...check.found.problems] };
+  return { ...check.found, problems: [...unfinished(dir, manifest), ...foreign, ...check.found.problems] };
 }
 
 /** What commands that write archives have not come to the end of. */

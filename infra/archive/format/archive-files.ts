@@ -49,10 +49,10 @@ export function archiveFileNames(folder: string): string[] | null {
   }
 }
 
-/** A topic's files by partition, in the order of their offsets. Throws ArchiveError for a misnamed file. */
-function byPartition(folder: string, names: readonly string[]): ArchiveFile[][] {
+/** A topic's files by partition, in the order of their offsets. */
+function byPartition(folder: string, names: readonly string[], onMisnamed: OnMisnamed): ArchiveFile[][] {
   // In the order of their names, so of their offsets.
-  const files = names.map((name) => archiveFile(folder, name));
+  const files = names.flatMap((name) => archiveFile(folder, name) ?? onMisnamed(join(folder, name), misnamed) ?? []);
   const lists = Array.from(
     { length: Math.max(1, ...files.map(({ partition }) => partition + 1)) },
     (): ArchiveFile[] => [],
@@ -61,30 +61,34 @@ function byPartition(folder: string, names: readonly string[]): ArchiveFile[][] 
   return lists;
 }
 
-/** An archive file by its name. Throws ArchiveError for a misnamed one. */
-function archiveFile(folder: string, name: string): ArchiveFile {
-  const path = join(folder, name);
+/** An archive file by its name. Null for a misnamed one. */
+function archiveFile(folder: string, name: string): ArchiveFile | null {
   const match = namePattern.exec(name);
   const firstOffset = Number(match?.[2]);
-  if (!match || !Number.isSafeInteger(firstOffset)) {
-    throw new ArchiveError(
-      `Cannot read ${path}: rename it to <partition>-<first offset, 20 digits>.avro, such as ${archiveFileName(0, 0)}, or move it out of the archive`,
-    );
-  }
-  return { path, partition: Number(match[1]), firstOffset };
+  if (!match || !Number.isSafeInteger(firstOffset)) return null;
+  return { path: join(folder, name), partition: Number(match[1]), firstOffset };
 }
+
+/** What becomes of a file that is named as none of an archive: it is refused, or left out. */
+type OnMisnamed = (path: string, problem: string) => void;
+
+const misnamed = `rename it to <partition>-<first offset, 20 digits>.avro, such as ${archiveFileName(0, 0)}, or move it out of the archive`;
+
+const refuseMisnamed: OnMisnamed = (path, problem) => {
+  throw new ArchiveError(`Cannot read ${path}: ${problem}`);
+};
 
 /**
  * Lists an archive. `named`: what names the folder, for messages. Throws MissingTopicsError if no topic has a folder,
- * and ArchiveError.
+ * and ArchiveError, also for a misnamed file where nothing else is to become of it.
  */
-export function listArchive(dir: string, prefix: string, named: string): ArchiveListing {
+export function listArchive(dir: string, prefix: string, named: string, onMisnamed = refuseMisnamed): ArchiveListing {
   refuseLinks(dir);
   const names = topicNames.map((topic) => archiveFileNames(archiveFolder(dir, prefix, topic)));
   if (names.every((list) => list === null)) throw noTopics(dir, prefix, named);
-  return Object.fromEntries(
-    topicNames.map((topic, index) => [topic, byPartition(archiveFolder(dir, prefix, topic), names[index] ?? [])]),
-  ) as ArchiveListing;
+  const listOf = (topic: TopicName, index: number) =>
+    byPartition(archiveFolder(dir, prefix, topic), names[index] ?? [], onMisnamed);
+  return Object.fromEntries(topicNames.map((topic, index) => [topic, listOf(topic, index)])) as ArchiveListing;
 }
 
 /**

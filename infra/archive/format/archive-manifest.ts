@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
@@ -155,7 +155,8 @@ const checksumOf = (content: object): string => hash('sha256', JSON.stringify(co
 export function archivePrefix(dir: string, wanted: string): string {
   const manifest = readManifest(dir);
   if (manifest) return manifest.prefix;
-  const prefixes = existsSync(dir) ? prefixesOf(readdirSync(dir)) : [];
+  const isFolder = statSync(dir, { throwIfNoEntry: false })?.isDirectory();
+  const prefixes = isFolder ? prefixesOf(readdirSync(dir)) : [];
   if (prefixes.length === 0 || prefixes.includes(wanted)) return wanted;
   if (prefixes.length === 1) return prefixes[0]!;
   throw new MissingTopicsError(

@@ -107,17 +107,19 @@ describe('archive check', () => {
     writeFileSync(`${riders}/notes.txt`, 'x');
     writeFileSync(`${riders}/.notes.crc`, 'x');
     writeFileSync(`${riders}/7-00000000000000000000.avro`, bytes);
+    writeFileSync(`${riders}/copy.avro`, bytes);
     const [code, problems] = await problemsOf(saved.dir);
     expect(code).toBe(1);
     expect(problems).toEqual([
+      'foreign ride-calendar.riders/copy.avro',
       `cut ${first}`,
       'foreign ride-calendar.riders/0-00000000000000000001.avro',
       'missing ride-calendar.riders/1-00000000000000000000.avro',
       'foreign ride-calendar.riders/7-00000000000000000000.avro',
     ]);
     const { out } = await check(saved.dir);
-    expect(out).toHaveLength(5);
-    expect(out[0]).toBe(
+    expect(out).toHaveLength(6);
+    expect(out[1]).toBe(
       `cut: ${saved.dir}/${first}: it has ${bytes.length - 3} bytes, and the manifest says ${bytes.length}`,
     );
   });
