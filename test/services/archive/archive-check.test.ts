@@ -2,9 +2,7 @@ import { hash } from 'node:crypto';
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
-import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
-import { UsageError } from '../../../services/cli/io.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
@@ -177,14 +175,5 @@ describe('archive check', () => {
     cpSync(saved.dir, copy.dir, { recursive: true });
     rmSync(`${copy.dir}/manifest.json`);
     expect((await check(copy.dir)).out[0]).toMatch(/^Read 4 records in 16 files/);
-  });
-
-  test('wants the folder of an archive', async () => {
-    await expect(check('')).rejects.toThrow(UsageError);
-    await expect(check('')).rejects.toThrow(
-      "Cannot run archive check: the folder's name is empty (an unset variable?)",
-    );
-    await expect(check('/nowhere')).rejects.toThrow(MissingTopicsError);
-    await expect(check('/nowhere')).rejects.toThrow('Cannot read the archive /nowhere: there is no such folder');
   });
 });

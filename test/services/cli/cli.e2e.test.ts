@@ -124,6 +124,10 @@ describe('a folder', () => {
 
   it.each([
     [['archive', 'load', ''], "Cannot run archive load: the folder's name is empty"],
+    [['archive', 'check', ''], "Cannot run archive check: the folder's name is empty (an unset variable?)"],
+    [['archive', 'forget', 'ada', ''], "Cannot run archive forget: the folder's name is empty"],
+    [['archive', 'check', '/nope'], 'Cannot read the archive /nope: there is no such folder'],
+    [['archive', 'forget', 'ada', '/nope'], 'Cannot read the archive /nope: there is no such folder'],
     [['archive', 'save', ''], "Cannot run archive save: the folder's name is empty"],
     [['simulate', '--archive', ' '], "Cannot run simulate --archive: the folder's name is empty"],
     // Before Kafka is asked.

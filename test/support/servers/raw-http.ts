@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 /** HTTP as bytes: requests that no client library would send, and answers that none has touched. */
 
 export interface RawAnswer {
-  version: string;
   status: number;
   /** The status line's words after the status. */
   reason: string;
@@ -106,8 +105,8 @@ export function parse(bytes: Buffer, methods: readonly string[], closed: boolean
     const end = rest.indexOf('\r\n\r\n');
     if (end === -1) break;
     const [statusLine = '', ...headerLines] = rest.toString('latin1', 0, end).split('\r\n');
-    const [, version, status, reason] = /^(HTTP\/\d\.\d) (\d{3}) ?(.*)$/.exec(statusLine) ?? [];
-    if (version === undefined) break;
+    const [, status, reason] = /^HTTP\/\d\.\d (\d{3}) ?(.*)$/.exec(statusLine) ?? [];
+    if (status === undefined) break;
     const lines = headerLines.map((line): [string, string] => {
       const colon = line.indexOf(':');
       return [line.slice(0, colon), line.slice(colon + 1).trim()];
@@ -117,13 +116,13 @@ export function parse(bytes: Buffer, methods: readonly string[], closed: boolean
       const lower = name.toLowerCase();
       headers[lower] = lower in headers ? `${headers[lower]}, ${value}` : value;
     }
-    const bodyless = methods[place] === 'HEAD' || status!.startsWith('1') || status === '204' || status === '304';
+    const bodyless = methods[place] === 'HEAD' || status.startsWith('1') || status === '204' || status === '304';
     const length = bodyless ? 0 : bodyLength(headers, rest.subarray(end + 4), closed);
     if (length === null || rest.length < end + 4 + length) break;
     const body = rest.subarray(end + 4, end + 4 + length);
-    answers.push({ version, status: Number(status), reason: reason!, lines, headers, body });
+    answers.push({ status: Number(status), reason: reason!, lines, headers, body });
     rest = rest.subarray(end + 4 + length);
-    if (!status!.startsWith('1')) place += 1;
+    if (!status.startsWith('1')) place += 1;
   }
   return { answers, rest, closed };
 }

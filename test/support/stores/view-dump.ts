@@ -7,13 +7,13 @@ import { keyOf } from './view-names.ts';
  * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the
  * position and the word that a tag is complete: they say what was done, not what the facts are.
  */
-export async function dumpViews(
-  store: { reader(): Pick<ViewReader, 'get'>; writer(): ViewWriter },
-  tags: readonly number[] = allTags,
-): Promise<Map<string, string>> {
+export async function dumpViews(store: {
+  reader(): Pick<ViewReader, 'get'>;
+  writer(): ViewWriter;
+}): Promise<Map<string, string>> {
   const dump = new Map<string, string>();
   const reader = store.reader();
-  for await (const stored of store.writer().list(tags)) {
+  for await (const stored of store.writer().list(allTags)) {
     const { tag, kind } = stored;
     const key = keyOf(tag, stored);
     if (kind === 'complete') continue;

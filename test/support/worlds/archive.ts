@@ -86,9 +86,9 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     await writer.close();
   }
 
-  open(options: Partial<ArchiveEventLogOptions> = {}) {
+  open() {
     const log = { warn: (message: string) => void this.warnings.push(message) };
-    return archiveEventLog({ dir: this.dir, log, ...options });
+    return archiveEventLog({ dir: this.dir, log });
   }
 
   async close(): Promise<void> {
