@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { projected } from '../../support/stores/projector-run.ts';
@@ -27,12 +27,9 @@ const golden = {
 
 it('stored bytes are those of the view format’s number', async () => {
   const records = await readPortland();
-  const partitions = Object.fromEntries(
-    topicNames.map((topic) => [
-      topic,
-      Math.max(1, ...records.filter((record) => record.topic === topic).map(({ partition }) => partition + 1)),
-    ]),
-  ) as Record<TopicName, number>;
+  const partitions = byTopic((of) => {
+    return Math.max(...records.filter(({ topic }) => topic === of).map(({ partition }) => partition + 1));
+  });
   const views = await projected(new MemoryViewStore(), { partitions, records });
   const byKind = Map.groupBy(views, ([name]) => parseKey(name).kind);
   const digests = Object.fromEntries(

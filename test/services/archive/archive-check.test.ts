@@ -6,7 +6,7 @@ import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
-import { copyPortland } from '../../support/worlds/portland.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { rejectAt, rider } from '../../support/worlds/records.ts';
 import { SavedArchive } from '../../support/worlds/saved-archive.ts';
 
@@ -66,14 +66,13 @@ describe('archive check', () => {
   });
 
   test('reads an archive without a manifest, also one of another library', async () => {
-    await using archive = await TestArchive.make();
-    // Without the bad records that are set aside beside it once anybody has served it from where it lies.
-    await copyPortland(archive.dir);
-    const { code, out } = await check(archive.dir);
+    const { code, out } = await check(portlandDirectory);
     expect(code).toBe(3);
     expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 set aside: .*It has no manifest.json/);
-    const required = await heard((io) => runArchiveCheck({ dir: archive.dir, requireManifest: true }, settings, io));
-    const problem = `missing: ${archive.dir}/manifest.json: so what is missing or altered is not known`;
+    const required = await heard((io) =>
+      runArchiveCheck({ dir: portlandDirectory, requireManifest: true }, settings, io),
+    );
+    const problem = `missing: ${portlandDirectory}/manifest.json: so what is missing or altered is not known`;
     expect(required).toMatchObject({
       code: 1,
       out: [problem, expect.stringMatching(/^1 problem. Read 18418 records/)],

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
-import { copyPortland } from '../../support/worlds/portland.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const instant = '2015-06-13T19:00:00Z';
 let dir: string;
@@ -17,7 +17,6 @@ let tables: ExportInDuckDb;
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'export-'));
-  await copyPortland(join(dir, 'portland'));
   expect((await run('export', at('all'), '--personal')).code).toBe(0);
   tables = await ExportInDuckDb.open(at('all'));
 });
@@ -28,7 +27,7 @@ afterAll(() => {
 
 const at = (name: string): string => join(dir, name);
 const run = (...args: string[]) =>
-  heard((io) => runCli(args, io, { ARCHIVE_DIR: at('portland'), NOW: '2026-11-01T00:00:00Z' }));
+  heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
 
 /** How many rows of all tables hold a text. */
 async function rowsWith(name: string, text: string): Promise<number> {
@@ -116,7 +115,7 @@ describe('an export', () => {
     const stop = new AbortController();
     stop.abort();
     const { code, err } = await heard(
-      (io) => runCli(['export', at('stopped')], io, { ARCHIVE_DIR: at('portland') }),
+      (io) => runCli(['export', at('stopped')], io, { ARCHIVE_DIR: portlandDirectory }),
       stop.signal,
     );
     expect({ code, last: err.at(-1) }).toEqual({ code: 1, last: 'Stopped before the end: nothing was written' });
@@ -150,7 +149,7 @@ describe('an export', () => {
     const { code, err } = await run('export', '/sys/no/such');
     expect([code, err.at(-1)]).toEqual([1, expect.stringMatching(/^Cannot make the folder \/sys\/no\/such: E/)]);
     const program = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
-    const command = `ulimit -f 16; exec "${process.execPath}" "${program}" export "${at('large')}" --archive "${at('portland')}"`;
+    const command = `ulimit -f 16; exec "${process.execPath}" "${program}" export "${at('large')}" --archive "${portlandDirectory}"`;
     const full = await promisify(execFile)('bash', ['-c', command], { env: { PATH: process.env.PATH } }).catch(
       (error) => error,
     );

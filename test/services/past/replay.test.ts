@@ -1,25 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard, quietIo } from '../../support/processes/heard.ts';
-import { copyPortland, portlandKeys } from '../../support/worlds/portland.ts';
+import { portlandDirectory, portlandKeys } from '../../support/worlds/portland.ts';
 
 const day = '/metros/portland/days/2015-06-13';
 const asOf = ['--as-of', '2015-06-13T19:00:00Z'];
-let dir: string;
-let portland: string;
-
-beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'replay-'));
-  portland = await copyPortland(join(dir, 'portland'));
-});
+const dir = mkdtempSync(join(tmpdir(), 'replay-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const env = (more: Record<string, string> = {}) => ({ DATA_DIR: join(dir, 'data'), ...more });
-const replay = (...args: string[]) => heard((io) => runCli(['replay', '--archive', portland, ...args], io, env()));
+const replay = (...args: string[]) =>
+  heard((io) => runCli(['replay', '--archive', portlandDirectory, ...args], io, env()));
 
 describe('replay --get', () => {
   it('prints the answer alone to standard output, and what it is of beside it', async () => {
@@ -118,7 +113,7 @@ describe('replay --serve', () => {
     const [port] = await freePorts(1);
     const stop = new AbortController();
     const said = Promise.withResolvers<string>();
-    const args = ['replay', '--archive', portland, ...asOf, '--serve', '--rider', 'r0020', '--json'];
+    const args = ['replay', '--archive', portlandDirectory, ...asOf, '--serve', '--rider', 'r0020', '--json'];
     const io = { ...quietIo, out: said.resolve, signal: stop.signal };
     const ended = runCli(args, io, env({ PORT: String(port), LOG_LEVEL: 'silent' }));
     const { base_url: base, docs, developer_key, token } = JSON.parse(await said.promise);
@@ -136,7 +131,7 @@ describe('replay --serve', () => {
   });
 
   it('refuses an address that others reach', async () => {
-    const args = ['replay', '--archive', portland, ...asOf, '--serve'];
+    const args = ['replay', '--archive', portlandDirectory, ...asOf, '--serve'];
     const { code, err } = await heard((io) => runCli(args, io, env({ HOST: '0.0.0.0' })));
     expect({ code, err }).toEqual({ code: 2, err: [expect.stringContaining('HOST is "0.0.0.0", want a loopback')] });
   });

@@ -32,15 +32,10 @@ function lateWriter(to: Socket, delayMs: () => number): (bytes: Buffer) => void 
 export async function stallingProxy(redisUrl: string) {
   let target = new URL(redisUrl);
   const all = new Set<Piped>();
-  let isRefusing = false;
   let slowMs = 0;
   let isCutting = false;
   const delayMs = () => Math.random() * slowMs;
   const listener = createServer((client) => {
-    if (isRefusing) {
-      client.destroy();
-      return;
-    }
     const server = connect(Number(target.port || 6379), target.hostname);
     const piped: Piped = { kind: 'data', client, server, isStalled: false };
     all.add(piped);
@@ -63,16 +58,11 @@ export async function stallingProxy(redisUrl: string) {
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const address = listener.address() as { port: number };
-  const of = (kind: ConnectionKind): Piped[] => [...all].filter((piped) => piped.kind === kind);
   return {
     url: `redis://127.0.0.1:${address.port}`,
     /** The connections there are stay open and carry nothing any more, either way; new ones are well. */
     stall(kind: ConnectionKind): void {
-      for (const piped of of(kind)) piped.isStalled = true;
-    },
-    /** Whether new connections are closed at once. */
-    refuse(refuses: boolean): void {
-      isRefusing = refuses;
+      for (const piped of all) if (piped.kind === kind) piped.isStalled = true;
     },
     /** From now on bytes take up to so long, either way. */
     slow(ms: number): void {
@@ -86,10 +76,6 @@ export async function stallingProxy(redisUrl: string) {
     retarget(url: string): void {
       target = new URL(url);
       for (const { client } of all) client.destroy();
-    },
-    /** Closes the connections there are. */
-    cut(kind: ConnectionKind): void {
-      for (const piped of of(kind)) piped.client.destroy();
     },
     async close(): Promise<void> {
       for (const { client, server } of all) {

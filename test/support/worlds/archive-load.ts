@@ -1,6 +1,6 @@
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
-import { defaultTopicPrefix, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, defaultTopicPrefix } from '../../../schemas/events/records.ts';
 import { archiveLoad, type LoadOptions } from '../../../services/archive/load-log.ts';
 import { MemoryEventLog } from '../stores/memory-event-log.ts';
 import { TestArchive } from './archive.ts';
@@ -9,8 +9,7 @@ import { rider } from './records.ts';
 /** What tests of `archive load` share: archives of a few riders, and logs to load them into. */
 
 export function emptyLog(partitions: number, low = 0): MemoryEventLog {
-  const counts = Object.fromEntries(topicNames.map((topic) => [topic, partitions]));
-  return new MemoryEventLog({ partitions: counts as never, records: [] }, 7, low);
+  return new MemoryEventLog({ partitions: byTopic(() => partitions), records: [] }, 7, low);
 }
 
 export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOptions> = {}) =>
