@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { rejectAt, rider } from '../../support/worlds/records.ts';
 import { SavedArchive } from '../../support/worlds/saved-archive.ts';
@@ -170,9 +170,7 @@ describe('archive check', () => {
     await using saved = await SavedArchive.make();
     await saved.save({ prefix: 'other.' });
     expect((await check(saved.dir)).code).toBe(0);
-    await using copy = await TestArchive.make();
-    cpSync(saved.dir, copy.dir, { recursive: true });
-    rmSync(`${copy.dir}/manifest.json`);
-    expect((await check(copy.dir)).out[0]).toMatch(/^Read 4 records in 16 files/);
+    rmSync(`${saved.dir}/manifest.json`);
+    expect((await check(saved.dir)).out[0]).toMatch(/^Read 4 records in 16 files/);
   });
 });

@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { badRecord } from '../../../projector/intake/validator.ts';
 import type { Night, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
@@ -23,8 +23,7 @@ function take(options: Partial<SimulationOptions> = {}, changes = 0): SimulatedR
   return records;
 }
 
-const digest = (records: SimulatedRecord[]): string =>
-  createHash('sha256').update(JSON.stringify(records)).digest('hex');
+const digest = (records: SimulatedRecord[]): string => hash('sha256', JSON.stringify(records));
 
 /** The last record of each key. */
 function factsOf<T extends TopicName>(records: SimulatedRecord[], topic: T): Map<string, TopicRecords[T]> {
