@@ -7,7 +7,7 @@ import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import type { Part } from '../../../services/cli/progress.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
@@ -26,7 +26,7 @@ describe('archive save', () => {
   test('keeps partitions, offsets, timestamps, keys and values, up to the ends as they were when it began', async () => {
     await using archive = await TestArchive.make();
     const { records } = (await readArchive(portlandDirectory)) as { records: LogRecord[] };
-    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 4])) as Record<TopicName, number>;
+    const partitions = byTopic(() => 4);
     const log = new MemoryEventLog({ partitions, records });
     const heard: Part[] = [];
     const result = await archiveSave(log, async () => {}, archive.dir, {

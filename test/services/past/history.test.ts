@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifestName, readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
 import { heard } from '../../support/processes/heard.ts';
-import type { History } from '../../support/worlds/histories.ts';
 import { pastArchive } from '../../support/worlds/past-archive.ts';
 import { copyPortland, portlandDirectory } from '../../support/worlds/portland.ts';
 import { changeOf } from '../../support/worlds/record-arbs.ts';
@@ -139,7 +138,7 @@ describe('changes', () => {
       offset,
       timestampMs: answers.includes(change) ? 1 : 0,
     }));
-    const partitions = Object.fromEntries(topicNames.map((topic) => [topic, 1])) as History['partitions'];
+    const partitions = byTopic(() => 1);
     const how = { blockBytes: 2_000, fileBytes: 5_000 };
     await using archive = await pastArchive({ today: 0, partitions, records }, how);
     const epoch = '1970-01-01T00:00:00.00';

@@ -27,20 +27,18 @@ export function startProjector(
   const projector = new Projector({ eventLog, writer, rejects, log: silentLog, ...more });
   const abort = new AbortController();
   const ended = projector.run(abort.signal);
+  let isOver = false;
+  const markOver = (): void => {
+    isOver = true;
+  };
   // Whoever stops it, or waits for it, hears of its end.
-  ended.catch(() => {});
+  ended.then(markOver, markOver);
   return {
     projector,
     ended,
     async ready() {
-      let over = false;
-      ended
-        .finally(() => {
-          over = true;
-        })
-        .catch(() => {});
       // Over views in memory it takes a few turns. Over Redis it takes seconds, and others need the core.
-      for (let turn = 0; !projector.ready && !over; turn++) await (turn < 1_000 ? nextTurn() : sleep(5));
+      for (let turn = 0; !projector.ready && !isOver; turn++) await (turn < 1_000 ? nextTurn() : sleep(5));
       if (!projector.ready) await ended;
     },
     async stop() {
