@@ -53,22 +53,22 @@ export async function measureInTurns(
     }
   }
   console.log(`${title}; ${rounds} rounds${old ? ' in turns' : ''}, medians`);
-  console.log(report(rows, measured));
+  console.table(report(rows, measured));
 }
 
-function report(rows: readonly Row[], { this: now, old }: Record<'this' | 'old', readonly Figures[]>): string {
-  const isCompared = old.length > 0;
-  const head = ['', 'this', 'times its baseline', 'aim', ...(isCompared ? ['old', 'times the old'] : [])];
+/** By row: its cells. */
+function report(rows: readonly Row[], { this: now, old }: Record<'this' | 'old', readonly Figures[]>): object {
   const values = (rounds: readonly Figures[], name: string) => rounds.map((figures) => figures[name] ?? Number.NaN);
   const ratio = (over: readonly number[], under: readonly number[]) =>
     median(over.map((value, round) => value / under[round]!)).toFixed(2);
   const cells = rows.map(({ name, unit, to, aim = '' }) => {
     const text = (rounds: readonly Figures[]) => `${shortest(median(values(rounds, name)))} ${unit}`;
-    const compared = () => [text(old), ratio(values(now, name), values(old, name))];
-    const baseline = to ? ratio(values(now, name), values(now, to)) : '';
-    return [name, text(now), baseline, aim, ...(isCompared ? compared() : [])];
+    const timesBaseline = to ? ratio(values(now, name), values(now, to)) : '';
+    const own = { this: text(now), 'times its baseline': timesBaseline, aim };
+    const compared = () => ({ old: text(old), 'times the old': ratio(values(now, name), values(old, name)) });
+    return [name, { ...own, ...(old.length > 0 && compared()) }];
   });
-  return table(head, cells);
+  return Object.fromEntries(cells);
 }
 
 /** Three digits that count. */
@@ -81,12 +81,3 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 const median = (values: readonly number[]): number => quantile(values, 0.5);
-
-/** Lines of a table, its columns as wide as they need to be; the first to the left, the others to the right. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
-  return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
-}
