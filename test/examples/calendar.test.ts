@@ -5,7 +5,7 @@ import { answerers } from './answerers.ts';
 
 /**
  * One small example for each rule of public answers (docs/rules.md#calendar), held up to the reference and to the
- * service. Searching and inputs are in search.test.ts, a rider's own answers in riders-own.test.ts.
+ * service. Searching is in search.test.ts, a rider's own answers in riders-own.test.ts.
  */
 
 const day = '2015-06-13';

@@ -195,23 +195,6 @@ describe.each(answerers)('$name', ({ asked, told }) => {
 
   // docs/rules.md#range-of-dates
   describe('from and to', () => {
-    it.each([
-      ['2015-06-13', '2015-06-13', 'pdx', undefined, 200],
-      ['2015-06-13', '2015-07-14', 'pdx', undefined, 200],
-      ['2015-06-13', '2015-07-15', 'pdx', undefined, 'to'],
-      ['2015-06-13', '2015-06-12', 'pdx', undefined, 'to'],
-      [undefined, undefined, 'pdx', undefined, 'from'],
-      ['2015-06-13', 'x', 'sfo', undefined, 'to'],
-      ['2015-06-13', '2015-06-12', 'pdx', 'True', 'close_friends_only'],
-      ['2015-06-13', '2015-06-12', 'sfo', undefined, 'to'],
-      ['2015-06-13', '2015-06-13', 'sfo', undefined, 'metro'],
-    ])('%s to %s in %s, close_friends_only %s: %s', async (from, to, id, closeFriendsOnly, expected) => {
-      const request = { operation: 'getFriends', rider: 'me', metro: id, from, to, closeFriendsOnly } as const;
-      const found = await asked(base, request);
-      expect('input' in found ? found.input : found.status).toBe(expected);
-      expect(found.status).toBe(expected === 200 ? 200 : expected === 'metro' ? 404 : 400);
-    });
-
     // docs/rules.md#flagged
     it('are both included, and only in the metro asked for', async () => {
       const log = [

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { district, metro, night, place, ride } from '../reference/example-log.ts';
 import { answerers } from './answerers.ts';
 
-/** One small example for each rule of searching a day and of what inputs are taken, as in calendar.test.ts. */
+/** One small example for each rule of searching a day, as in calendar.test.ts. */
 
 const day = '2015-06-13';
 const pdx = metro('pdx');
 const rides = (nights: { ride: string }[]): string[] => nights.map((found) => found.ride);
 
-describe.each(answerers)('$name', ({ asked, nightsOn }) => {
+describe.each(answerers)('$name', ({ nightsOn }) => {
   // docs/rules.md#q, #folded-text
   describe('q', () => {
     const finds = async (title: string, q: string, where: Parameters<typeof place>[0] = {}): Promise<boolean> =>
@@ -91,49 +91,6 @@ describe.each(answerers)('$name', ({ asked, nightsOn }) => {
         ['city', true],
         ['open', true],
       ]);
-    });
-  });
-
-  // docs/rules.md#length-of-q, #lists
-  describe('inputs', () => {
-    const refusedFor = async (filters: object, path = { metro: 'pdx', day }): Promise<unknown> => {
-      const found = await asked([pdx], { operation: 'getDay', ...path, ...filters });
-      return 'input' in found ? [found.status, found.input] : found.status;
-    };
-    it.each([
-      [{ q: 'a' }, [400, 'q']],
-      [{ q: '🚲' }, [400, 'q']],
-      [{ q: '🚲'.repeat(200) }, 200],
-      [{ q: 'a'.repeat(201) }, [400, 'q']],
-      [{ q: '  ' }, 200],
-      [{ far: '' }, [400, 'far']],
-      [{ far: 'under_5,' }, [400, 'far']],
-      [{ far: 'under_5,under_5' }, [400, 'far']],
-      [{ far: 'OVER_40' }, [400, 'far']],
-      [{ who: '21  Only' }, [400, 'who']],
-      [{ who: '21+ Only,21+ Only' }, [400, 'who']],
-      [{ where: 'Alameda' }, [400, 'where']],
-      [{ where: 'a', q: 'a', far: '' }, [400, 'q']],
-    ])('of a day: %j', async (filters, expected) => {
-      expect(await refusedFor(filters)).toEqual(expected);
-    });
-
-    // docs/rules.md#order-of-inputs, #unknown-metro
-    it('of the path come first, then whether the metro exists', async () => {
-      expect(await refusedFor({ q: 'a' }, { metro: 'PDX', day: 'x' })).toEqual([400, 'metro']);
-      expect(await refusedFor({ q: 'a' }, { metro: 'sfo', day: '2026-02-30' })).toEqual([400, 'day']);
-      expect(await refusedFor({ q: 'a' }, { metro: 'sfo', day })).toEqual([400, 'q']);
-      expect(await refusedFor({}, { metro: 'sfo', day })).toEqual([404, 'metro']);
-    });
-
-    // docs/rules.md#dates
-    it('that is no date has the interface’s words', async () => {
-      expect(await asked([pdx], { operation: 'getDay', metro: 'pdx', day: '2026-02-30' })).toEqual({
-        status: 400,
-        error: 'invalid_request',
-        input: 'day',
-        detail: 'is not a date, YYYY-MM-DD',
-      });
     });
   });
 });

@@ -100,6 +100,9 @@ describe.each(registered)('%s', (target, allow) => {
 it.each([
   ...['/nowhere', '/docs/x', '/oauth', '/oauth/authorize/a/b', '/api', '/api/rides', '/healthz/', '/rides/loop'],
   ...['/apix/rides/loop', '/~calendar', '//docs', '/DOCS'],
+  // Other endpoints of oidc-provider, and a registered client's.
+  ...['/oauth/me', '/oauth/request', '/oauth/introspection', '/oauth/device/auth', '/oauth/register/some-client'],
+  '/.well-known/openid-configuration',
   // Too long for any sign-in.
   `/oauth/sign-in/${'x'.repeat(101)}`,
 ])('%s is a path that is not there: 404 to every method', async (target) => {

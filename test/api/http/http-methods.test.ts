@@ -87,14 +87,6 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
       for (const answer of answers) expect(answer.body).toEqual(plain.body);
     }
   });
-
-  // docs/rules.md#cors
-  it('is open to pages of every origin, whatever the answer', async () => {
-    const origin = { Origin: 'https://app.example' };
-    for (const more of [headers, { ...headers, 'If-None-Match': '*' }, {}])
-      expectCors(await service.ask(path, { ...more, ...origin }));
-    expectCors(await service.ask(`${path}/`, { ...headers, ...origin }));
-  });
 });
 
 it.each([

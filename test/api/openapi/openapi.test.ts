@@ -3,6 +3,8 @@ import { readInputs } from '../../../api/calendar/read-inputs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import * as answers from '../../../schemas/interface/answers.ts';
 import type { OperationName } from '../../../schemas/interface/inputs.ts';
+import { json, startHttpService } from '../../support/processes/http-service.ts';
+import { publicOperations, riderOperations } from '../../support/worlds/small-world.ts';
 import { endpoints, fields } from './interface-tables.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as a reader would, without types of ours.
@@ -124,6 +126,16 @@ describe.each(Object.entries(endpoints))('%s', (path, endpoint) => {
       }
     }
   });
+});
+
+it('answers of the service are as their schemas say', async () => {
+  const service = await startHttpService();
+  for (const { name, path, headers } of [...publicOperations, ...riderOperations]) {
+    const { answer }: Any = Object.values(endpoints).find((endpoint) => endpoint.name === name);
+    const parsed = answerTypes[answer.$ref.split('/').at(-1)]!.safeParse(json(await service.ask(path, headers)));
+    expect([name, parsed.error?.message]).toEqual([name, undefined]);
+  }
+  await service.close();
 });
 
 // docs/rules.md#openapi-security

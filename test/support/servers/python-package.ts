@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 
 /** Where tests keep what they download. */
-export const cache = path.resolve(import.meta.dirname, '../../../.cache');
+const cache = path.resolve(import.meta.dirname, '../../../.cache');
 
 const run = promisify(execFile);
 

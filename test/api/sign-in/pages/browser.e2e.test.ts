@@ -39,9 +39,6 @@ afterEach(async () => {
 const begin = (): string => authorizeUrl(service.origin, client, newPkce(), { redirect_uri: callback });
 const expectCode = (page: Page): void => expect(new URL(page.url()).searchParams.has('code')).toBe(true);
 const heading = async (page: Page): Promise<string> => await page.getByRole('heading', { level: 1 }).innerText();
-/** The page's heading at last: a busy browser shows the page before for a moment. */
-const expectHeading = (page: Page, text: string): Promise<void> =>
-  expect.poll(() => heading(page), { timeout: 20_000 }).toBe(text);
 const pickFirst = async (page: Page): Promise<void> =>
   await page.getByRole('listitem').getByRole('button').first().click();
 const click = async (page: Page, name: string): Promise<void> =>
@@ -96,23 +93,6 @@ describe('in a browser', () => {
     const answered = page.waitForResponse((response) => response.url().endsWith('/me/nights'));
     await nights.getByRole('button', { name: 'Execute' }).click();
     expect((await answered).status()).toBe(200);
-  });
-
-  test('a page of another port of this machine, to which cookies are sent, can’t send the form of consent', async () => {
-    const page = await newPage();
-    await page.goto(begin());
-    await pickFirst(page);
-    const consent = page.url();
-    const form = `<form method="post" action="${consent}"><button name="do" value="allow">Win a bike</button></form>`;
-    const evil = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(form));
-    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
-    await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}`);
-    await click(page, 'Win a bike');
-    await expectHeading(page, 'That did not come from this page');
-    await page.goto(consent);
-    await click(page, 'Allow');
-    await expectHeading(page, 'Back in the app');
-    evil.close();
   });
 
   test.each([

@@ -100,7 +100,7 @@ describe('an authorization request', () => {
     ['without pages, of nobody signed in', { prompt: 'none' }, 'login_required'],
     ['with an unknown prompt', { prompt: 'create' }, 'invalid_request'],
   ];
-  // docs/rules.md#redirect-uris
+  // docs/rules.md#redirect-uris, #issuer
   test.each(faulty)(
     '%s is answered in the query, with the issuer; for a client that introduced itself, only once the rider clicks',
     async (_, more, error) => {
@@ -143,17 +143,6 @@ describe('an authorization request', () => {
       expect(pending).toHaveLength(1);
       expect(pending[0]!.length).toBeLessThan(2000);
     }
-  });
-
-  test.each([
-    '/oauth/me',
-    '/oauth/request',
-    '/oauth/introspection',
-    '/oauth/device/auth',
-    '/oauth',
-    '/.well-known/openid-configuration',
-  ])('has no other of oidc-provider’s endpoints beside it: %s', async (path) => {
-    expect((await fetch(origin + path)).status).toBe(404);
   });
 });
 

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { launchBrowser } from '../../../support/processes/browser.ts';
 import {
   type RideManagement,
   type RideManagementOptions,
@@ -72,11 +71,18 @@ describe('a rider who signs in at the ride-management system', () => {
     expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('will be able to see');
   });
 
-  test.each(['stranger', 'rider ada'])('who is no rider of the log is told so: %s', async (login) => {
-    const browser = new TestBrowser(origin);
-    const refused = await back(browser, (await toTheDoor(browser)).door, login);
-    expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
-  });
+  test.each(['stranger', 'rider ada'])(
+    'who is no rider of the log is told so, and goes there anew with another account: %s',
+    async (login) => {
+      const browser = new TestBrowser(origin);
+      const refused = await back(browser, (await toTheDoor(browser)).door, login);
+      expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
+      const again = await browser.get(/href="([^"]+)">Use another account/.exec(refused.page)![1]!);
+      const door = new URL(again.headers.get('location')!);
+      expect(door.searchParams.get('prompt')).toBe('login');
+      expect((await back(browser, door, 'rider-ada')).page).toContain('Ada Lovelace');
+    },
+  );
 
   test('anew, because the app asked for it, is asked anew there too, once', async () => {
     const browser = new TestBrowser(origin);
@@ -161,31 +167,6 @@ describe('an answer from the ride-management system', () => {
     const answers = await Promise.all([browser.get(answer), browser.get(answer), browser.get(answer)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
   });
-});
-
-test('in a browser without script, a stranger is told so, and goes there and back with another account', async () => {
-  const browser = await launchBrowser();
-  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
-  const signInAs = async (login: string): Promise<void> => {
-    await page.locator('input[name=login]').fill(login);
-    await page.locator('input[name=password]').fill('any');
-    await page.locator('button[type=submit]').click();
-    await page.locator('button[type=submit]').click();
-  };
-  const heading = () => page.getByRole('heading', { level: 1 }).innerText();
-  await page.goto(authorizeUrl(origin, client, newPkce()));
-  await page.getByRole('link', { name: `Continue to ${new URL(upstream.issuer).host}` }).click();
-  await signInAs('stranger');
-  expect(await heading()).toBe('There is no rider for this account');
-  await page.context().clearCookies({ name: /^_(session|interaction)/ });
-  await page.getByRole('link', { name: 'Use another account' }).click();
-  await signInAs('rider-ada');
-  expect(await heading()).toBe('Let Test app read your rides?');
-  // Nobody listens at the app's address.
-  const sent = page.waitForRequest((request) => request.url().startsWith('http://127.0.0.1:9/callback'));
-  await page.getByRole('button', { name: 'Allow', exact: true }).click();
-  expect(new URL((await sent).url()).searchParams.has('code')).toBe(true);
-  await browser.close();
 });
 
 // docs/rules.md#picking-a-rider
