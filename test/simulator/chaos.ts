@@ -1,27 +1,27 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { metMin, pairCounts, rarePairs } from './faults.ts';
+import { metMin, rarePairs } from './faults.ts';
 import { runSeed } from './run-seed.ts';
 import { runWorlds } from './worlds.ts';
 
 const usage = `npm run chaos -- --seeds 300000   so many worlds, on all cores (1,000 where nothing is said)
   --from 5000       begins at this seed
-  --pairs           says of each pair of faults how often it met; else only of those that did so least
 npm run chaos -- --seed 17        one world, with all that its processes say`;
 
 function optionsGiven() {
   const number = { type: 'string' } as const;
   try {
-    return parseArgs({ options: { seed: number, seeds: number, from: number, pairs: { type: 'boolean' } } }).values;
+    return parseArgs({ options: { seed: number, seeds: number, from: number } }).values;
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`);
     process.exit(2);
   }
 }
 
-const { seed, from = '1', seeds = '1000', pairs: allPairs = false } = optionsGiven();
+const { seed, from = '1', seeds = '1000' } = optionsGiven();
 const failuresMax = 10;
 const progressMs = 10_000;
+const toldPairs = 10;
 
 async function replay(seed: number): Promise<boolean> {
   const { said, fault, reads, answered } = await runSeed(seed);
@@ -36,7 +36,7 @@ async function many(from: number, count: number): Promise<boolean> {
   const seconds = (): string => `${((performance.now() - begunMs) / 1_000).toFixed(0)} s`;
   let told = 0;
   let toldMs = begunMs;
-  const { seeds, reads, answered, failures, struck, met } = await runWorlds({
+  const { seeds, reads, answered, failures, met } = await runWorlds({
     from,
     count,
     workers,
@@ -54,22 +54,10 @@ async function many(from: number, count: number): Promise<boolean> {
   console.log(
     `${seeds} seeds in ${seconds()} on ${workers} threads, ${failures.length} failed; ${reads} reads, ${answered} answered`,
   );
-  tellPairs(struck, met);
+  const rare = rarePairs(met);
+  console.log(`${rare.length} pairs of faults overlapped, or came within a second, less than ${metMin} times:`);
+  for (const [name, count] of rare.slice(0, toldPairs)) console.log(`${String(count).padStart(8)}  ${name}`);
   return failures.length === 0;
-}
-
-const toldPairs = 10;
-
-/** How often pairs of faults met: all of them, or those that did so least. */
-function tellPairs(struck: Readonly<Record<string, number>>, met: Readonly<Record<string, number>>): void {
-  const pairs = pairCounts(met).sort(([, a], [, b]) => a - b);
-  const faults = Object.values(struck).reduce((sum, count) => sum + count, 0);
-  console.log(
-    `${faults} faults; ${rarePairs(met).length} of ${pairs.length} pairs overlapped, or came within a second, less than ${metMin} times:`,
-  );
-  for (const [name, count] of allPairs ? pairs : pairs.slice(0, toldPairs))
-    console.log(`${String(count).padStart(8)}  ${name}`);
-  if (allPairs) console.log(struck);
 }
 
 const good = seed === undefined ? await many(Number(from), Number(seeds)) : await replay(Number(seed));

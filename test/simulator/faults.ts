@@ -1,8 +1,9 @@
 import { logFaults } from './log-faults.ts';
+import { fairWeather } from './network.ts';
 import { allPairs, pairOf } from './pairs.ts';
 import { processFaults } from './process-faults.ts';
 import type { Scene } from './scene.ts';
-import { clear, storeFaults } from './store-faults.ts';
+import { storeFaults } from './store-faults.ts';
 
 /** What goes wrong. Each fault mends itself after a while, or is mended in the end. It says when it strikes. */
 export const faults = { ...processFaults, ...storeFaults, ...logFaults } satisfies Record<
@@ -12,22 +13,20 @@ export const faults = { ...processFaults, ...storeFaults, ...logFaults } satisfi
 export type FaultName = keyof typeof faults;
 export const faultNames = Object.keys(faults) as FaultName[];
 
-/** All pairs of faults, each one's name with how often the two met. */
-export const pairCounts = (met: Readonly<Record<string, number>>): [name: string, count: number][] =>
-  allPairs(faultNames).map(([one, other]) => [pairOf(one, other), met[pairOf(one, other)] ?? 0]);
-
 /** So often must every pair meet in 10,000 worlds. */
 export const metMin = 20;
 
-/** Pairs that met less often. */
+/** Pairs of faults that met less often, the rarest first. */
 export const rarePairs = (met: Readonly<Record<string, number>>): [name: string, count: number][] =>
-  pairCounts(met).filter(([, count]) => count < metMin);
+  allPairs(faultNames)
+    .map(([one, other]): [string, number] => [pairOf(one, other), met[pairOf(one, other)] ?? 0])
+    .filter(([, count]) => count < metMin)
+    .sort(([, a], [, b]) => a - b);
 
 /** All is well from now on, but for what is still on its way. */
 export function heal(scene: Scene): void {
   scene.goesOn(Math.max(0, ...scene.weather.late.values()));
-  clear(scene);
-  scene.weather.unacknowledged = 0;
+  Object.assign(scene.weather, fairWeather());
   for (const { process } of [...scene.projectors, ...scene.apis]) process.resume(scene.pickOne);
   for (const master of scene.masters) {
     master.redis.refuses = null;

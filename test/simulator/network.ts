@@ -71,7 +71,7 @@ interface Pending {
   failed(cause: Error): void;
 }
 
-export interface ConnectionDeps {
+interface ConnectionDeps {
   timeline: Timeline;
   random: Random;
   weather: Weather;
@@ -88,7 +88,7 @@ export interface ConnectionDeps {
  */
 export class Connection {
   readonly #deps: ConnectionDeps;
-  #state: 'down' | 'ready' = 'down';
+  ready = false;
   /** Counts connections: what belongs to an earlier one is lost. */
   #number = 0;
   /** The one that the process knows: it hears late that this is gone, and what it sends until then is lost. */
@@ -104,12 +104,8 @@ export class Connection {
     this.#connect();
   }
 
-  get ready(): boolean {
-    return this.#state === 'ready';
-  }
-
   send(command: Command): Promise<unknown> {
-    if (this.#state === 'down') return Promise.reject(new Error('Redis cannot be reached'));
+    if (!this.ready) return Promise.reject(new Error('Redis cannot be reached'));
     return new Promise((answered, failed) => {
       const pending: Pending = { command, answered, failed };
       this.#pending.add(pending);
@@ -141,7 +137,7 @@ export class Connection {
 
   breakOff(): void {
     const { process, timeline, master, name } = this.#deps;
-    if (this.#state === 'down' && this.#pending.size === 0) return;
+    if (!this.ready && this.#pending.size === 0) return;
     master.connections.delete(this);
     this.#number += 1;
     this.#pushed = [];
@@ -150,7 +146,7 @@ export class Connection {
       process.run(name, () => {
         // It broke once more before the process heard of it: it hears of that.
         if (number !== this.#number) return;
-        this.#state = 'down';
+        this.ready = false;
         const lost = [...this.#pending];
         this.#pending.clear();
         this.#flight = [];
@@ -168,7 +164,7 @@ export class Connection {
         if (!master.up) return this.#connect();
         master.connections.add(this);
         this.#known = this.#number;
-        this.#state = 'ready';
+        this.ready = true;
         this.#arrivedMs = 0;
         this.#repliedMs = 0;
         this.#deps.onChange?.(true);

@@ -38,23 +38,15 @@ export interface Surroundings {
 
 /** A process's connections, one to each master. */
 function connections(
-  { timeline, random, weather, masters }: Surroundings,
+  around: Surroundings,
   process: SimulatedProcess,
   kind: string,
   onChange?: (ready: boolean, connection: number) => void,
 ): Connection[] {
-  return masters.map(
-    (master, i) =>
-      new Connection({
-        timeline,
-        random,
-        weather,
-        process,
-        master,
-        name: `${kind} ${i}`,
-        onChange: (ready) => onChange?.(ready, i),
-      }),
-  );
+  return around.masters.map((master, i) => {
+    const name = `${kind} ${i}`;
+    return new Connection({ ...around, process, master, name, onChange: (ready) => onChange?.(ready, i) });
+  });
 }
 
 const command = (connection: Connection, args: readonly Arg[]): Promise<unknown> =>

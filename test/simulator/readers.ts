@@ -175,7 +175,6 @@ export class Reader {
   readonly #judge: Judge;
   readonly #last = new Map<string, { body: Buffer; parsed: Body }>();
   answered = 0;
-  refused = 0;
 
   constructor(name: string, judge: Judge) {
     this.#name = name;
@@ -187,10 +186,7 @@ export class Reader {
     const { path, tells } = question;
     const { status, body } = answer;
     const mayBeRefused = question === questionWithRevokedKey;
-    if (status === 503) {
-      this.refused += 1;
-      return;
-    }
+    if (status === 503) return;
     this.answered += 1;
     if (status !== 200 && status !== 404 && !(status === 401 && mayBeRefused))
       throw new Misled(`${this.#name} got status ${status} for ${path}`);

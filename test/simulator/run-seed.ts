@@ -1,7 +1,7 @@
 import { Random } from '../../services/simulate/world/random.ts';
 import { leadership, rendered, unsettled } from './end-state.ts';
 import { faultNames, faults, heal, startMissing } from './faults.ts';
-import { addCounts, allPairs, metPairs } from './pairs.ts';
+import { allPairs, metPairs } from './pairs.ts';
 import { Scene, type SceneOptions } from './scene.ts';
 import { StatusWatch } from './status-watch.ts';
 
@@ -14,8 +14,6 @@ export interface Outcome {
   said: readonly string[];
   reads: number;
   answered: number;
-  /** How often each fault struck. */
-  struck: Record<string, number>;
   /** How often two faults met (pairs.ts). */
   met: Record<string, number>;
 }
@@ -57,9 +55,7 @@ export async function runSeed(seed: number): Promise<Outcome> {
   const { reads } = scene;
   const said = [...scene.said];
   scene.end();
-  const struck: Record<string, number> = {};
-  for (const { name } of scene.faults) addCounts(struck, { [name]: 1 });
-  return { seed, fault, said, reads, answered, struck, met: metPairs(scene.faults) };
+  return { seed, fault, said, reads, answered, met: metPairs(scene.faults) };
 }
 
 // Each is planned as often as the others, beside faults that come as they may. A restore comes some time after it was

@@ -8,13 +8,8 @@ import type { SimulatedProcess } from './simulated-process.ts';
 import type { Timeline } from './timeline.ts';
 import { type Change, type EntityName, entityName } from './world.ts';
 
-const partitionsOf: Partial<Record<TopicName, number>> = {
-  rides: 2,
-  nights: 2,
-  attendance: 2,
-  relations: 2,
-  riders: 2,
-};
+const partitioned: readonly TopicName[] = ['rides', 'nights', 'attendance', 'relations', 'riders'];
+const partitionsOf = (topic: TopicName): number => (partitioned.includes(topic) ? 2 : 1);
 
 /** A partitioned log that grows, and may lose its tail. Every process reads it through an adapter of its own (log-reader.ts). */
 export class SimulatedLog {
@@ -39,7 +34,7 @@ export class SimulatedLog {
     this.timeline = timeline;
     this.#onReadable = onReadable;
     for (const topic of topicNames) {
-      for (let partition = 0; partition < (partitionsOf[topic] ?? 1); partition++) {
+      for (let partition = 0; partition < partitionsOf(topic); partition++) {
         this.partitions.push({ topic, partition, records: [], kept: 0, ...emptyPartition() });
       }
     }
@@ -80,7 +75,7 @@ export class SimulatedLog {
   /** Which partition a change goes to. */
   indexOf({ topic, key }: Pick<Change, 'topic' | 'key'>): number {
     const first = this.partitions.findIndex((each) => each.topic === topic);
-    return first + (sumOf(key) % (partitionsOf[topic] ?? 1));
+    return first + (sumOf(key) % partitionsOf(topic));
   }
 
   /** What these topics hold is not lost with a tail. */

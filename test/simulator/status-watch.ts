@@ -16,23 +16,6 @@ const promptMs = 1_000;
  */
 const retriedMs = 2_500;
 
-/** Since when something has been so at every look. */
-class Since {
-  readonly #since = new Map<unknown, number>();
-  readonly #nowMs: () => number;
-
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-  }
-
-  /** For how long it has been so, now included. */
-  ms(what: unknown, is: boolean): number {
-    if (!is) this.#since.delete(what);
-    else if (!this.#since.has(what)) this.#since.set(what, this.#nowMs());
-    return is ? this.#nowMs() - this.#since.get(what)! : 0;
-  }
-}
-
 /** What a projector says it waits for, or works on. A standby's wait for its leader says nothing of a fault. */
 const named = ({ waits, troubles, tagsInRepair }: ProjectorStatus): boolean =>
   [...waits.keys()].some((reason) => reason !== 'leader') || troubles.length > 0 || tagsInRepair > 0;
@@ -45,13 +28,13 @@ interface WrongView {
 /** Looks at what projectors say of themselves while faults last: of all that is stuck, the one who could write tells. */
 export class StatusWatch {
   readonly #scene: Scene;
-  readonly #since: Since;
+  /** Since when something has been so at every look. */
+  readonly #since = new Map<string, number>();
   /** Views that differed at the last compare: as they should have been, and since when. */
   #wrong = new Map<string, WrongView>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
-    this.#since = new Since(() => scene.timeline.nowMs);
     const look = (): void => {
       const silence = this.#look().next().value;
       if (silence) scene.fault ??= new Error(silence);
@@ -142,8 +125,12 @@ export class StatusWatch {
     this.#wrong = wrong;
   }
 
+  /** For how long something has been so, now included. */
   #ms(what: string, is: boolean): number {
-    return this.#since.ms(what, is);
+    const { nowMs } = this.#scene.timeline;
+    if (!is) this.#since.delete(what);
+    else if (!this.#since.has(what)) this.#since.set(what, nowMs);
+    return is ? nowMs - this.#since.get(what)! : 0;
   }
 }
 

@@ -128,16 +128,6 @@ export const storeFaults = {
     const { random, weather } = scene;
     weather.breaks = random.pick([0, 0.02, 0.1]);
     weather.slow = random.pick([0, 0.05, 0.3]);
-    scene.lasts('badWeather', random.int(500, 4_000), () => {
-      weather.breaks = 0;
-      weather.slow = 0;
-    });
+    scene.lasts('badWeather', random.int(500, 4_000), () => void Object.assign(weather, { breaks: 0, slow: 0 }));
   },
 };
-
-/** The store and the way to it are well. */
-export function clear({ weather }: Scene): void {
-  weather.breaks = 0;
-  weather.slow = 0;
-  weather.late.clear();
-}

@@ -8,13 +8,11 @@ export interface Progress {
   reads: number;
   answered: number;
   failures: { seed: number; message: string }[];
-  /** How often each fault struck. */
-  struck: Record<string, number>;
   /** How often two faults met (pairs.ts). */
   met: Record<string, number>;
 }
 
-const nothingYet = (): Progress => ({ seeds: 0, reads: 0, answered: 0, failures: [], struck: {}, met: {} });
+const nothingYet = (): Progress => ({ seeds: 0, reads: 0, answered: 0, failures: [], met: {} });
 
 interface Wanted {
   from: number;
@@ -59,7 +57,6 @@ function add(total: Progress, part: Progress): void {
   total.reads += part.reads;
   total.answered += part.answered;
   total.failures.push(...part.failures);
-  addCounts(total.struck, part.struck);
   addCounts(total.met, part.met);
 }
 
