@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import type { ViewWriter } from '../../projector/ports/view-writer.ts';
+import type { CommitResult, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { projecting } from '../support/processes/service.ts';
 import { fastClock } from '../support/stores/fast-clock.ts';
@@ -110,16 +110,11 @@ async function leading({ projector }: Running, signal?: AbortSignal): Promise<vo
     await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** A writer whose process can be killed: from then on nothing of it reaches the store, its goodbyes neither. */
-interface MortalWriter {
-  writer: ViewWriter;
-  kill(): void;
-  /** Resolves once it is killed. */
-  killed: Promise<void>;
-}
-
-/** Dies by itself after so many batches. */
-function mortalWriter(writer: ViewWriter, commits = Number.POSITIVE_INFINITY): MortalWriter {
+/**
+ * A writer whose process can be killed, and dies by itself after so many batches: from then on nothing of it reaches the
+ * store, its goodbyes neither.
+ */
+function mortalWriter(writer: ViewWriter, commits: number) {
   const { promise: killed, resolve } = Promise.withResolvers<void>();
   let [left, dead] = [commits, false];
   const kill = (): void => {
@@ -138,7 +133,7 @@ function mortalWriter(writer: ViewWriter, commits = Number.POSITIVE_INFINITY): M
     killed,
     writer: {
       ...writer,
-      commit: alive(async (...args) => {
+      commit: alive<Parameters<ViewWriter['commit']>, CommitResult>(async (...args) => {
         if (left-- > 0) return writer.commit(...args);
         kill();
         throw new Error('killed');

@@ -3,6 +3,7 @@ import { compareStored } from '../../../projector/checking/comparison.ts';
 import type { StoredView, ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { digestLength } from '../../../schemas/views/view-values.ts';
+import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
 import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
@@ -95,16 +96,9 @@ describe('a comparison', () => {
     let nowMs = 0;
     const clock = { nowMs: () => (nowMs += 11), sleep: async () => {} };
     const told: number[] = [];
-    let turns = 0;
-    const turn = (): void => {
-      turns += 1;
-      immediate = setImmediate(turn);
-    };
-    let immediate = setImmediate(turn);
     const onCompared = (more: number): void => void told.push(more);
-    await compareStored(facts, each(rightStore().slice(1)), allTags, () => {}, { clock, onCompared });
-    clearImmediate(immediate);
-    expect(turns).toBeGreaterThanOrEqual(2 * views.length - 1);
+    const comparing = () => compareStored(facts, each(rightStore().slice(1)), allTags, () => {}, { clock, onCompared });
+    expect(await turnsDuring(comparing)).toBeGreaterThanOrEqual(2 * views.length - 1);
     expect([told.reduce((a, b) => a + b), Math.max(...told), told.at(-1)]).toEqual([views.length, 1, 0]);
 
     for (const stopAt of [0, 3, views.length]) {

@@ -8,8 +8,7 @@ import type { StoredFanOut } from '../../../projector/position/settled-position.
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { gone, on, ride, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { foldOf } from '../../support/stores/rendered-views.ts';
-import { recordKey } from '../../support/worlds/records.ts';
+import { applyTo, foldOf } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const loop: StoredName = { tag: tagOf('loop'), kind: 'ride', id: 'loop' };
@@ -39,7 +38,7 @@ async function judged(
   const happen = (steps: Window['begins'] = []): void => {
     for (const step of steps) {
       if (step === 'written') stored = asStored(name, new Comparison(fold.facts).absent(name));
-      else fold.apply(step.topic, recordKey(step.topic, step.key), step.value as never);
+      else applyTo(fold, step);
     }
   };
   happen(first);

@@ -2,26 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rsvpBits } from '../../../projector/facts/facts.ts';
-import { Fold } from '../../../projector/facts/fold.ts';
 import type { AnyRecord, Attendance, TopicName } from '../../../schemas/events/records.ts';
 import { marks, night, ride, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
+import { foldOf } from '../../support/stores/rendered-views.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
 import { compactions, interleavings } from '../../support/worlds/log-orders.ts';
-import { recordKey } from '../../support/worlds/records.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const numRuns = Number(process.env.RUNS ?? 150);
 
-function folded(records: readonly LoggedRecord[]): Fold {
-  const fold = new Fold();
-  for (const record of records) {
-    if (badness(record) === null) fold.apply(record.topic, recordKey(record.topic, record.key), record.value);
-  }
-  return fold;
-}
-
-const sumOf = (records: readonly LoggedRecord[]): string => folded(records).facts.sum.text;
+const sumOf = (records: readonly LoggedRecord[]): string =>
+  foldOf(records.filter((record) => badness(record) === null)).facts.sum.text;
 
 /** What counts of a record; null where the facts keep nothing of it. */
 function counted(topic: TopicName, value: AnyRecord): unknown {

@@ -5,9 +5,9 @@ import { ignoreChanges } from '../../../projector/facts/touched.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
-import { foldOf, rendered } from '../../support/stores/rendered-views.ts';
+import { applyTo, foldOf, rendered } from '../../support/stores/rendered-views.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
-import { recordKey, sampleRecords } from '../../support/worlds/records.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const numRuns = Number(process.env.RUNS ?? 100);
@@ -24,9 +24,9 @@ function subjectText({ facts, subject: { first, second } }: Fold, topic: TopicNa
 /** Folds good records. Afterwards it is as if there had never been any but the last of each key. */
 function foldAll(records: readonly LoggedRecord[]): Fold {
   const fold = new Fold();
-  for (const { topic, key, value } of records) {
-    fold.apply(topic, recordKey(topic, key), value as never);
-    expect(subjectText(fold, topic)).toBe(key);
+  for (const record of records) {
+    applyTo(fold, record);
+    expect(subjectText(fold, record.topic)).toBe(record.key);
   }
   const last = new Map(records.map((record) => [`${record.topic} ${record.key}`, record]));
   const { facts } = foldOf([...last.values()].filter(({ value }) => value !== null));
@@ -83,13 +83,13 @@ it('a fold tells each change to all who subscribe, until they unsubscribe', () =
   const fold = new Fold();
   const told: string[] = [];
   const listener = (name: string) => ({ ...ignoreChanges, card: () => told.push(name) });
-  const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);
-  apply(rider('r1'));
+  const apply = () => applyTo(fold, rider('r1'));
+  apply();
   const [first, second] = [fold.subscribe(listener('first')), fold.subscribe(listener('second'))];
-  apply(rider('r1'));
+  apply();
   first();
-  apply(rider('r1'));
+  apply();
   second();
-  apply(rider('r1'));
+  apply();
   expect(told).toEqual(['first', 'second', 'second']);
 });

@@ -117,6 +117,7 @@ describe('a limit', () => {
 describe('folding to ends', () => {
   const ends = position(5, 0);
 
+  // docs/rules.md#schema-registry
   it('is done once they are reached, and leaves out what waits for something else', async () => {
     const { folding, log, batch, stop } = await following();
     const done = folding.foldTo(ends, stop.signal);

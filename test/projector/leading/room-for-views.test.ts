@@ -5,6 +5,7 @@ import { silentLog } from '../../../projector/ports/log.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
+import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
 import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
@@ -60,18 +61,10 @@ it('of many views one in so many is measured, and the event loop has its turn', 
   // Their names are of one length: a sample of all is all.
   expect(await fillBytes(riders(2_000), all, clock)).toBe(2_000 * each);
   expect(await fillBytes(riders(2_999), all, clock)).toBe(3_000 * each);
-  let turns = 0;
-  const turn = (): void => {
-    turns += 1;
-    immediate = setImmediate(turn);
-  };
-  let immediate = setImmediate(turn);
-  await fillBytes(riders(20), all, clock);
-  expect(turns).toBe(0);
+  expect(await turnsDuring(() => fillBytes(riders(20), all, clock))).toBe(0);
   let nowMs = 0;
-  await fillBytes(riders(20), all, { ...clock, nowMs: () => (nowMs += 11) });
-  clearImmediate(immediate);
-  expect(turns).toBeGreaterThanOrEqual(20);
+  const slow = { ...clock, nowMs: () => (nowMs += 11) };
+  expect(await turnsDuring(() => fillBytes(riders(20), all, slow))).toBeGreaterThanOrEqual(20);
 });
 
 it('room is asked for where a tag was never written, and just enough is enough', async () => {

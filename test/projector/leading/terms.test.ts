@@ -89,10 +89,9 @@ describe('a projector', () => {
     await new Terms(deps as unknown as ConstructorParameters<typeof Terms>[0]).run();
     return { done, said, clock };
   }
-  const took = taking.map((one) => [...one]);
   const tookAgain = taking.map(([what, tag, fence]) => [what, tag, fence, tag === 4]);
 
-  const term = [...took, ['leader'], ['lead']];
+  const term = [...taking, ['leader'], ['lead']];
   const standsBy = [['reject no more'], ['standby']];
 
   it('leads until it is told to stop, and stands by again, without setting bad records aside, once another one leads', async () => {
@@ -116,7 +115,7 @@ describe('a projector', () => {
 
   it('stands by again, a beat later, where a tag can not be taken, and ends where waiting does not help', async () => {
     const { done, said, clock } = await led(['stopped'], (_, time) => (time === 1 ? new Error('away') : undefined));
-    expect(done).toEqual([...took.slice(0, 1), ...term]);
+    expect(done).toEqual([...taking.slice(0, 1), ...term]);
     expect(said).toEqual([expect.stringContaining('away')]);
     expect(clock.slept).toEqual([beatMs]);
     const hopeless = Object.assign(new Error('no right to write'), { retry: false });

@@ -7,8 +7,7 @@ import { Marks } from '../../../projector/writing/marks.ts';
 import { gone, marks as relation, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { markedNames, rendered } from '../../support/stores/rendered-views.ts';
-import { recordKey } from '../../support/worlds/records.ts';
+import { applyTo, markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Facts whose changes are marked. `inlineMax`: absent as in a leader; null: all watchers at once. */
@@ -18,7 +17,7 @@ function marked(inlineMax?: number | null) {
   const fanOuts = inlineMax === null ? null : new FanOuts(fold.facts, new PositionBarriers(positionAt()));
   const marking = new Marking(fold.facts, marks, fanOuts, inlineMax ?? undefined);
   fold.subscribe(marking);
-  const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);
+  const apply = (record: LoggedRecord) => applyTo(fold, record);
   return { facts: fold.facts, marks, marking, fanOuts: fanOuts!, apply };
 }
 

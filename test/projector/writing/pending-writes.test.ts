@@ -7,7 +7,7 @@ import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { marks, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { recordKey } from '../../support/worlds/records.ts';
+import { applyTo } from '../../support/stores/rendered-views.ts';
 
 /** What changes leave to write, where every rider with a watcher has many. */
 function pendingWrites() {
@@ -23,7 +23,7 @@ function pendingWrites() {
   const changes = { take: (_: unknown, fanOut: number) => void taken.push(fanOut) };
   const pending = new PendingWrites({ fold, barriers, subscribe }, changes, { inlineMax: 0 });
   const take = (...records: LoggedRecord[]) => {
-    for (const { topic, key, value } of records) fold.apply(topic, recordKey(topic, key), value as never);
+    for (const record of records) applyTo(fold, record);
     for (const listener of listeners) listener({} as LogBatch);
   };
   return { facts: fold.facts, pending, taken, take };

@@ -12,9 +12,9 @@ import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
+import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { markedNames, rendered } from '../../support/stores/rendered-views.ts';
-import { recordKey } from '../../support/worlds/records.ts';
+import { applyTo, markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
@@ -23,8 +23,8 @@ function marked({ tickMs = 0, records = smallWorld.records, ...fanOut } = {}) {
   const barriers = new PositionBarriers(positionAt());
   const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
   pending.begin();
-  const apply = ({ topic, key, value }: LoggedRecord) => fold.apply(topic, recordKey(topic, key), value as never);
-  for (const record of records) apply(record);
+  const apply = (record: LoggedRecord) => applyTo(fold, record);
+  records.forEach(apply);
   let nowMs = 0;
   const added: [tag: number, write: ViewWrite][] = [];
   const lanes = {
@@ -106,15 +106,7 @@ it('views of a tag that does not answer stay marked, and the round with them giv
 it('others have their turn after ten milliseconds of rendering, and not before', async () => {
   for (const tickMs of [0, 11]) {
     const { added, run } = marked({ tickMs });
-    let turns = 0;
-    const turn = (): void => {
-      turns += 1;
-      immediate = setImmediate(turn);
-    };
-    let immediate = setImmediate(turn);
-    await run();
-    clearImmediate(immediate);
-    expect(turns).toBe(tickMs === 0 ? 0 : added.length);
+    expect(await turnsDuring(run)).toBe(tickMs === 0 ? 0 : added.length);
   }
 });
 

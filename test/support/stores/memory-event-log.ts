@@ -14,8 +14,7 @@ import { aborted } from '../../../projector/ports/waiting.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import type { History, HistoryRecord } from '../worlds/histories.ts';
-import { toLogRecord } from '../worlds/histories.ts';
+import { type History, type HistoryRecord, toLogRecord } from '../worlds/histories.ts';
 
 const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
 
@@ -36,7 +35,6 @@ export class MemoryEventLog implements EventLog, LogPublisher {
   #left = Number.POSITIVE_INFINITY;
   /** How many records are delivered for now; the bounds tell of all. */
   #revealed = Number.POSITIVE_INFINITY;
-  readonly #followers = new Set<Follower>();
   #grown: (() => void)[] = [];
 
   constructor(history: Pick<History, 'partitions' | 'records'>, batchMax = 7, low = 0) {
@@ -103,11 +101,6 @@ export class MemoryEventLog implements EventLog, LogPublisher {
     this.#grow();
   }
 
-  /** Says to whoever follows that a partition waits for something outside the log, or no longer does. */
-  setWaiting(topic: TopicName, partition: number, waiting: boolean): void {
-    for (const follower of this.#followers) follower.onWaiting?.(topic, partition, waiting);
-  }
-
   async bounds(): Promise<LogBounds> {
     const low = this.#low;
     const bounds = {} as LogBounds;
@@ -119,21 +112,16 @@ export class MemoryEventLog implements EventLog, LogPublisher {
   }
 
   async follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
-    this.#followers.add(follower);
     // What a hold keeps back, in order; the rest goes on.
     let waiting: EncodedRecord[] = [];
     let next = 0;
-    try {
-      while (!signal.aborted) {
-        const fresh = this.#records.slice(next, Math.min(this.#records.length, this.#revealed));
-        next += fresh.length;
-        const offered = [...waiting, ...fresh];
-        const holds: Promise<void>[] = [];
-        waiting = await this.#deliver(offered, from, follower, holds, signal);
-        if (waiting.length === offered.length) await Promise.race([this.#untilGrown(signal), ...holds]);
-      }
-    } finally {
-      this.#followers.delete(follower);
+    while (!signal.aborted) {
+      const fresh = this.#records.slice(next, Math.min(this.#records.length, this.#revealed));
+      next += fresh.length;
+      const offered = [...waiting, ...fresh];
+      const holds: Promise<void>[] = [];
+      waiting = await this.#deliver(offered, from, follower, holds, signal);
+      if (waiting.length === offered.length) await Promise.race([this.#untilGrown(signal), ...holds]);
     }
   }
 

@@ -8,10 +8,15 @@ import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { recordKey } from '../worlds/records.ts';
 
+/** Folds a record that is good. */
+export function applyTo(fold: Fold, { topic, key, value }: LoggedRecord): void {
+  fold.apply(topic, recordKey(topic, key), value as never);
+}
+
 /** The fold of these records. */
 export function foldOf(records: readonly LoggedRecord[]): Fold {
   const fold = new Fold();
-  for (const { topic, key, value } of records) fold.apply(topic, recordKey(topic, key), value as never);
+  for (const record of records) applyTo(fold, record);
   return fold;
 }
 
