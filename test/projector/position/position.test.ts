@@ -20,12 +20,10 @@ const stored = (partitions: number, log: string): StoredPosition => ({
 });
 
 // docs/rules.md#partition-growth
-it('a topic that grew while no projector ran is noticed from the stored position', () => {
-  expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(PartitionsChangedError);
-  expect(() => assertSamePartitions(stored(4, 'a'), 'a', bounds(6))).toThrow(/KAFKA_TOPIC_PREFIX/);
-});
-
-it('the same partitions, or another log, are nothing to stop for', () => {
+it('a topic that grew while no projector ran is noticed from the stored position; another log is nothing to stop for', () => {
+  const grown = () => assertSamePartitions(stored(4, 'a'), 'a', bounds(6));
+  expect(grown).toThrow(PartitionsChangedError);
+  expect(grown).toThrow(/KAFKA_TOPIC_PREFIX/);
   assertSamePartitions(stored(4, 'a'), 'a', bounds(4));
   assertSamePartitions(stored(4, 'a'), 'b', bounds(6));
   assertSamePartitions({ ...stored(4, 'a'), log: null }, null, bounds(6));

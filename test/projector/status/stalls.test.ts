@@ -20,16 +20,12 @@ const soon = { timeout: 10_000 };
 let running: Running | undefined;
 afterEach(() => running?.stop().catch(() => {}));
 
-const riderAt = (offset: number, timestampMs = Date.now(), good = true): HistoryRecord => ({
-  topic: 'riders',
-  partition: 0,
-  offset,
-  timestampMs,
-  key: `r${offset}`,
-  value: { ...sampleRecords.riders, rider: good ? `r${offset}` : 'somebody-else', handle: 'h' },
+const riderAt = (offset: number): HistoryRecord => ({
+  ...{ topic: 'riders', partition: 0, offset, timestampMs: Date.now() },
+  ...{ key: `r${offset}`, value: { ...sampleRecords.riders, rider: `r${offset}`, handle: 'h' } },
 });
 
-/** A projector whose store, log and rejects a test can hold up. */
+/** A projector whose store and log a test can hold up. */
 async function stuck() {
   let held: PromiseWithResolvers<void> | null = null;
   const hold = (): (() => void) => {
@@ -46,15 +42,8 @@ async function stuck() {
   let status: LogStatus | null = null;
   const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: [riderAt(0)] }, 1);
   const eventLog = Object.assign(log, { status: () => status });
-  const rejects = {
-    async publish() {
-      await held?.promise;
-      return 1;
-    },
-    close: async () => {},
-  };
   const metrics = { ...noMetrics, readable: (seconds: number) => void samples.push(seconds) };
-  running = startProjector(eventLog, { ...plain, commit }, rejects, { metrics });
+  running = startProjector(eventLog, { ...plain, commit }, null, { metrics });
   await running.ready();
   const { projector } = running;
   return {
@@ -89,18 +78,6 @@ test('a store that does not answer is waited for, and shows in every change that
   expect(samples).toHaveLength(5);
   await expect.poll(ageMs, soon).toBeNull();
   await expect.poll(waits, soon).toEqual([]);
-});
-
-test('rejects that are not taken are waited for', async () => {
-  const { log, hold, waits, projector } = await stuck();
-  const release = hold();
-  log.append(riderAt(1, Date.now(), false));
-  await expect.poll(waits, soon).toContain('rejects');
-  expect(projector.status().unresolvedRejects).toEqual(new Map([['key disagrees with value', 1]]));
-  release();
-  await expect.poll(waits, soon).toEqual([]);
-  log.append({ ...riderAt(2), key: 'r1', value: { ...sampleRecords.riders, rider: 'r1' } });
-  await expect.poll(() => projector.status().unresolvedRejects.get('key disagrees with value'), soon).toBe(0);
 });
 
 test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
