@@ -55,6 +55,7 @@ function wantedAnswer(facts: Facts, clockMs: number, request: CalendarRequest, k
   if (!('rider' in request) && !isLive(facts, key)) return { status: 401, error: 'invalid_key', input: null };
   const wanted = answer(facts, clockMs, request);
   if (wanted.status === 200) {
+    // docs/rules.md#max-age
     const ofPublic = seconds === 0 ? 'no-cache' : `max-age=${maxAge(facts, clockMs, request, seconds)}`;
     return { status: 200, body: wanted.body, caching: `private, ${'rider' in request ? 'no-store' : ofPublic}` };
   }

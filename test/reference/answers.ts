@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { dayOf } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { dayAnswer, rideAnswer } from './public-answers.ts';
 import { type CalendarRequest, wrongInput } from './requests.ts';
@@ -13,8 +12,7 @@ import { flaggedAnswer, friendsAnswer, knownAnswer, myNightsAnswer } from './rid
 export type ReferenceAnswer =
   /** `body` is the exact JSON text. */
   | { status: 200; body: string }
-  /** `detail` only where the rules fix its words. */
-  | { status: 400; error: 'invalid_request'; input: string; detail?: string }
+  | { status: 400; error: 'invalid_request'; input: string }
   /** On /me: the token's rider does not exist; no body. */
   | { status: 401 }
   | { status: 404; error: 'not_found'; input: string };
@@ -23,7 +21,7 @@ export type ReferenceAnswer =
 export function answer(facts: Facts, clockMs: number, request: CalendarRequest): ReferenceAnswer {
   if ('rider' in request && !facts.riders.has(request.rider)) return { status: 401 };
   const wrong = wrongInput(request);
-  if (wrong !== null) return refusal(wrong, request);
+  if (wrong !== null) return { status: 400, error: 'invalid_request', input: wrong };
   const found = answered(facts, clockMs, request);
   if (found) return { status: 200, body: JSON.stringify(found) };
   return { status: 404, error: 'not_found', input: request.operation === 'getRide' ? 'ride' : 'metro' };
@@ -44,15 +42,6 @@ function answered(facts: Facts, clockMs: number, request: CalendarRequest): obje
     case 'getFlagged':
       return flaggedAnswer(facts, clockMs, request.rider, request);
   }
-}
-
-function refusal(input: string, request: CalendarRequest): ReferenceAnswer {
-  const text = (request as unknown as Record<string, string | undefined>)[input];
-  const isDate = input === 'day' || input === 'from' || input === 'to';
-  // A missing date and a range that is too long are other faults than a text that is no date.
-  const notADate = isDate && text !== undefined && dayOf(text) === null;
-  const refused = { status: 400, error: 'invalid_request', input } as const;
-  return notADate ? { ...refused, detail: 'is not a date, YYYY-MM-DD' } : refused;
 }
 
 /** Whether a developer key's text is live: any current record has its SHA-256. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
-import { gone, rider } from '../../reference/example-log.ts';
 import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
@@ -183,17 +182,6 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
         error('not_found', 'metro', 'no such metro'),
       );
   });
-});
-
-// docs/rules.md#live-token, #ended-tokens
-it('a live token ends with its rider, at once, and lives again with them', async () => {
-  const statuses = () =>
-    Promise.all(['/me/nights', smallWorld.day].map(async (path) => (await service.ask(path, withToken('bo'))).status));
-  expect(await statuses()).toEqual([200, 200]);
-  await service.publish([gone('riders', 'bo')]);
-  expect(await statuses()).toEqual([401, 401]);
-  await service.publish([rider('bo')]);
-  expect(await statuses()).toEqual([200, 200]);
 });
 
 describe('a fault of ours', () => {

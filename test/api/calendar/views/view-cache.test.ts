@@ -136,16 +136,6 @@ describe('the view cache', () => {
     expect(cache.peek(key)).toBeDefined();
   });
 
-  it('gives views in the order asked for, kept, absent, read and asked for twice alike', async () => {
-    const cache = new ViewCache(reader);
-    const [a, b, none] = [rideKey('aaaa'), rideKey('bbbb'), rideKey('none')];
-    await put('A', a);
-    await put('B', b);
-    await cache.load([b]);
-    const values = (await cache.load([a, b, none, a, b])).map(({ value }) => value?.toString() ?? null);
-    expect(values).toEqual(['A', 'B', null, 'A', 'B']);
-  });
-
   it('tells of each view that is looked up, each round trip, and what was found', async () => {
     const used: string[] = [];
     const took: [operation: string, seconds: number][] = [];
