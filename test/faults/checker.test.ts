@@ -118,15 +118,8 @@ const broken: [name: string, rule: Rule, says: RegExp, edit: Edit][] = [
   ['a history that is cut off', 'history', /it has no end/, (events) => events.slice(0, 9)],
   ['an empty history', 'history', /does not start/, () => []],
   ['no processes', 'history', /no processes/, without('process', any)],
-  ['a clock that goes back', 'history', /out of order/, patch('answer', { start: 22_000, at: 22_003 }, day(1, 25))],
   ['a reader that falls silent', 'history', /reader day at api-1 is silent/, without('answer', day(1, 20, 32))],
   ['a probe that nobody reads', 'history', /nobody read key/, shows({ ride: 1 }, ({ shows }) => 'key' in shows)],
-  [
-    'a fault that never ends',
-    'history',
-    /begin and end once/,
-    without('fault', ({ id, state }) => id === 3 && state === 'end'),
-  ],
 ];
 
 /** Nothing, or nothing of a rule, is found in these. */

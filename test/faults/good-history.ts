@@ -37,7 +37,7 @@ export function goodHistory(): HistoryEvent[] {
   const publish = (at: number, offset: number, probe: string | null, n: number, more: Partial<HistoryEvent> = {}) =>
     events.push({
       ...{ type: 'publish', sent: at - 5, at, as: 'good', topic: probe === 'key' ? 'developer-keys' : 'rides' },
-      ...{ partition: 0, offset, key: probe ?? 'r002', revision: n },
+      ...{ partition: 0, offset },
       version: probe ? { probe, n, gone: false } : null,
       ...more,
     } as HistoryEvent);
@@ -61,7 +61,7 @@ export function goodHistory(): HistoryEvent[] {
     process === 'api-2' && at >= killed.to ? 'api-2+1' : process;
   const changed = (process: string, at: number, state: 'started' | 'ended', asked: 'kill' | 'stop' | null) =>
     events.push({
-      ...{ type: 'process', at, process, kind: process.startsWith('api') ? 'api' : 'projector', state },
+      ...{ type: 'process', at, process, state },
       code: null,
       asked,
     });

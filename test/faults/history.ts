@@ -2,15 +2,14 @@
  * A history: what a run of real processes was asked, told and done to, as lines of JSON, one event a line. The nemesis
  * and its readers write it (test/faults/README.md); the checker judges by it alone.
  *
- * All times are milliseconds of one monotonic clock. `at` is when the line's writer knew of the event. Each writer (a reader, a
- * process's observer, the publisher, the nemesis) writes in order of its times; lines of different writers may stand in any
+ * All times are milliseconds of one monotonic clock. `at` is when the line's writer knew of the event. Lines may stand in any
  * order, but for `begin`, which is the first line, and `end`, the last one.
  *
  * A *probe* is an entity whose records carry a number that grows by one with each publish, in a field that is shown, such
  * as the title "probe 17 / 000123". So an answer tells which version of each probe it shows.
  */
 interface Events {
-  /** The first line. Readers ask for `path` at `process` again and again, from soon after `at` to `end`. */
+  /** The first line. Readers ask for `path` at `process` again and again, from when all is ready to `end`. */
   begin: { seed: number; readers: { reader: string; process: string; path: string }[] };
   /**
    * The last line. `lines` counts those before it. Before it, all faults have ended, and the time in which everything must be
@@ -28,8 +27,6 @@ interface Events {
     topic: string;
     partition: number;
     offset: number | null;
-    key: string;
-    revision: number | null;
     version: { probe: string; n: number; gone: boolean } | null;
   };
   /** The log lost what it held of this partition from this offset on: a lost tail, or a topic that was made anew (from 0). */
@@ -64,7 +61,6 @@ interface Events {
    */
   process: {
     process: string;
-    kind: 'projector' | 'api';
     state: 'started' | 'ended';
     code: number | null;
     asked: 'kill' | 'stop' | 'refuse' | null;
@@ -122,7 +118,7 @@ export interface Finding {
 }
 
 export type Rule =
-  | 'history' // cannot be judged: cut off, out of order, or nobody looked
+  | 'history' // cannot be judged: cut off, or nobody looked
   | 'back' // a reader went back at one process
   | 'older' // somebody was told an older version than somebody else before
   | 'absent' // a false 404, 401 or empty day

@@ -35,10 +35,9 @@ export async function writeFinalAnswers(
 /** The places of the bad records in the topic `rejected`, in its order: each should stand there once. */
 export async function rejectedPlaces({ broker, kafkaEnv }: Arena) {
   const records = await readTopic(broker.brokers, `${kafkaEnv.KAFKA_TOPIC_PREFIX}rejected`);
-  return records.map(({ key, headers }) => ({
+  return records.map(({ headers }) => ({
     topic: headers['ride-calendar.topic']!,
     partition: Number(headers['ride-calendar.partition']),
     offset: Number(headers['ride-calendar.offset']),
-    key: String(key ?? ''),
   }));
 }

@@ -8,28 +8,18 @@ type WithoutTime = HistoryEvent extends infer Each ? (Each extends unknown ? Omi
 export class HistoryWriter {
   readonly path: string;
   readonly #file: WriteStream;
-  /** What was known before the history begins. */
-  #before: HistoryEvent[] | null = [];
   #lines = 0;
 
-  constructor(path: string) {
+  /** Writes the first line. */
+  constructor(path: string, begin: Omit<EventOf<'begin'>, 'type' | 'at'>) {
     this.path = path;
     this.#file = createWriteStream(path);
+    this.add({ type: 'begin', ...begin });
   }
 
   add(event: WithoutTime): void {
-    const timed = { ...event, at: nowMs() } as HistoryEvent;
-    if (this.#before) this.#before.push(timed);
-    else this.#write(timed);
-  }
-
-  /** Writes the first line, and then what was known before as of now. */
-  begin(event: Omit<EventOf<'begin'>, 'type' | 'at'>): void {
-    const at = nowMs();
-    const before = this.#before!;
-    this.#before = null;
-    this.#write({ type: 'begin', at, ...event });
-    for (const each of before) this.#write({ ...each, at, ...('sent' in each && { sent: at }) } as HistoryEvent);
+    this.#lines++;
+    this.#file.write(historyLine({ ...event, at: nowMs() } as HistoryEvent));
   }
 
   /** Writes the last line, and resolves once all is in the file. */
@@ -37,11 +27,6 @@ export class HistoryWriter {
     this.add({ type: 'end', lines: this.#lines });
     this.#file.end();
     await finished(this.#file);
-  }
-
-  #write(event: HistoryEvent): void {
-    this.#lines++;
-    this.#file.write(historyLine(event));
   }
 }
 

@@ -8,7 +8,6 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { defaultPartitions, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import type { AnyRecord, Ride, TopicName } from '../../../schemas/events/records.ts';
 import { kafkaClient } from '../../support/servers/kafka.ts';
-import type { EventOf } from '../history.ts';
 import { type HistoryWriter, nowMs } from './history-writer.ts';
 import { type Change, firstRecords, nextVersions } from './probes.ts';
 
@@ -112,21 +111,16 @@ export class Publisher {
 
   async #change({ topic, key, value, version }: Change): Promise<void> {
     const encoded = value && encodeValue(topic, value as never);
-    const revision = value ? Number(value.revision) : null;
-    const offset = await this.#send({ as: 'good', topic, key, revision, version }, encoded);
+    const offset = await this.#send('good', topic, key, version, encoded);
     if (version && offset !== null) this.published.set(version.probe, version);
   }
 
   /** A bad record: its key's last good one stays in force, and a later one resolves it. */
   async publishBad(key: string): Promise<void> {
-    await this.#send({ as: 'bad', topic: 'rides', key, revision: null, version: null }, badValue);
+    await this.#send('bad', 'rides', key, null, badValue);
   }
 
-  async #send(
-    what: Pick<EventOf<'publish'>, 'as' | 'key' | 'revision' | 'version'> & { topic: TopicName },
-    value: Buffer | null,
-  ) {
-    const { topic, key } = what;
+  async #send(as: 'good' | 'bad', topic: TopicName, key: string, version: Change['version'], value: Buffer | null) {
     const sent = nowMs();
     const partition = murmur2Partition(Buffer.from(key), defaultPartitions[topic]);
     let offset: number | null = null;
@@ -137,7 +131,7 @@ export class Publisher {
       console.error(`Not acknowledged: ${(error as Error).message}`);
       await sleep(200);
     }
-    this.#options.history.add({ type: 'publish', sent, ...what, partition, offset });
+    this.#options.history.add({ type: 'publish', sent, as, topic, partition, offset, version });
     return offset;
   }
 
@@ -152,8 +146,7 @@ export class Publisher {
     const { offsets } = await producer.send({ messages, compression: 'zstd' });
     await producer.close();
     const offset = Number(offsets![0]!.offset);
-    const what = { as: 'bad', topic: 'rides', key: '', revision: null, version: null } as const;
-    history.add({ type: 'publish', sent, ...what, partition, offset });
+    history.add({ type: 'publish', sent, as: 'bad', topic: 'rides', partition, offset, version: null });
   }
 
   /** Sends titles in a transaction that is open for so long, and then aborted. No answer may show them. */
@@ -176,9 +169,9 @@ export class Publisher {
     await sleep(openMs);
     await transaction.abort();
     await producer.disconnect();
-    const what = { as: 'aborted', topic: 'rides', key: firstTitle.key, revision: null, version: null } as const;
-    const offset = Number(written!.baseOffset);
-    history.add({ type: 'publish', sent, ...what, partition: written!.partition, offset });
+    const { partition, baseOffset } = written!;
+    const offset = Number(baseOffset);
+    history.add({ type: 'publish', sent, as: 'aborted', topic: 'rides', partition, offset, version: null });
   }
 }
 

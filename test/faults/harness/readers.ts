@@ -13,6 +13,12 @@ interface Reader {
   asked: AskedPath;
 }
 
+const readerOf = (api: string, path: number): string => `${api} ${path + 1}`;
+
+/** The readers of these APIs, as a history's first line names them. */
+export const readersOf = (apis: readonly string[]): EventOf<'begin'>['readers'] =>
+  apis.flatMap((process) => askedPaths.map(({ path }, i) => ({ reader: readerOf(process, i), process, path })));
+
 /** Each asks one API for one path, over and over. */
 export class Readers {
   readonly #readers: Reader[];
@@ -25,15 +31,10 @@ export class Readers {
 
   constructor(apis: readonly Service[], headersOf: (asked: AskedPath) => Record<string, string>, to: HistoryWriter) {
     this.#readers = apis.flatMap((service) =>
-      askedPaths.map((asked, i) => ({ reader: `${service.name} ${i + 1}`, service, asked })),
+      askedPaths.map((asked, i) => ({ reader: readerOf(service.name, i), service, asked })),
     );
     this.#headersOf = headersOf;
     this.#history = to;
-  }
-
-  /** As a history's first line names them. */
-  get named() {
-    return this.#readers.map(({ reader, service, asked }) => ({ reader, process: service.name, path: asked.path }));
   }
 
   /** `pauseMs`: between an answer and the next question of the same reader. */

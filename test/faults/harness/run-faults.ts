@@ -16,7 +16,7 @@ import { rejectedPlaces, writeFinalAnswers } from './final-answers.ts';
 import { HistoryWriter, nowMs } from './history-writer.ts';
 import { type Asker, keyHeaders, reader } from './probes.ts';
 import { Publisher } from './publisher.ts';
-import { Readers } from './readers.ts';
+import { Readers, readersOf } from './readers.ts';
 import { Service } from './service.ts';
 import { steppedClock } from './stepped-clock.ts';
 import { type StoreKind, startStores } from './stores.ts';
@@ -63,7 +63,8 @@ export interface RunResult {
 export async function runFaults(options: RunOptions): Promise<RunResult> {
   const folder = options.out ?? (await mkdtemp(join(tmpdir(), 'ride-calendar-faults-')));
   await mkdir(folder, { recursive: true });
-  const history = new HistoryWriter(join(folder, 'history.jsonl'));
+  const readerNames = readersOf(['api-1', 'api-2']);
+  const history = new HistoryWriter(join(folder, 'history.jsonl'), { seed: options.seed, readers: readerNames });
   await using servers = new AsyncDisposableStack();
   const processes = servers.adopt(new Processes(), (each) => each.close());
   const stores = servers.adopt(await startStores(options.redis), (each) => each.close());
@@ -142,10 +143,9 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   for (const service of services) await service.ready();
   for (const place of await rejectedPlaces(arena)) {
     const sent = nowMs();
-    history.add({ type: 'publish', sent, as: 'bad', ...place, revision: null, version: null });
+    history.add({ type: 'publish', sent, as: 'bad', ...place, version: null });
   }
   const readers = new Readers(apis, headersOf, history);
-  history.begin({ seed: options.seed, readers: readers.named });
   watcher.start(watchEveryMs);
   readers.start(readerPauseMs);
   publisher.start();
@@ -175,7 +175,7 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   await publisher.stop();
   await sleep(settleMs);
   await writeFinalAnswers(arena, now, headersOf);
-  for (const { key: _, ...place } of await rejectedPlaces(arena)) history.add({ type: 'reject', ...place });
+  for (const place of await rejectedPlaces(arena)) history.add({ type: 'reject', ...place });
   await Promise.all([readers.stop(), watcher.stop()]);
   await history.end();
   const { alone, together, failures } = nemesis;

@@ -17,8 +17,8 @@ interface Got {
 export class Service {
   /** Its instance, such as `api-1`. */
   readonly name: string;
-  readonly kind: ServiceKind;
   readonly origin: string;
+  readonly #kind: ServiceKind;
   readonly #env: Env;
   readonly #history: HistoryWriter;
   #processes: Processes;
@@ -32,7 +32,7 @@ export class Service {
 
   constructor(name: string, kind: ServiceKind, env: Env & { PORT: string }, processes: Processes, to: HistoryWriter) {
     this.name = name;
-    this.kind = kind;
+    this.#kind = kind;
     this.origin = `http://127.0.0.1:${env.PORT}`;
     this.#env = env;
     this.#processes = processes;
@@ -62,15 +62,15 @@ export class Service {
     this.#isWanted = true;
     this.#starts++;
     this.#heard = 0;
-    const { process, kind } = this;
-    const running = await processes.start(kind, this.#env);
+    const { process } = this;
+    const running = await processes.start(this.#kind, this.#env);
     this.#running = running;
-    this.#history.add({ type: 'process', process, kind, state: 'started', code: null, asked: null });
+    this.#history.add({ type: 'process', process, state: 'started', code: null, asked: null });
     void running.ended.then(({ code }) => {
       this.takeNotes();
       this.#running = null;
       const asked = this.#asked ?? (this.#mayEnd > 0 && code !== 0 ? 'refuse' : null);
-      this.#history.add({ type: 'process', process, kind, state: 'ended', code, asked });
+      this.#history.add({ type: 'process', process, state: 'ended', code, asked });
       if (this.#asked === null) void this.#startAgain();
     });
   }
