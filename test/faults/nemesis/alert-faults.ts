@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { riderTokens } from '../../support/sign-in/rider-tokens.ts';
 import { reader } from '../harness/probes.ts';
 import { tell } from '../harness/stores.ts';
-import type { Arena, Fault } from './fault.ts';
+import { type Arena, away, type Fault, freeze } from './fault.ts';
 
 /** Faults that last long enough for an alert: its condition, then the time that its rule waits, then two scrapes. */
 
@@ -14,27 +14,14 @@ const long = (alert: string, name: string, targets: string[], run: (arena: Arena
 
 const forMinutes = (minutes: number): Promise<void> => sleep(minutes * 60_000 + 25_000);
 
-async function paused(servers: readonly { pid: number }[], ms: number): Promise<void> {
-  for (const { pid } of servers) process.kill(pid, 'SIGSTOP');
-  await sleep(ms);
-  for (const { pid } of servers) process.kill(pid, 'SIGCONT');
-}
-
-async function away(services: Arena['apis'], ms: number): Promise<void> {
-  for (const service of services) await service.end('kill');
-  await sleep(ms);
-  for (const service of services) await service.start();
-  for (const service of services) await service.ready();
-}
-
 /** One after the other. */
 export const alertFaults: readonly Fault[] = [
-  long('ChangeNotReadable', 'kafka paused for long', ['kafka'], ({ broker }) => paused([broker], 85_000)),
+  long('ChangeNotReadable', 'kafka paused for long', ['kafka'], ({ broker }) => freeze([broker], 85_000)),
   long('ProcessDown', 'api away for long', ['api-1'], ({ apis }) => away(apis.slice(0, 1), 85_000)),
   long('NobodyAnswers', 'every api away', ['api-1', 'api-2'], ({ apis }) => away(apis, 55_000)),
   long('ReadsUnavailable', 'redis away for long', ['redis'], ({ stores: { masters } }) => {
     const servers = masters.map(({ server }) => server);
-    return paused(servers, 60_000);
+    return freeze(servers, 60_000);
   }),
   long('RedisTakesNoWrites', 'redis full for long', ['redis'], async ({ stores }) => {
     for (const { server } of stores.masters) await tell(server, (redis) => redis.config('SET', 'maxmemory', '1mb'));
@@ -42,7 +29,7 @@ export const alertFaults: readonly Fault[] = [
     for (const { server } of stores.masters) await tell(server, (redis) => redis.config('SET', 'maxmemory', '0'));
   }),
   long('SignInUnavailable', "sign-in's redis paused for long", ['auth-redis'], ({ authRedis }) =>
-    paused([authRedis], 60_000),
+    freeze([authRedis], 60_000),
   ),
   long('UnknownKeyUsed', 'tokens of an unknown key', ['api-1'], async ({ apis, processes }) => {
     const token = (await (await riderTokens(await processes.folder())).of(reader)).get(reader)!;

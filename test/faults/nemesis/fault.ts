@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import type { RedisServer } from '../../../infra/local/redis-server.ts';
 import type { Random } from '../../../services/simulate/world/random.ts';
@@ -50,4 +51,19 @@ export interface Fault {
   /** Whether these servers can have it. */
   isPossible?(arena: Arena): boolean;
   ready(arena: Arena, random: Random): Readied;
+}
+
+/** Servers stand still for some time. */
+export async function freeze(servers: readonly { pid: number }[], ms: number): Promise<void> {
+  for (const { pid } of servers) process.kill(pid, 'SIGSTOP');
+  await sleep(ms);
+  for (const { pid } of servers) process.kill(pid, 'SIGCONT');
+}
+
+/** Services are away for some time, and then ready again. */
+export async function away(services: readonly Service[], ms: number, asked: 'kill' | 'stop' = 'kill'): Promise<void> {
+  for (const service of services) await service.end(asked);
+  await sleep(ms);
+  for (const service of services) await service.start();
+  for (const service of services) await service.ready();
 }

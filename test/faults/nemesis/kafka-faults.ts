@@ -6,7 +6,7 @@ import type { Random } from '../../../services/simulate/world/random.ts';
 import { latestRecords } from '../../reference/facts.ts';
 import { kafkaClient } from '../../support/servers/kafka.ts';
 import { cutTail } from '../../support/servers/kafka-disk.ts';
-import type { Arena, Fault } from './fault.ts';
+import { type Arena, type Fault, freeze } from './fault.ts';
 
 /** What happens to Kafka's broker, to the log itself, and what producers do to it. */
 
@@ -103,11 +103,7 @@ async function compact(arena: Arena): Promise<void> {
 }
 
 export const kafkaFaults: readonly Fault[] = [
-  kafka('kafka paused', async ({ broker }, random) => {
-    process.kill(broker.pid, 'SIGSTOP');
-    await sleep(random.int(1_000, 8_000));
-    process.kill(broker.pid, 'SIGCONT');
-  }),
+  kafka('kafka paused', ({ broker }, random) => freeze([broker], random.int(1_000, 8_000))),
   kafka('kafka killed and started', async ({ broker }, random) => {
     await broker.kill();
     await sleep(random.int(0, 3_000));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../../services/simulate/world/random.ts';
 import type { Service } from '../harness/service.ts';
-import type { Arena, Fault, Readied } from './fault.ts';
+import { type Arena, away, type Fault, type Readied } from './fault.ts';
 
 /** What a crash, a scheduler and an operator do to processes of the service. */
 
@@ -19,18 +19,8 @@ const of = (name: string, choose: Choose, act: (service: Service, random: Random
   },
 });
 
-async function kill(service: Service, random: Random): Promise<void> {
-  await service.end('kill');
-  await sleep(random.int(200, 3_000));
-  await service.start();
-  await service.ready();
-}
-
-async function stop(service: Service): Promise<void> {
-  await service.end('stop');
-  await service.start();
-  await service.ready();
-}
+const kill = (service: Service, random: Random) => away([service], random.int(200, 3_000));
+const stop = (service: Service) => away([service], 0, 'stop');
 
 async function pause(service: Service, ms: number): Promise<void> {
   service.signal('SIGSTOP');

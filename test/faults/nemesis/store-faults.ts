@@ -6,7 +6,7 @@ import type { RedisServer } from '../../../infra/local/redis-server.ts';
 import type { Random } from '../../../services/simulate/world/random.ts';
 import type { StallingProxy } from '../../support/servers/stalling-proxy.ts';
 import { follow, type Master, tell, untilTold } from '../harness/stores.ts';
-import type { Arena, Fault, Readied } from './fault.ts';
+import { type Arena, type Fault, freeze, type Readied } from './fault.ts';
 
 /** What happens to the Redis of the views, and on the way to it. */
 
@@ -63,13 +63,6 @@ async function restoreSnapshot({ server }: Master, random: Random): Promise<void
 /** Its memory is full, or not. */
 const fill = (redis: Redis, isFull: boolean) => redis.config('SET', 'maxmemory', isFull ? '1mb' : '0');
 
-async function freeze(server: RedisServer, ms: number): Promise<void> {
-  const { pid } = server;
-  process.kill(pid, 'SIGSTOP');
-  await sleep(ms);
-  process.kill(pid, 'SIGCONT');
-}
-
 /** The replica stands still and loses its master, so that it lacks the last writes; then it is the master. */
 async function failOver(master: Master, random: Random, { stores }: Arena): Promise<void> {
   const { server, replica } = master as { server: RedisServer; replica: RedisServer };
@@ -91,7 +84,7 @@ async function failOver(master: Master, random: Random, { stores }: Arena): Prom
 }
 
 export const storeFaults: readonly Fault[] = [
-  of('redis paused', ({ server }, random) => freeze(server, random.int(1_000, 6_000))),
+  of('redis paused', ({ server }, random) => freeze([server], random.int(1_000, 6_000))),
   of('redis emptied', async ({ server }) => void (await tell(server, (redis) => redis.flushall()))),
   alone(of('redis killed, back empty', restartEmpty)),
   alone(of('redis killed, back with an older snapshot', restoreSnapshot)),
