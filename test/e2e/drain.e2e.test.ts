@@ -6,7 +6,7 @@ import { type RedisServer, startRedisServer } from '../../infra/local/redis-serv
 import { type Env, Processes } from '../support/processes/process.ts';
 import { portlandDirectory, portlandKeys } from '../support/worlds/portland.ts';
 
-// What a load balancer sees: who is ready, who is about to end, and a store that is away for everybody.
+// What a load balancer sees: who is ready, and who is about to end.
 
 const processes = new Processes();
 let redis: RedisServer;
@@ -154,29 +154,4 @@ describe('a port for operators', () => {
     );
     await api.kill();
   });
-});
-
-describe('a view store that goes away', () => {
-  it('leaves every API that was ready in the load balancer, where reads get 503 with Retry-After', async () => {
-    const api = await (await processes.start('api', env)).ready();
-    const textOf = async () => (await fetch(`${api.origin}/metrics`)).text();
-    expect(await textOf()).toContain('ride_calendar_store_answers 1');
-    await redis.kill();
-    await expect.poll(async () => (await ask(api.origin + path)).statusCode, { timeout: 10_000 }).toBe(503);
-    expect((await ask(api.origin + path)).headers['retry-after']).toBe('1');
-    const readyz = await fetch(`${api.origin}/readyz`);
-    expect([readyz.status, await readyz.json()]).toEqual([
-      200,
-      { status: 'ready', note: 'reads get 503: Redis cannot be reached, or has just come back' },
-    ]);
-    expect(await textOf()).toContain('ride_calendar_store_answers 0');
-    // One that never was ready is not.
-    const late = await processes.start('api', env);
-    await late.printed('Serving');
-    expect((await ask(`${late.origin}/readyz`)).statusCode).toBe(503);
-    await redis.start();
-    await expect.poll(async () => (await ask(api.origin + path)).statusCode, { timeout: 30_000 }).toBe(200);
-    await late.ready();
-    expect(await textOf()).toContain('ride_calendar_store_answers 1');
-  }, 90_000);
 });

@@ -61,6 +61,13 @@ describe('start beside complete views', () => {
 });
 
 describe('Redis', () => {
+  it('that would drop views for want of memory is refused', async () => {
+    const server = await startRedisServer({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    const ended = await refused(processes, 'projector', { ARCHIVE_DIR: portland, REDIS_URL: server.url });
+    await server.stop();
+    expect([ended.code, words(ended).join()]).toEqual([1, expect.stringContaining('is allkeys-lru, want noeviction')]);
+  });
+
   it('that refuses a password is waited for, at the start and later, and ends tools', async () => {
     const server = await startRedisServer({ args: ['--requirepass', 'hunter2-first'] });
     const admin = new Redis(server.url.replace('//', '//:hunter2-first@'));
@@ -69,6 +76,8 @@ describe('Redis', () => {
     const stated = async ({ origin }: RunningService) => JSON.stringify(await (await fetch(`${origin}/readyz`)).json());
     const saidBy = (running: readonly RunningService[], words: string) =>
       Promise.all(running.map((one) => expect.poll(() => stated(one), { timeout: 20_000 }).toContain(words)));
+    const storeAnswers = async (api: RunningService) =>
+      /^ride_calendar_store_answers (.*)$/m.exec(await (await fetch(`${api.origin}/metrics`)).text())![1];
     const waiting = /ride_calendar_waiting_seconds\{[^}]*for="redis"[^}]*\} (?!0$)/m;
     try {
       const listed = await tool(['generations', 'list'], env);
@@ -87,9 +96,12 @@ describe('Redis', () => {
       await givePassword('hunter2-other');
       for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
       await saidBy(all, refused);
+      // A load balancer keeps it, since no other API could read either.
+      expect([await stated(api), await storeAnswers(api)]).toEqual([expect.stringContaining('"ready","note":"'), '0']);
       await expect.poll(metrics, { timeout: 20_000 }).toMatch(waiting);
       await givePassword('hunter2');
       for (const one of all) await expect.poll(() => stated(one), { timeout: 20_000 }).toBe('{"status":"ready"}');
+      expect(await storeAnswers(api)).toBe('1');
       for (const one of all) {
         const { code, out, err } = await one.stop();
         expect([code, out + err]).toEqual([0, expect.not.stringMatching(/hunter2|Folding again/)]);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -19,19 +19,6 @@ beforeAll(async () => {
   folder = await processes.folder();
 });
 afterAll(() => processes.close());
-
-it('an archive that is not as its manifest says is refused with exit code 2', async () => {
-  const dir = join(folder, 'simulated');
-  const sizes = ['--riders', '30', '--rides', '5'];
-  expect((await processes.run(['simulate', '--archive', dir, ...sizes])).code).toBe(0);
-  const file = join(dir, 'ride-calendar.attendance', '2-00000000000000000000.avro');
-  await rm(file);
-  const ended = await refused(processes, 'start', { ARCHIVE_DIR: dir });
-  expect(ended.code).toBe(2);
-  expect(words(ended)).toEqual([
-    expect.stringMatching(`^Cannot read the archive ${dir}: ${file}: it is not there; .*ARCHIVE_DIR: `),
-  ]);
-});
 
 // docs/rules.md#picking-a-rider
 it('riders can not be picked where others reach the page: made-up data is served for reading alone', async () => {
