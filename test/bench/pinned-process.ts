@@ -46,17 +46,14 @@ export async function startPinned(
   if (core !== null) pin(child.pid!, core);
   return {
     pid: child.pid!,
-    ask: <Answer>(message: object | string) =>
-      new Promise<Answer>((resolve, reject) => {
-        const onExit = (code: number | null): void =>
-          reject(new Error(`Cannot measure: ${file} ${args.join(' ')} ended with code ${code}`));
-        child.once('exit', onExit);
-        child.once('message', (answer) => {
-          child.off('exit', onExit);
-          resolve(answer as Answer);
-        });
-        child.send(message);
-      }),
+    async ask<Answer>(message: object | string) {
+      const failed = ended.then((code) => {
+        throw new Error(`Cannot measure: ${file} ${args.join(' ')} ended with code ${code}`);
+      });
+      child.send(message);
+      const [answer] = await Promise.race([once(child, 'message'), failed]);
+      return answer as Answer;
+    },
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     ended,
     async end() {

@@ -18,7 +18,7 @@ import { type Asker, keyHeaders, reader } from './probes.ts';
 import { Publisher } from './publisher.ts';
 import { Readers, readersOf } from './readers.ts';
 import { Service } from './service.ts';
-import { steppedClock } from './stepped-clock.ts';
+import { type SteppedClock, steppedClock } from './stepped-clock.ts';
 import { type StoreKind, startStores } from './stores.ts';
 import { Watcher, watchAlerts } from './watcher.ts';
 
@@ -75,22 +75,22 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const kafkaEnv = portland.env;
   const tokens = await riderTokens(await processes.folder());
 
-  const [projectorClock, apiClock] = [
-    await steppedClock(await processes.folder()),
-    await steppedClock(await processes.folder()),
-  ];
+  const clocks = new Map<string, SteppedClock>();
+  for (const name of ['projector-2', 'api-2']) {
+    const clock = await steppedClock(await processes.folder());
+    if (clock) clocks.set(name, clock);
+  }
   const apiEnv = { ...stores.env, AUTH_REDIS_URL: authRedis.url, NOW: now, ...tokens.env };
   const projectorEnv = { ...stores.env, ...kafkaEnv, NODE_OPTIONS: projectorMemory };
   const ports = (await freePorts(6)).map(String);
-  const make = (kind: 'projector' | 'api', i: number, env: Env) =>
-    new Service(`${kind}-${i}`, kind, { ...env, PORT: ports.pop()! }, processes, history);
-  const projectors = [
-    make('projector', 1, projectorEnv),
-    make('projector', 2, { ...projectorEnv, ...projectorClock?.env }),
-  ];
-  const apis = [make('api', 1, apiEnv), make('api', 2, { ...apiEnv, ...apiClock?.env })];
+  const make = (kind: 'projector' | 'api', env: Env) => (i: number) => {
+    const name = `${kind}-${i}`;
+    return new Service(name, kind, { ...env, ...clocks.get(name)?.env, PORT: ports.pop()! }, processes, history);
+  };
+  const projectors = [1, 2].map(make('projector', projectorEnv));
+  const apis = [1, 2].map(make('api', apiEnv));
   const services = [...projectors, ...apis];
-  const nextProjectors = [make('projector', 3, projectorEnv), make('projector', 4, projectorEnv)];
+  const nextProjectors = [3, 4].map(make('projector', projectorEnv));
   const everyService = [...services, ...nextProjectors];
   servers.defer(() => {
     for (const service of everyService) service.close();
@@ -125,17 +125,7 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const standby = () => projectors.find((each) => each !== leader())!;
   const arena: Arena = {
     ...{ history, processes, kafkaEnv, broker, stores, authRedis, portland },
-    ...{ projectors, apis, nextProjectors, publisher },
-    clocks:
-      projectorClock &&
-      apiClock &&
-      new Map([
-        [projectors[1]!.name, projectorClock],
-        [apis[1]!.name, apiClock],
-      ]),
-    next,
-    leader,
-    standby,
+    ...{ projectors, apis, nextProjectors, clocks, publisher, next, leader, standby },
   };
   await projectors[0]!.start();
   await projectors[0]!.ready();

@@ -28,8 +28,8 @@ export interface Arena {
   apis: readonly Service[];
   /** Of the next version, beside the others during an upgrade. */
   nextProjectors: readonly Service[];
-  /** By the name of the process. Null without faketime. */
-  clocks: ReadonlyMap<string, SteppedClock> | null;
+  /** By the name of the process. None without faketime. */
+  clocks: ReadonlyMap<string, SteppedClock>;
   publisher: Publisher;
   /** The one that leads, as far as is known, or else any. */
   leader(): Service;

@@ -74,16 +74,16 @@ export const operationFaults: readonly Fault[] = [
   },
   {
     name: 'clock stepped',
-    isPossible: ({ clocks }) => clocks !== null,
+    isPossible: ({ clocks }) => clocks.size > 0,
     ready: ({ clocks }, random) => {
-      const stepped = random.pick([...clocks!.keys()]);
+      const stepped = random.pick([...clocks.keys()]);
       return {
         targets: [stepped],
         run: async () => {
           // Not so far that a rider's token ends.
-          await clocks!.get(stepped)!.step(random.pick([-3_600, -30, 30, 900]));
+          await clocks.get(stepped)!.step(random.pick([-3_600, -30, 30, 900]));
           await sleep(random.int(3_000, 6_000));
-          await clocks!.get(stepped)!.step(0);
+          await clocks.get(stepped)!.step(0);
           await sleep(1_500);
         },
       };
