@@ -6,7 +6,6 @@ import { type Judge, Misled, type Observed } from './judge.ts';
 import {
   days,
   developerKey,
-  type EntityName,
   keyEntity,
   metro,
   nightEntity,
@@ -83,10 +82,9 @@ const isPublished = (ride: AnyRecord | null, night: AnyRecord | null): boolean =
 
 function tellsOfRide(ride: string) {
   return function* (status: number, body: Body): Generator<Observed> {
-    const depends: EntityName[] = [rideEntity(ride)];
     yield {
       what: `title of ${ride}`,
-      depends,
+      depends: [rideEntity(ride)],
       show: ([record]) => titleOf(record!),
       shown: status === 404 ? null : body.title!,
     };

@@ -56,11 +56,7 @@ it('the tags are taken all, each from the fence that was seen, or none: what was
 
 describe('a projector', () => {
   /** Stands by and leads, its terms ending so, until it is told to stop after the last of them. */
-  async function led(
-    ends: ('fenced' | 'lost' | 'stopped')[],
-    refuses?: Parameters<typeof scene>[0],
-    more: { stopAt?: number } = {},
-  ) {
+  async function led(ends: ('fenced' | 'lost' | 'stopped')[], refuses?: Parameters<typeof scene>[0]) {
     const { done, leadership } = scene(refuses);
     const stop = new AbortController();
     const clock = new SteppingClock();
@@ -71,7 +67,7 @@ describe('a projector', () => {
       async lead(taken: TakenTags) {
         done.push(['lead']);
         terms.push(taken);
-        if (terms.length === (more.stopAt ?? ends.length)) stop.abort();
+        if (terms.length === ends.length) stop.abort();
         return ends[terms.length - 1]!;
       },
     } as unknown as Leader;
@@ -101,7 +97,7 @@ describe('a projector', () => {
     expect(two.done).toEqual([...term, ...standsBy, ...term]);
     expect(two.said).toEqual([expect.stringContaining('Another projector has taken over')]);
     // Told to stop as its term ends otherwise.
-    expect((await led(['fenced'], undefined, { stopAt: 1 })).done).toEqual([...term, ...standsBy]);
+    expect((await led(['fenced'])).done).toEqual([...term, ...standsBy]);
   });
 
   it('takes its tags again where the store lost something, doubting those that are not as they were left', async () => {

@@ -98,12 +98,8 @@ describe('rounds', () => {
       ...[round, ['stamp', 0], wait, ['fold', 'late'], round, wait, ['fold', 'at once']],
       ...[round, round, ['stamp', 2], wait, round],
     ]);
-    expect(
-      (await stamps([{ doubts: 1, folded: 'never' }, {}, {}, {}, {}, {}])).filter(([what]) => what === 'stamp'),
-    ).toEqual([
-      ['stamp', 0],
-      ['stamp', 1],
-    ]);
+    const never = await stamps([{ doubts: 1, folded: 'never' }, {}, {}, {}, {}, {}]);
+    expect(never.flatMap(([what, doubts]) => (what === 'stamp' ? [doubts] : []))).toEqual([0, 1]);
     await expect(paced([{ doubts: 1, folded: new Error('no such topic') }, {}, {}])).rejects.toThrow('no such topic');
   });
 });

@@ -8,14 +8,13 @@ import { SharedStore } from '../../support/stores/shared-store.ts';
 
 /** A writer whose batches of tag 1 are refused for want of memory, a second each; since when it is waited for. */
 async function full() {
-  let isFull = true;
-  let tookMs = 1_000;
+  const state = { isFull: true, tookMs: 1_000 };
   const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
   const plain = new SharedStore().writer();
   const commit: ViewWriter['commit'] = async (tag, ...batch) => {
-    clock.ms += tookMs;
-    if (tag === 1 && isFull) throw new Error('OOM');
+    clock.ms += state.tookMs;
+    if (tag === 1 && state.isFull) throw new Error('OOM');
     return plain.commit(tag, ...batch);
   };
   const store = { ...plain, commit };
@@ -25,18 +24,12 @@ async function full() {
   const write = () => writer.commit(1, []).catch(() => {});
   const since = () => waits.current().get('redis');
   await write();
-  const empty = (): void => {
-    isFull = false;
-  };
-  const answersIn = (ms: number): void => {
-    tookMs = ms;
-  };
-  return { waits, clock, writer, write, since, empty, answersIn };
+  return { waits, clock, writer, write, since, store: state };
 }
 
 test('a batch that is refused is waited for until it succeeds, whatever else does', async () => {
-  const { writer, write, since, empty, answersIn } = await full();
-  answersIn(499);
+  const { writer, write, since, store } = await full();
+  store.tookMs = 499;
   await writer.read([]);
   await writer.leadership!.look([1]);
   await writer.leadership!.coming([2]);
@@ -44,7 +37,7 @@ test('a batch that is refused is waited for until it succeeds, whatever else doe
   await writer.commit(2, []);
   await write();
   expect(since()).toBe(0);
-  empty();
+  store.isFull = false;
   await write();
   expect(since()).toBeUndefined();
 });
@@ -73,15 +66,14 @@ test('a tag that is refused is waited for until it is taken, or takes a sign of 
 });
 
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
-  const { waits, clock, write, since, empty, answersIn } = await full();
-  empty();
-  answersIn(0);
+  const { waits, clock, write, since, store } = await full();
+  Object.assign(store, { isFull: false, tookMs: 0 });
   await write();
-  answersIn(600);
+  store.tookMs = 600;
   for (let i = 0; i < 50; i++) await write();
   expect(clock.ms - since()!).toBe(50 * 600);
   expect(waits.causes('redis').map(({ message }) => message)).toEqual(['an answer took 0.6 s']);
-  answersIn(499);
+  store.tookMs = 499;
   await write();
   expect(since()).toBeUndefined();
 });

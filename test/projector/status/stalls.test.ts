@@ -21,8 +21,12 @@ let running: Running | undefined;
 afterEach(() => running?.stop().catch(() => {}));
 
 const riderAt = (offset: number): HistoryRecord => ({
-  ...{ topic: 'riders', partition: 0, offset, timestampMs: Date.now() },
-  ...{ key: `r${offset}`, value: { ...sampleRecords.riders, rider: `r${offset}`, handle: 'h' } },
+  topic: 'riders',
+  partition: 0,
+  offset,
+  timestampMs: Date.now(),
+  key: `r${offset}`,
+  value: { ...sampleRecords.riders, rider: `r${offset}`, handle: 'h' },
 });
 
 /** A projector whose store and log a test can hold up. */
@@ -39,9 +43,9 @@ async function stuck() {
     await held?.promise;
     return plain.commit(...batch);
   };
-  let status: LogStatus | null = null;
+  const told = { status: null as LogStatus | null };
   const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: [riderAt(0)] }, 1);
-  const eventLog = Object.assign(log, { status: () => status });
+  const eventLog = Object.assign(log, { status: () => told.status });
   const metrics = { ...noMetrics, readable: (seconds: number) => void samples.push(seconds) };
   running = startProjector(eventLog, { ...plain, commit }, null, { metrics });
   await running.ready();
@@ -50,9 +54,7 @@ async function stuck() {
     log,
     samples,
     hold,
-    say: (next: LogStatus) => {
-      status = next;
-    },
+    told,
     projector,
     ageMs: () => {
       const { unreadableSinceMs } = projector.status();
@@ -81,16 +83,16 @@ test('a store that does not answer is waited for, and shows in every change that
 });
 
 test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
-  const { say, ageMs, waits, projector } = await stuck();
+  const { told, ageMs, waits, projector } = await stuck();
   await expect.poll(ageMs, soon).toBeNull();
   const sinceMs = Date.now() - 3_000;
   const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waitsFor: null };
-  say({ partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' });
+  told.status = { partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' };
   expect(projector.status().troubles).toEqual(['Kafka no longer has riders']);
   expect(ageMs()).toBeGreaterThanOrEqual(3_000);
   expect(waits()).toEqual(['kafka']);
   expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, position: 1, end: 7 });
-  say({ partitions: [{ ...at, waitsFor: 'registry' }], silentSinceMs: null });
+  told.status = { partitions: [{ ...at, waitsFor: 'registry' }], silentSinceMs: null };
   expect(waits()).toEqual(['registry']);
 });
 
@@ -140,13 +142,8 @@ test('a standby is ready once it is folded, stays so while it falls behind, and 
     status.followed(fold);
     return status.ready;
   };
-  expect([followed('no views'), followed('behind'), followed('folded'), followed('behind')]).toEqual([
-    false,
-    false,
-    true,
-    true,
-  ]);
-  expect([followed('of another log'), followed('of another log'), followed('behind')]).toEqual([false, false, false]);
+  const all = ['no views', 'behind', 'folded', 'behind', 'of another log', 'of another log', 'behind'] as const;
+  expect(all.map(followed)).toEqual([false, false, true, true, false, false, false]);
   expect(said.map((line) => line.split(':')[0])).toEqual(['Ready', 'Not ready']);
   status.followed('of another log');
   expect(status.now(null).troubles).toEqual([expect.stringContaining('of another log')]);
