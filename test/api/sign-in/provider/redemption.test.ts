@@ -72,39 +72,28 @@ describe('at the token endpoint', () => {
   });
 
   // docs/rules.md#code-flow
-  test('a code that is redeemed again at once is refused and ends nothing, and later ends what came of it', async () => {
-    const { client, code, pkce, tokens } = await signedIn(origin);
-    expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
-    const second = await refresh(origin, client, tokens.refresh_token);
-    expect(second.status).toBe(200);
-    later(11);
-    told.length = 0;
-    expect(await redeem(origin, client, code, pkce.verifier)).toMatchObject(refused('invalid_grant'));
-    expect(told).toEqual([
-      ['replay_found', { client: client.client_id, cause: 'code' }],
-      ['grant_ended', { client: client.client_id, cause: 'replay' }],
-      refusedFor('grant_used'),
-    ]);
-    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
-  });
-
-  // docs/rules.md#code-flow
-  test('a refresh token used again after its ten seconds ends the whole connection, and serves no other client', async () => {
-    const { client, tokens } = await signedIn(origin);
-    const other = await register(origin);
-    expect(await refresh(origin, other, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
-    const second = await refresh(origin, client, tokens.refresh_token);
-    expect(second.status).toBe(200);
-    later(11);
-    told.length = 0;
-    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
-    expect(told).toEqual([
-      ['replay_found', { client: client.client_id, cause: 'refresh_token' }],
-      ['grant_ended', { client: client.client_id, cause: 'replay' }],
-      refusedFor('grant_used'),
-    ]);
-    expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
-  });
+  test.each(['code', 'refresh_token'])(
+    'a %s used again after ten seconds ends all that came of it; a code at once, or another client, ends nothing',
+    async (cause) => {
+      const { client, code, pkce, tokens } = await signedIn(origin);
+      const redeemAgain = () => redeem(origin, client, code, pkce.verifier);
+      expect(await redeemAgain()).toMatchObject(refused('invalid_grant'));
+      const other = await register(origin);
+      expect(await refresh(origin, other, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+      const second = await refresh(origin, client, tokens.refresh_token);
+      expect(second.status).toBe(200);
+      later(11);
+      told.length = 0;
+      const again = cause === 'code' ? redeemAgain() : refresh(origin, client, tokens.refresh_token);
+      expect(await again).toMatchObject(refused('invalid_grant'));
+      expect(told).toEqual([
+        ['replay_found', { client: client.client_id, cause }],
+        ['grant_ended', { client: client.client_id, cause: 'replay' }],
+        refusedFor('grant_used'),
+      ]);
+      expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
+    },
+  );
 
   // docs/rules.md#code-flow
   test('of many who redeem one code at a time one gets tokens, and keeps them', async () => {
