@@ -1,3 +1,6 @@
+import { subscribe } from 'node:diagnostics_channel';
+import { TLSSocket } from 'node:tls';
+
 /** Where a Redis is, and how its keys begin. */
 export interface RedisSettings {
   /** A `redis://` or `rediss://` URL. Of a cluster, the URLs of some of its nodes, separated by commas. */
@@ -24,3 +27,10 @@ export const owedReplyMsMax = 3_000;
 
 /** How long to wait before a connection is tried again, after so many attempts. */
 export const reconnectDelayMs = (attempts: number): number => Math.min(50 * 2 ** attempts, 1_000);
+
+// Node tells of a server's TLS alert even after a socket's first error, such as a certificate that is not trusted. Both
+// clients hear a socket's first error only, and one that nobody hears would end the process.
+subscribe('net.client.socket', (message) => {
+  const { socket } = message as { socket: unknown };
+  if (socket instanceof TLSSocket) socket.on('error', () => undefined);
+});
