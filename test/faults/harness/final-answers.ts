@@ -18,7 +18,8 @@ export async function writeFinalAnswers(
 ): Promise<void> {
   const command = ['replay', '--as-of', '2100-01-01T00:00:00Z', '--now', now, '--serve', '--json', '--rider', reader];
   const replay = await processes.start(command, kafkaEnv);
-  await replay.printed('\n');
+  // Its log may say something first.
+  await replay.printed(/"token":"[^"]+".*\n/);
   const { token } = JSON.parse(replay.out()) as { token: string };
   for (const { path, as } of finalPaths) {
     const headers = as === 'rider' ? { Authorization: `Bearer ${token}` } : headersOf({ as });
