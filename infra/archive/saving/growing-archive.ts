@@ -2,8 +2,8 @@ import { existsSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { checkArchive } from '../checking/check-archive.ts';
-import { notAsSaved, readLedger } from '../checking/partition-inspection.ts';
+import { assertAsSaved } from '../checking/check-archive.ts';
+import { readLedger } from '../checking/partition-inspection.ts';
 import { ArchiveError, archiveFileNames, archiveFolder, listArchive, refuseLinks } from '../format/archive-files.ts';
 import { finishForgetting } from '../format/archive-journal.ts';
 import { lockArchive } from '../format/archive-lock.ts';
@@ -78,7 +78,9 @@ export class GrowingArchive extends ArchiveWriter {
     try {
       finishForgetting(dir);
       const said = readManifest(dir);
-      if (said) await assertAsSaid(options);
+      const checked = { dir, prefix, command: 'archive save', signal: options.signal };
+      const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
+      if (said) await assertAsSaved(checked, 'go on with', fix);
       const manifest = said ?? newManifest(dir, prefix);
       return new GrowingArchive(options, unlock, manifest, await partitionsIn(options, manifest));
     } catch (error) {
@@ -161,14 +163,6 @@ function newManifest(dir: string, prefix: string): ArchiveManifest {
   throw new ArchiveError(
     `Cannot save to the archive: ${dir} holds ${prefix}${topic}, but no ${manifestName}; save to an empty folder`,
   );
-}
-
-/** Throws ArchiveError for an archive that differs from its manifest. */
-async function assertAsSaid({ dir, prefix, signal }: GrowingArchiveOptions): Promise<void> {
-  const { problems } = await checkArchive({ dir, prefix, command: 'archive save', signal }, false);
-  const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
-  const fix = 'Nothing was saved: put it back from a copy, or save to an empty folder';
-  if (wrong.length > 0) throw notAsSaved('go on with', dir, wrong, fix);
 }
 
 /** Leaves of a folder's files what the manifest lists. */
