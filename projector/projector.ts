@@ -5,13 +5,13 @@ import { Folding } from './intake/folding.ts';
 import { Leader } from './leading/leader.ts';
 import { SignsOfLife } from './leading/signs-of-life.ts';
 import { Terms } from './leading/terms.ts';
-import { type Clock, realClock } from './ports/clock.ts';
 import type { EventLog, Position, RejectSink } from './ports/event-log.ts';
-import type { Log } from './ports/log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
 import type { ViewWriter } from './ports/view-writer.ts';
-import { retryLogged, untilAborted } from './ports/waiting.ts';
 import { copyPosition, positionOf } from './position/position.ts';
+import { type Clock, realClock } from './running/clock.ts';
+import type { Log } from './running/log.ts';
+import { retryLogged, untilAborted } from './running/waiting.ts';
 import { type ProjectorStatus, type Role, Status } from './status/status.ts';
 
 export interface ProjectorDeps {

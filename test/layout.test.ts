@@ -61,7 +61,7 @@ function circle(targetsOf: (node: string) => Iterable<string>, nodes: Iterable<s
 }
 
 const top = (path: string): string => path.split('/')[0]!;
-const isPort = (path: string): boolean => dirname(path).endsWith('/ports');
+const isPort = (path: string): boolean => dirname(path).endsWith('/ports') || dirname(path) === 'projector/running';
 
 /** Which tops a file may import from, besides its own. */
 function mayImport(file: string, target: string): boolean {
@@ -142,6 +142,7 @@ describe('the layout', () => {
     expect(circle((node) => ({ a: 'b', b: 'c' })[node] ?? [], ['a'])).toBe(null);
     expect(mayImport('infra/redis/x.ts', 'api/calendar/calendar.ts')).toBe(false);
     expect(mayImport('infra/redis/x.ts', 'api/ports/view-reader.ts')).toBe(true);
-    expect(mayImport('api/http/x.ts', 'projector/ports/log.ts')).toBe(false);
+    expect(mayImport('infra/redis/x.ts', 'projector/running/clock.ts')).toBe(true);
+    expect(mayImport('api/http/x.ts', 'projector/running/log.ts')).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { DocumentAwayError, type MetadataFetch } from '../../api/ports/metadata-fetch.ts';
-import { untilAborted } from '../../projector/ports/waiting.ts';
+import { untilAborted } from '../../projector/running/waiting.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface MetadataFetchOptions {

@@ -1,7 +1,7 @@
 import { ClientOfflineError, createClient, createCluster, RESP_TYPES } from 'redis';
-import { backgroundClock } from '../../projector/ports/clock.ts';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
-import { settledWithin } from '../../projector/ports/waiting.ts';
+import { backgroundClock } from '../../projector/running/clock.ts';
+import { settledWithin } from '../../projector/running/waiting.ts';
 import { redisRefusal, refusesNow } from './redis-refusal.ts';
 import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings, reconnectDelayMs } from './redis-settings.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Log } from '../../projector/ports/log.ts';
+import type { Log } from '../../projector/running/log.ts';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
 import { type SchemaRegistry, SchemaRegistryAwayError } from './schema-registry.ts';
 

@@ -1,9 +1,9 @@
 import type { Folding } from '../intake/folding.ts';
-import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
-import { type RetryDeps, retryLogged } from '../ports/waiting.ts';
 import { copyPosition, isWithin } from '../position/position.ts';
+import { countText } from '../running/log.ts';
+import { type RetryDeps, retryLogged } from '../running/waiting.ts';
 import type { FanOuts } from '../writing/fan-outs.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
 import { compareStored } from './comparison.ts';

@@ -2,9 +2,9 @@ import type { FactKind, RiderKind } from '../../schemas/views/view-kinds.ts';
 import { digestLength } from '../../schemas/views/view-values.ts';
 import type { Facts } from '../facts/facts.ts';
 import { LargeSet, NumberSet } from '../facts/large-map.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { FieldWrite, StoredName, StoredView, ViewWrite } from '../ports/view-writer.ts';
-import { Turns } from '../ports/waiting.ts';
+import type { Clock } from '../running/clock.ts';
+import { Turns } from '../running/waiting.ts';
 import { renderReader } from '../views/reader.ts';
 import { type NumberedViews, numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
 

@@ -1,8 +1,8 @@
 import type { Facts } from '../facts/facts.ts';
-import { countText } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
-import { type RetryDeps, retryLogged, WakeUp } from '../ports/waiting.ts';
+import { countText } from '../running/log.ts';
+import { type RetryDeps, retryLogged, WakeUp } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
 import { compareStored, type OnDifference } from './comparison.ts';

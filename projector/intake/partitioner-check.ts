@@ -1,8 +1,8 @@
 import { crc32Partition, murmur2Partition } from '../../schemas/events/partitioner.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { LogBatch, LogBounds } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
 import type { ExplainedRecords, ProjectorMetrics } from '../ports/metrics.ts';
+import type { Log } from '../running/log.ts';
 
 /** Counts of a topic's records so far. */
 interface Counts extends ExplainedRecords {

@@ -1,8 +1,8 @@
 import type { Folding } from '../intake/folding.ts';
 import type { Position } from '../ports/event-log.ts';
-import { countText, type Log } from '../ports/log.ts';
 import { isWithin, offsetsBelow } from '../position/position.ts';
 import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../position/settled-position.ts';
+import { countText, type Log } from '../running/log.ts';
 import type { TakenTags } from './standby.ts';
 
 /** What a new leader must do before its views stand, beside folding to the ends. */

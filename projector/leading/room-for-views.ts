@@ -1,9 +1,9 @@
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import type { FactKind, RiderKind } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { FieldWrite, ViewWriter } from '../ports/view-writer.ts';
-import { type RetryDeps, retryLogged, Turns } from '../ports/waiting.ts';
+import type { Clock } from '../running/clock.ts';
+import { type RetryDeps, retryLogged, Turns } from '../running/waiting.ts';
 import { renderReader } from '../views/reader.ts';
 import { numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
 import type { TakenTags } from './standby.ts';

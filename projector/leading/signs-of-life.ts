@@ -1,6 +1,6 @@
-import type { Clock } from '../ports/clock.ts';
 import { beatMs } from '../ports/leading.ts';
 import type { Leadership } from '../ports/view-writer.ts';
+import type { Clock } from '../running/clock.ts';
 import type { Status } from '../status/status.ts';
 
 interface SignsOfLifeDeps {

@@ -1,8 +1,8 @@
-import type { Clock } from '../ports/clock.ts';
 import { beatMs, isFree, lookMsMax, StillFences } from '../ports/leading.ts';
-import type { Log } from '../ports/log.ts';
 import type { Leadership, TagLook, TakenTag } from '../ports/view-writer.ts';
-import { LoggedFault } from '../ports/waiting.ts';
+import type { Clock } from '../running/clock.ts';
+import type { Log } from '../running/log.ts';
+import { LoggedFault } from '../running/waiting.ts';
 
 const tooSlow = new Error(`the view store took over ${lookMsMax / 1_000} s, which says nothing about a leader`);
 const noWrites = ({ message }: Error) =>

@@ -1,6 +1,6 @@
 import type { Folding } from '../intake/folding.ts';
-import type { Clock } from '../ports/clock.ts';
 import { silentMsMax } from '../ports/leading.ts';
+import type { Clock } from '../running/clock.ts';
 import type { UnreadableChanges } from '../status/unreadable-changes.ts';
 import type { FanOuts } from '../writing/fan-outs.ts';
 import type { Rounds } from '../writing/rounds.ts';

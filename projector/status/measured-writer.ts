@@ -1,5 +1,5 @@
-import type { Clock } from '../ports/clock.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
+import type { Clock } from '../running/clock.ts';
 import { promptMs, seconds, type Waits } from './waits.ts';
 
 interface MeasuredWriterDeps {

@@ -1,9 +1,9 @@
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { EventLog, LogStatus, Position } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
+import type { Clock } from '../running/clock.ts';
+import type { Log } from '../running/log.ts';
 import { measuredWriter } from './measured-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects } from './unresolved-rejects.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../ports/clock.ts';
 import type { LogBatch } from '../ports/event-log.ts';
+import type { Clock } from '../running/clock.ts';
 
 interface Taken {
   /** Since when the first of them has not been readable. */

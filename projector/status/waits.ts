@@ -1,6 +1,6 @@
-import type { Clock } from '../ports/clock.ts';
 import type { LogStatus } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../running/clock.ts';
+import type { Log } from '../running/log.ts';
 
 /** What a projector may wait for. These are labels of a metric. */
 export const waitReasons = ['kafka', 'redis', 'registry', 'transaction', 'rejects', 'leader'] as const;

@@ -1,7 +1,7 @@
-import type { Clock } from '../ports/clock.ts';
 import type { CommitResult, TagNotes, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
-import { retry, WakeUp } from '../ports/waiting.ts';
 import type { SettledPosition } from '../position/settled-position.ts';
+import type { Clock } from '../running/clock.ts';
+import { retry, WakeUp } from '../running/waiting.ts';
 
 // A batch is one script call, and blocks the store for about a millisecond (docs/rules.md#batch). A rider's fields are
 // short, and many of them are one command.

@@ -1,7 +1,7 @@
-import type { Clock } from '../ports/clock.ts';
 import { beatMs, takeOverMsMin } from '../ports/leading.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from '../position/settled-position.ts';
+import type { Clock } from '../running/clock.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
 // Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CheckedArchive, checkArchive, moreThanSaid } from '../../infra/archive/checking/check-archive.ts';
 import { archivePrefix, manifestName } from '../../infra/archive/format/archive-manifest.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { percentOf, runWithProgress } from '../cli/progress.ts';

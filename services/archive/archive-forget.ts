@@ -1,6 +1,6 @@
 import { type Forgotten, forgetRider } from '../../infra/archive/forgetting/forget-rider.ts';
 import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';

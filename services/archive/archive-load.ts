@@ -1,7 +1,7 @@
 import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
 import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from '../cli/io.ts';

@@ -1,7 +1,7 @@
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { leastSettingMs } from '../../infra/kafka/topics/topic-settings.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';

@@ -9,7 +9,7 @@ import type {
   Position,
   Reject,
 } from '../../projector/ports/event-log.ts';
-import { untilAborted } from '../../projector/ports/waiting.ts';
+import { untilAborted } from '../../projector/running/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';

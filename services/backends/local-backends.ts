@@ -1,5 +1,5 @@
 import { findBackends } from '../../infra/local/find-backends.ts';
-import { aborted } from '../../projector/ports/waiting.ts';
+import { aborted } from '../../projector/running/waiting.ts';
 import { stopSignal } from '../cli/stop-signal.ts';
 
 // `npm run backends`: Kafka and Redis to try things on, until Ctrl-C.

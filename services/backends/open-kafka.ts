@@ -3,8 +3,8 @@ import { kafkaPublisher } from '../../infra/kafka/publishing/kafka-publisher.ts'
 import { kafkaRejectSink } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
 import { type SchemaRegistry, schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
-import type { Log } from '../../projector/ports/log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
+import type { Log } from '../../projector/running/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { abortsAfter } from '../cli/stop-signal.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';

@@ -3,7 +3,7 @@ import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
 import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
 import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
-import type { Log } from '../../projector/ports/log.ts';
+import type { Log } from '../../projector/running/log.ts';
 import { SettingsError } from '../settings/settings.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Reject } from '../../projector/ports/event-log.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName } from '../../schemas/events/records.ts';

@@ -1,8 +1,8 @@
 import { batchHeaders } from '../../infra/kafka/protocol/record-batch.ts';
 import type { EventLog, LogBounds, Position, RawRecord, Reject } from '../../projector/ports/event-log.ts';
-import { countText } from '../../projector/ports/log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
+import { countText } from '../../projector/running/log.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';

@@ -1,7 +1,7 @@
 import type { StateStore } from '../../api/ports/sign-in-state.ts';
 import { type ConnectionsOf, endConnections, listConnections } from '../../api/sign-in/provider/connections.ts';
 import { redisSignInState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';
 

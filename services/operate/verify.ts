@@ -1,11 +1,11 @@
 import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
 import type { Difference } from '../../projector/checking/difference.ts';
 import { type Judged, Verification, type Verified } from '../../projector/checking/verification.ts';
-import { realClock } from '../../projector/ports/clock.ts';
 import type { EventLog, Position } from '../../projector/ports/event-log.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
-import { countText, type Log } from '../../projector/ports/log.ts';
 import type { StoredName } from '../../projector/ports/view-writer.ts';
+import { realClock } from '../../projector/running/clock.ts';
+import { countText, type Log } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
 import { openArchive } from '../backends/readable-archive.ts';

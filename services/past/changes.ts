@@ -1,4 +1,4 @@
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';

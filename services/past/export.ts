@@ -1,4 +1,4 @@
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { runWithProgress } from '../cli/progress.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { countText } from '../../projector/ports/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';

@@ -1,5 +1,5 @@
-import { countText } from '../../projector/ports/log.ts';
-import { aborted } from '../../projector/ports/waiting.ts';
+import { countText } from '../../projector/running/log.ts';
+import { aborted } from '../../projector/running/waiting.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { assertCanListen } from '../serve/http/listen.ts';

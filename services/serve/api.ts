@@ -1,4 +1,4 @@
-import { aborted } from '../../projector/ports/waiting.ts';
+import { aborted } from '../../projector/running/waiting.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import { type ExitCode, type Io, needRedis } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';

@@ -1,5 +1,5 @@
 import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
-import type { Log } from '../../projector/ports/log.ts';
+import type { Log } from '../../projector/running/log.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import { openArchive } from '../backends/readable-archive.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,5 +1,5 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
-import { realClock } from '../../projector/ports/clock.ts';
+import { realClock } from '../../projector/running/clock.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { ExitCode, Io } from '../cli/io.ts';

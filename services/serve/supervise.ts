@@ -1,7 +1,7 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
-import { type Clock, realClock } from '../../projector/ports/clock.ts';
-import type { Log } from '../../projector/ports/log.ts';
-import { BackOff } from '../../projector/ports/waiting.ts';
+import { type Clock, realClock } from '../../projector/running/clock.ts';
+import type { Log } from '../../projector/running/log.ts';
+import { BackOff } from '../../projector/running/waiting.ts';
 import type { Projecting } from './project.ts';
 
 const limits = { minMs: 1_000, maxMs: 60_000 };

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { realClock } from '../../projector/ports/clock.ts';
-import { countText } from '../../projector/ports/log.ts';
+import { realClock } from '../../projector/running/clock.ts';
+import { countText } from '../../projector/running/log.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { silentLog } from '../../projector/ports/log.ts';
+import { silentLog } from '../../projector/running/log.ts';
 import { processMetrics } from '../../services/serve/metrics/process-metrics.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';

@@ -6,7 +6,7 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
-import { aborted, WakeUp } from '../../projector/ports/waiting.ts';
+import { aborted, WakeUp } from '../../projector/running/waiting.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import { epochAt, hasDiverged, type Partition, stableEnd } from './log-partition.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../projector/ports/clock.ts';
+import type { Clock } from '../../projector/running/clock.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A process that can be frozen, resumed and killed. Whatever comes to it from outside comes through `run`. */

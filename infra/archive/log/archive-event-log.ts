@@ -8,7 +8,7 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../../projector/ports/event-log.ts';
-import { aborted } from '../../../projector/ports/waiting.ts';
+import { aborted } from '../../../projector/running/waiting.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { type ArchiveListing, listArchive } from '../format/archive-files.ts';
 import { archiveBounds } from './archive-bounds.ts';

@@ -1,5 +1,5 @@
 import { type Broker, listOffsetsV7, metadataV12, NetworkError, ResponseError } from '@platformatic/kafka';
-import { settledWithin } from '../../../projector/ports/waiting.ts';
+import { settledWithin } from '../../../projector/running/waiting.ts';
 import { errorText, isUnauthorized, MissingKafkaRightError, namingRight } from '../protocol/broker-refusal.ts';
 import { type FetchedPartition, type FetchPartition, fetchedPartitions, requestFetch } from '../protocol/fetch-api.ts';
 import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-connection.ts';

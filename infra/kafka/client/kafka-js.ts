@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
-import type { Log } from '../../../projector/ports/log.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 
 /** The same message is logged again only after this time. */

@@ -1,6 +1,6 @@
-import { realClock } from '../../../projector/ports/clock.ts';
-import type { Log } from '../../../projector/ports/log.ts';
-import { BackOff, untilAborted } from '../../../projector/ports/waiting.ts';
+import { realClock } from '../../../projector/running/clock.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { BackOff, untilAborted } from '../../../projector/running/waiting.ts';
 import { hintOf, refusalOf } from '../protocol/broker-refusal.ts';
 
 const limits = { minMs: 250, maxMs: 5_000 };

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { realClock } from '../../../projector/ports/clock.ts';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/ports/log.ts';
-import { untilAborted, WakeUp } from '../../../projector/ports/waiting.ts';
+import { realClock } from '../../../projector/running/clock.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { untilAborted, WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
 import { LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';

@@ -1,6 +1,6 @@
 import { Admin } from '@platformatic/kafka';
-import type { Log } from '../../../projector/ports/log.ts';
-import { settledWithin } from '../../../projector/ports/waiting.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { settledWithin } from '../../../projector/running/waiting.ts';
 import { adminOptions, type KafkaConnection } from '../client/kafka-connection.ts';
 import { describeError } from '../client/logged-back-off.ts';
 import { namingRight, refusalOf } from '../protocol/broker-refusal.ts';

@@ -7,8 +7,8 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/ports/log.ts';
-import { aborted } from '../../../projector/ports/waiting.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { aborted } from '../../../projector/running/waiting.ts';
 import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { SchemaRegistry } from '../../registry/schema-registry.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';

@@ -1,5 +1,5 @@
 import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/ports/log.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { KafkaCluster } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';

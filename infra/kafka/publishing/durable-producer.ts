@@ -1,7 +1,7 @@
 import kafkajs, { type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/ports/log.ts';
-import { untilAborted } from '../../../projector/ports/waiting.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { untilAborted } from '../../../projector/running/waiting.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';

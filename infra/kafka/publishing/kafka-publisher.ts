@@ -1,7 +1,7 @@
 import type { IHeaders } from 'kafkajs';
 import type { RecordHeader } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/ports/log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { DurableProducer } from './durable-producer.ts';
 import { kafkaRejectSink } from './kafka-reject-sink.ts';

@@ -1,5 +1,5 @@
 import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/ports/log.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import { RejectPlaces } from '../../reject-places.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
-import type { Log } from '../../../projector/ports/log.ts';
-import { untilAborted } from '../../../projector/ports/waiting.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { untilAborted } from '../../../projector/running/waiting.ts';
 import { defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';

@@ -1,10 +1,10 @@
-import { realClock } from '../../../projector/ports/clock.ts';
 import {
   type LogBounds,
   MissingTopicsError,
   PartitionsChangedError,
   type Position,
 } from '../../../projector/ports/event-log.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 

@@ -1,6 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import type { Log } from '../../../projector/ports/log.ts';
-import { untilAborted } from '../../../projector/ports/waiting.ts';
+import type { Log } from '../../../projector/running/log.ts';
+import { untilAborted } from '../../../projector/running/waiting.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
 import { describeError } from '../client/logged-back-off.ts';

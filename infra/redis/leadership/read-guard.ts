@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
-import { backgroundClock, type Clock } from '../../../projector/ports/clock.ts';
-import { WakeUp } from '../../../projector/ports/waiting.ts';
+import { backgroundClock, type Clock } from '../../../projector/running/clock.ts';
+import { WakeUp } from '../../../projector/running/waiting.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { otherFormats, redisKeys } from '../redis-keys.ts';
 import { FailoverState, type StampLook } from './failover-state.ts';

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
-import { backgroundClock } from '../../../projector/ports/clock.ts';
 import { hasMoved, isFree, unledMs } from '../../../projector/ports/leading.ts';
+import { backgroundClock } from '../../../projector/running/clock.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 

@@ -1,6 +1,6 @@
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
-import type { Clock } from '../../../projector/ports/clock.ts';
 import { unheardMsMax } from '../../../projector/ports/leading.ts';
+import type { Clock } from '../../../projector/running/clock.ts';
 import { tagCount } from '../../../schemas/views/view-keys.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 

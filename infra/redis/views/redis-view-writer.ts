@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { type Clock, realClock } from '../../../projector/ports/clock.ts';
 import {
   type CommitResult,
   type Leadership,
@@ -9,6 +8,7 @@ import {
   type ViewWrite,
   type ViewWriter,
 } from '../../../projector/ports/view-writer.ts';
+import { type Clock, realClock } from '../../../projector/running/clock.ts';
 import { type Arg, type RedisConnection, redisConnection } from '../redis-connection.ts';
 import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import { memoryIn } from '../redis-memory.ts';

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
-import { backgroundClock } from '../../../projector/ports/clock.ts';
+import { backgroundClock } from '../../../projector/running/clock.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 import { invalidationChannel, missingRight } from '../redis-refusal.ts';
 import { reconnectDelayMs } from '../redis-settings.ts';

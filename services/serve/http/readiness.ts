@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
-import { backgroundClock } from '../../../projector/ports/clock.ts';
 import type { Projector } from '../../../projector/projector.ts';
+import { backgroundClock } from '../../../projector/running/clock.ts';
 import type { Settings } from '../../settings/settings.ts';
 
 /** Whether a process can do its work. If it can, `note` says what the operator should still know. */

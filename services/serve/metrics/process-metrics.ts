@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { generation } from '../../../infra/redis/redis-keys.ts';
-import type { Log } from '../../../projector/ports/log.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import { buildInfo } from '../../cli/build-info.ts';
 
 /** Buckets of histograms of round trips to a server, in seconds. */

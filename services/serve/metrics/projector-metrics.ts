@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
 import { badReasons } from '../../../projector/intake/validator.ts';
-import { realClock } from '../../../projector/ports/clock.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { Projector } from '../../../projector/projector.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import { waitReasons } from '../../../projector/status/waits.ts';
 import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import { metricsIn, serverBuckets } from './process-metrics.ts';

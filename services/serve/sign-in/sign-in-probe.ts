@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type StateStore, StateStoreAwayError } from '../../../api/ports/sign-in-state.ts';
 import { causeText } from '../../../infra/net/cause-chain.ts';
-import { backgroundClock } from '../../../projector/ports/clock.ts';
+import { backgroundClock } from '../../../projector/running/clock.ts';
 
 // A first connection takes a moment, which is not worth logging.
 const firstWaitMs = 1_500;

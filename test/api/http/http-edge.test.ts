@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { registerOperatorRoutes } from '../../../services/serve/http/operator-routes.ts';
 import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
 import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { keptSchemas } from '../../../infra/registry/kept-schemas.ts';
 import { type SchemaRegistry, SchemaRegistryAwayError } from '../../../infra/registry/schema-registry.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import type { RegisteredSchema } from '../../../schemas/avro/writer-schemas.ts';
 
 const url = 'http://reader:hunter2@registry:8081/base';

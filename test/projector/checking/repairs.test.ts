@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { Repairs } from '../../../projector/checking/repairs.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';

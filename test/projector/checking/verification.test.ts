@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { Verification, type Verified } from '../../../projector/checking/verification.ts';
-import { realClock } from '../../../projector/ports/clock.ts';
 import type { LiveNotes, LiveViews } from '../../../projector/ports/live-views.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
 import { positionOf } from '../../../projector/position/position.ts';
+import { realClock } from '../../../projector/running/clock.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import { Hash } from '../../simulator/redis-commands.ts';

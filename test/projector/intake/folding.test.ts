@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import type { Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';

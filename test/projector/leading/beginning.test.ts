@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import { foldToBeginning } from '../../../projector/leading/beginning.ts';
-import { realClock } from '../../../projector/ports/clock.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import { ride } from '../../reference/example-log.ts';
 import { logOf, positionAt } from '../../support/stores/placed-log.ts';
 

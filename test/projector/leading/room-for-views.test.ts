@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { assertRoom, fillBytes, NoRoomError } from '../../../projector/leading/room-for-views.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';

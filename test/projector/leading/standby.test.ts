@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { standBy } from '../../../projector/leading/standby.ts';
-import type { Clock } from '../../../projector/ports/clock.ts';
 import type { Leadership } from '../../../projector/ports/view-writer.ts';
+import type { Clock } from '../../../projector/running/clock.ts';
 
 const tags = [3, 4, 5];
 

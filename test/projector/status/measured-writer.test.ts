@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { silentLog } from '../../../projector/ports/log.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { measuredWriter } from '../../../projector/status/measured-writer.ts';
 import { Waits } from '../../../projector/status/waits.ts';
 import { lead } from '../../support/stores/lead.ts';

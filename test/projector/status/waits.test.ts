@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Clock } from '../../../projector/ports/clock.ts';
-import type { Log } from '../../../projector/ports/log.ts';
+import type { Clock } from '../../../projector/running/clock.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import { Waits, waitReasons } from '../../../projector/status/waits.ts';
 
 /** A log that is kept, by level. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { EventLog } from '../../../projector/ports/event-log.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../../../services/backends/open-kafka.ts';
 import { runCli } from '../../../services/command-line.ts';

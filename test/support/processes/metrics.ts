@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
-import { silentLog } from '../../../projector/ports/log.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import type { ProjectorStatus } from '../../../projector/status/status.ts';
 import { apiMetrics } from '../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';

@@ -7,7 +7,7 @@ import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
 import { untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
 import type { SchemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
-import { type Log, silentLog } from '../../../projector/ports/log.ts';
+import { type Log, silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../../projector/ports/clock.ts';
+import type { Clock } from '../../../projector/running/clock.ts';
 
 const speed = 100;
 

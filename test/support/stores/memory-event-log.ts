@@ -10,7 +10,7 @@ import type {
   Reject,
 } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../../projector/ports/log-publisher.ts';
-import { aborted } from '../../../projector/ports/waiting.ts';
+import { aborted } from '../../../projector/running/waiting.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';

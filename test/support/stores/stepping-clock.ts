@@ -1,4 +1,4 @@
-import type { Clock } from '../../../projector/ports/clock.ts';
+import type { Clock } from '../../../projector/running/clock.ts';
 
 /** A clock that stands still but for those who sleep by it: back-off is tested without waiting. */
 export class SteppingClock implements Clock {

@@ -1,6 +1,6 @@
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
-import { silentLog } from '../../../projector/ports/log.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, Night, Ride, TopicName } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';

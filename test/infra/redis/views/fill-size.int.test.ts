@@ -5,7 +5,7 @@ import { redisConnection } from '../../../../infra/redis/redis-connection.ts';
 import { memoryIn } from '../../../../infra/redis/redis-memory.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { fillBytes } from '../../../../projector/leading/room-for-views.ts';
-import { realClock } from '../../../../projector/ports/clock.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
 import { allTags } from '../../../../schemas/views/view-keys.ts';
 import { startProjector } from '../../../support/stores/projector-run.ts';
 import { portlandDirectory } from '../../../support/worlds/portland.ts';

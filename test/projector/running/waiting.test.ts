@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { realClock } from '../../../projector/ports/clock.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import {
   aborted,
   BackOff,
@@ -8,7 +8,7 @@ import {
   settledWithin,
   untilAborted,
   WakeUp,
-} from '../../../projector/ports/waiting.ts';
+} from '../../../projector/running/waiting.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const limits = { minMs: 100, maxMs: 1_000 };
