@@ -41,6 +41,10 @@ export const auditEvents = {
     when: 'a refresh token came again within ten seconds of its first use: a lost reply, or two tabs',
     causes: [],
   },
+  refresh_limited: {
+    when: 'one connection was refreshed more often than the limit: its app refreshes in a loop, or somebody else uses its tokens',
+    causes: [],
+  },
   replay_found: {
     when: 'a code or refresh token came again more than ten seconds after it was used: its app can refresh no more',
     causes: ['code', 'refresh_token'],

@@ -15,8 +15,11 @@ export interface StateStore {
   find(kind: string, id: string): Promise<StatePayload | null>;
   /** Finds and removes an entry in one step: of several callers, one gets it. */
   take(kind: string, id: string): Promise<StatePayload | null>;
-  /** Counts a use of an entry in one step: of several callers, each gets another number. Null if there is no entry. */
-  use(kind: string, id: string): Promise<Use | null>;
+  /**
+   * Uses an entry, and says what kind of use that was, in one step: of several callers one is the first. Decided in the
+   * order of Use's cases. Null if there is no entry.
+   */
+  use(kind: string, id: string, rule: UseRule): Promise<Use | null>;
   /** Extends an entry's lifetime to this long from now. Does nothing if the entry is gone. */
   extend(kind: string, id: string, lifeSeconds: number): Promise<void>;
   remove(kind: string, id: string): Promise<void>;
@@ -46,12 +49,25 @@ export interface PutOptions {
   account?: string | undefined;
 }
 
-export interface Use {
-  /** This one included: 1 for the first. */
-  uses: number;
-  /** Milliseconds since the first use, by the store's clock. */
-  sinceFirstMs: number;
+/** How often an entry may be used. */
+export interface UseRule {
+  /** From the first use, by the store's clock. */
+  graceMs: number;
+  /** So many uses within that time, the first included. */
+  max: number;
+  /** Of all entries with this key together: at most so many uses in a window, which begins with its first. */
+  limit?: { key: string; max: number; windowMs: number };
 }
+
+export type Use =
+  /** It was first used longer ago than the grace. */
+  | { was: 'late' }
+  /** It was used as often as it may be. */
+  | { was: 'refused' }
+  /** Nothing was counted, so the same use may succeed after this many milliseconds. */
+  | { was: 'limited'; waitMs: number }
+  | { was: 'first' }
+  | { was: 'again' };
 
 export interface LimiterOptions {
   name: string;

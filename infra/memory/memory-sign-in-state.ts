@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { StatePayload, StateStore } from '../../api/ports/sign-in-state.ts';
+import type { PutOptions, StatePayload, StateStore } from '../../api/ports/sign-in-state.ts';
 
 interface Kept {
   kind: string;
@@ -49,17 +49,16 @@ export function memorySignInState(): StateStore {
     return entries;
   };
 
+  const put = (kind: string, id: string, payload: StatePayload, { lifeSeconds, account }: PutOptions): Kept => {
+    const expiresMs = Date.now() + lifeSeconds * 1000;
+    const kept = { kind, id, payload: JSON.stringify(payload), uses: 0, firstUseMs: 0, expiresMs, account };
+    makeRoom(kind).set(id, kept);
+    return kept;
+  };
+
   return {
-    async put(kind, id, payload, { lifeSeconds, account }) {
-      makeRoom(kind).set(id, {
-        kind,
-        id,
-        payload: JSON.stringify(payload),
-        uses: 0,
-        firstUseMs: 0,
-        expiresMs: Date.now() + lifeSeconds * 1000,
-        account,
-      });
+    async put(...entry) {
+      put(...entry);
     },
     async find(kind, id) {
       return payloadOf(live(kind, id));
@@ -69,12 +68,19 @@ export function memorySignInState(): StateStore {
       remove({ kind, id });
       return payloadOf(entry);
     },
-    async use(kind, id) {
+    async use(kind, id, { graceMs, max, limit }) {
       const entry = live(kind, id);
       if (!entry) return null;
-      entry.uses++;
-      if (entry.uses === 1) entry.firstUseMs = Date.now();
-      return { uses: entry.uses, sinceFirstMs: Date.now() - entry.firstUseMs };
+      const now = Date.now();
+      if (entry.uses > 0 && now - entry.firstUseMs > graceMs) return { was: 'late' };
+      if (entry.uses >= max) return { was: 'refused' };
+      if (limit) {
+        const counted = live('Uses', limit.key) ?? put('Uses', limit.key, {}, { lifeSeconds: limit.windowMs / 1000 });
+        if (++counted.uses > limit.max) return { was: 'limited', waitMs: counted.expiresMs - now };
+      }
+      if (++entry.uses > 1) return { was: 'again' };
+      entry.firstUseMs = now;
+      return { was: 'first' };
     },
     async extend(kind, id, lifeSeconds) {
       const entry = live(kind, id);

@@ -14,6 +14,7 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
       await store.close();
     });
     const life = { lifeSeconds: 60 };
+    const rule = { graceMs: 60_000, max: 3 };
 
     test('an entry is found as it was put, and only under its kind', async () => {
       const id = randomUUID();
@@ -43,7 +44,7 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
       expect(await Array.fromAsync(store.accounts())).not.toContain(id);
       expect(await store.find('A', id)).toBeNull();
       expect(await store.take('A', id)).toBeNull();
-      expect(await store.use('A', id)).toBeNull();
+      expect(await store.use('A', id, rule)).toBeNull();
       expect(await store.find('A', id)).toBeNull();
       expect(await store.ofAccount(id)).toEqual([]);
     });
@@ -61,10 +62,10 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
     test('an entry put again is the new one, not used yet', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, life);
-      await store.use('A', id);
+      await store.use('A', id, rule);
       await store.put('A', id, { n: 2 }, life);
       expect(await store.find('A', id)).toEqual({ n: 2 });
-      expect(await store.use('A', id)).toEqual({ uses: 1, sinceFirstMs: 0 });
+      expect(await store.use('A', id, rule)).toEqual({ was: 'first' });
     });
 
     test('of many who take an entry one gets it', async () => {
@@ -75,18 +76,50 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
       expect(await store.find('A', id)).toBeNull();
     });
 
-    test('each use of an entry is counted once, and says how long ago the first was', async () => {
+    test('of many uses one is the first, as many as may be follow, and the others are refused', async () => {
       const id = randomUUID();
       await store.put('A', id, { n: 1 }, { lifeSeconds: 1 });
-      const many = await Promise.all(Array.from({ length: 8 }, () => store.use('A', id)));
-      expect(many.map((used) => used!.uses).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-      await sleep(200);
-      const ninth = (await store.use('A', id))!;
-      expect([ninth.uses, ninth.sinceFirstMs >= 199]).toEqual([9, true]);
+      const many = await Promise.all(Array.from({ length: 8 }, () => store.use('A', id, rule)));
+      expect(many.map((use) => use!.was).sort()).toEqual(['again', 'again', 'first', ...Array(5).fill('refused')]);
       expect(await store.find('A', id)).toEqual({ n: 1 });
-      expect(await store.use('A', `${id}x`)).toBeNull();
-      await sleep(900);
-      expect(await store.use('A', id)).toBeNull();
+      expect(await store.use('A', `${id}x`, rule)).toBeNull();
+      await sleep(1_100);
+      expect(await store.use('A', id, rule)).toBeNull();
+    });
+
+    test('a use is late once the grace after the first is over, whatever came since and whatever the limit', async () => {
+      const [id, key] = [randomUUID(), randomUUID()];
+      const short = { graceMs: 300, max: 2, limit: { key, max: 2, windowMs: 60_000 } };
+      await store.put('A', id, {}, life);
+      await store.put('A', `${id}x`, {}, life);
+      for (const was of ['first', 'again', 'refused']) expect(await store.use('A', id, short)).toEqual({ was });
+      expect(await store.use('A', `${id}x`, short)).toMatchObject({ was: 'limited' });
+      await sleep(400);
+      expect(await store.use('A', id, short)).toEqual({ was: 'late' });
+      // What was limited was not used: it is no late use afterwards.
+      expect(await store.use('A', `${id}x`, short)).toMatchObject({ was: 'limited' });
+      expect(await store.use('A', `${id}x`, rule)).toEqual({ was: 'first' });
+    });
+
+    test('a limit counts the uses of all entries with its key, refused ones not, in windows of its own', async () => {
+      const [id, key] = [randomUUID(), randomUUID()];
+      const limited = (key: string) => ({ ...rule, max: 1, limit: { key, max: 3, windowMs: 1_000 } });
+      for (let n = 0; n < 6; n++) await store.put('A', `${id}${n}`, {}, life);
+      const use = async (n: number, of = key) => (await store.use('A', `${id}${n}`, limited(of)))!;
+      for (const [n, was] of [
+        [0, 'first'],
+        [0, 'refused'],
+        [1, 'first'],
+        [2, 'first'],
+      ] as const)
+        expect(await use(n)).toEqual({ was });
+      const over = await use(3);
+      expect(over).toEqual({ was: 'limited', waitMs: expect.any(Number) });
+      const { waitMs } = over as { waitMs: number };
+      expect(waitMs > 0 && waitMs <= 1_000).toBe(true);
+      expect(await use(4, `${key}x`)).toEqual({ was: 'first' });
+      await sleep(waitMs + 5);
+      expect(await use(3)).toEqual({ was: 'first' });
     });
 
     test('an account finds its own entries, and no longer those put for another since, or removed', async () => {

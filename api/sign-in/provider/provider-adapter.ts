@@ -12,7 +12,6 @@ export const clientKind = 'Client';
 /** oidc-provider's adapter interface over the state store. */
 export function providerAdapter(kind: string, options: ProviderOptions, erasure: RiderErasure): Adapter {
   const { store, audit, lifetimes } = options;
-  const refreshes = store.limiter({ name: 'refreshes', points: refreshesMax, duration: refreshesSeconds });
 
   // If the views are away, oidc-provider finds that out when it asks for the account.
   const isGone = async (rider: string | undefined): Promise<boolean> =>
@@ -28,10 +27,10 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     kind === 'Session' && (await isGone(session?.accountId)) ? undefined : session;
 
   /**
-   * oidc-provider calls this for each use of a code or refresh token (docs/rules.md#code-flow). The store counts uses
-   * in one step, so of several requests at a time exactly one is the first. Within ten seconds of that one, the second
-   * and third use of a refresh token pass too, and any other use is refused. Later, a use is a replay and ends the
-   * grant.
+   * oidc-provider calls this for each use of a code or refresh token (docs/rules.md#code-flow). The store decides in one
+   * step, so of several requests at a time exactly one is the first. Within ten seconds of that one, the second and third
+   * use of a refresh token pass too, and any other use is refused. Later, a use is a replay and ends the grant, also if
+   * the limit is reached: a thief who used up the window must not keep the replay from being found.
    */
   const consume = async (id: string): Promise<void> => {
     const key = storeId(kind, id);
@@ -39,18 +38,25 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     // Asked before the use is counted: if the views are away, this throws, and the app can redeem the code again.
     if (kind === 'AuthorizationCode' && (await erasure.isGone(accountId!)))
       throw new errors.InvalidGrant('the rider is gone');
-    // Each use leaves a token that is kept, so one rider must not make any number. A refused one is not used up.
-    if (kind === 'RefreshToken' && (await refreshes.penalty(grantId!)).consumedPoints > refreshesMax)
-      throw tryAgain(429, 'too many refreshes of one connection: try again in some minutes');
-    const used = await store.use(kind, key);
-    if (used?.uses === 1) return;
-    if (used && used.sinceFirstMs > lifetimes.reuse * 1000) {
-      audit('replay_found', { client, cause: kind === 'RefreshToken' ? 'refresh_token' : 'code' });
-      await store.remove('Grant', grantId!);
-      audit('grant_ended', { client, cause: 'replay' });
-    } else if (used && kind === 'RefreshToken') {
-      audit('refresh_reused', { client });
-      if (used.uses <= refreshUsesMax) return;
+    const graceMs = lifetimes.reuse * 1000;
+    const isRefresh = kind === 'RefreshToken';
+    const used = await store.use(
+      kind,
+      key,
+      isRefresh ? { graceMs, max: refreshUsesMax, limit: { ...refreshLimit, key: grantId! } } : { graceMs, max: 1 },
+    );
+    if (isRefresh && (used?.was === 'again' || used?.was === 'refused')) audit('refresh_reused', { client });
+    switch (used?.was) {
+      case 'first':
+      case 'again':
+        return;
+      case 'limited':
+        audit('refresh_limited', { client });
+        throw tooManyRefreshes(Math.max(1, Math.ceil(used.waitMs / 1000)));
+      case 'late':
+        audit('replay_found', { client, cause: isRefresh ? 'refresh_token' : 'code' });
+        await store.remove('Grant', grantId!);
+        audit('grant_ended', { client, cause: 'replay' });
     }
     throw new errors.InvalidGrant('used already');
   };
@@ -102,9 +108,9 @@ const knownAfterEndSeconds = 86_400;
 // The first use and two more: a lost reply, and another tab.
 const refreshUsesMax = 3;
 
-// Of one connection in a window. An app refreshes every ten minutes, or when its page is loaded.
-const refreshesMax = 60;
-const refreshesSeconds = 600;
+// Of one connection: each use leaves a token that is kept, so one rider must not make any number. An app refreshes every
+// ten minutes, or when its page is loaded.
+const refreshLimit = { max: 60, windowMs: 600_000 };
 
 type Owner = (payload: StatePayload) => string | undefined;
 const account: Owner = ({ accountId }) => accountId as string | undefined;
@@ -148,5 +154,10 @@ export const temporarilyUnavailable = (cause: unknown): errors.OIDCProviderError
 
 const tryAgain = (status: number, words: string): errors.OIDCProviderError =>
   Object.assign(new errors.TemporarilyUnavailable(words), { status, statusCode: status, expose: true });
+
+const tooManyRefreshes = (retryAfter: number): errors.OIDCProviderError =>
+  Object.assign(tryAgain(429, `too many refreshes of one connection; try again in ${retryAfter} seconds`), {
+    retryAfter,
+  });
 
 const isStoreAway = (error: unknown): boolean => faultStatus(error) === 503;

@@ -153,7 +153,8 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
         logger.warn(`cannot extend a registration: ${error.message}`);
       });
   });
-  provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+  provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError & { retryAfter?: number }) => {
+    if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
     const fault = error.error === 'invalid_grant' ? grantFault(error) : { cause: causeOf(error.error) };
     audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: fault.cause });

@@ -6,6 +6,7 @@ import {
   type StatePayload,
   type StateStore,
   StateStoreAwayError,
+  type Use,
 } from '../../../api/ports/sign-in-state.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
 import { redisMemory } from '../redis-memory.ts';
@@ -72,9 +73,18 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     },
     find: async (kind, id) => payloadOf(await ask(() => redis.hget(entryKey(kind, id), 'p'))),
     take: async (kind, id) => payloadOf(await run<string | null>('signInTake', entryKey(kind, id))),
-    async use(kind, id) {
-      const [uses, sinceFirstMs] = await run<[number, number]>('signInUse', entryKey(kind, id));
-      return uses === 0 ? null : { uses, sinceFirstMs };
+    async use(kind, id, { graceMs, max, limit = { key: '', max: 0, windowMs: 0 } }) {
+      const keys = [entryKey(kind, id), `${prefix}c:uses:${limit.key}`];
+      const [was, waitMs] = await run<[Use['was'] | 'none', number]>(
+        'signInUse',
+        ...keys,
+        graceMs,
+        max,
+        limit.max,
+        limit.windowMs,
+      );
+      if (was === 'none') return null;
+      return was === 'limited' ? { was, waitMs } : { was };
     },
     // Only entries without an account are extended, so no index needs an update.
     async extend(kind, id, lifeSeconds) {

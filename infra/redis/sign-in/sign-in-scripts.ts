@@ -36,14 +36,25 @@ redis.call('DEL', KEYS[1])
 return payload`,
   },
 
-  /** KEYS entry. Returns its uses with this one, and the milliseconds since the first. */
+  /**
+   * KEYS entry, count of the limit's window. ARGV grace, uses at most, the limit or 0, the length of its window. Returns what
+   * kind of use this was, or `none` where there is no entry, and of `limited` the milliseconds to wait.
+   */
   signInUse: {
-    numberOfKeys: 1,
+    numberOfKeys: 2,
     lua: `${now}
-if redis.call('EXISTS', KEYS[1]) == 0 then return { 0, 0 } end
-local first = redis.call('HGET', KEYS[1], 'f') or now
-redis.call('HSET', KEYS[1], 'f', first)
-return { redis.call('HINCRBY', KEYS[1], 'u', 1), now - first }`,
+if redis.call('EXISTS', KEYS[1]) == 0 then return { 'none', 0 } end
+local first = redis.call('HGET', KEYS[1], 'f')
+if first and now - first > tonumber(ARGV[1]) then return { 'late', 0 } end
+if tonumber(redis.call('HGET', KEYS[1], 'u') or 0) >= tonumber(ARGV[2]) then return { 'refused', 0 } end
+if ARGV[3] ~= '0' then
+  local count = redis.call('INCRBY', KEYS[2], 1)
+  if count == 1 then redis.call('PEXPIREAT', KEYS[2], now + ARGV[4]) end
+  if count > tonumber(ARGV[3]) then return { 'limited', redis.call('PTTL', KEYS[2]) } end
+end
+if redis.call('HINCRBY', KEYS[1], 'u', 1) > 1 then return { 'again', 0 } end
+redis.call('HSET', KEYS[1], 'f', now)
+return { 'first', 0 }`,
   },
 
   /** KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. */

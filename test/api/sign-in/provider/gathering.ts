@@ -18,10 +18,10 @@ export class Gathering {
   in(store: StateStore): StateStore {
     return {
       ...store,
-      use: async (kind, id) => {
+      use: async (...use) => {
         if (--this.#missing === 0) this.#came();
         await this.#allCame;
-        return await store.use(kind, id);
+        return await store.use(...use);
       },
     };
   }

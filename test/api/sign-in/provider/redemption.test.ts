@@ -157,7 +157,27 @@ describe('at the token endpoint', () => {
       return answer;
     };
     for (let i = 0; i < 60; i++) expect((await again()).status).toBe(200);
-    expect(await again()).toMatchObject({ status: 429, body: { error: 'temporarily_unavailable' } });
+    told.length = 0;
+    const over = await again();
+    expect(over).toMatchObject({ status: 429, body: { error: 'temporarily_unavailable' } });
+    expect(told).toEqual([['refresh_limited', { client: client.client_id }], refusedFor('temporarily_unavailable')]);
+    const wait = Number(over.headers.get('retry-after'));
+    expect(wait > 0 && wait <= 600).toBe(true);
+    // The token that was refused so is not used up: an honest retry is no replay.
+    later(wait);
+    expect((await again()).status).toBe(200);
+  });
+
+  // docs/rules.md#code-flow
+  test('a thief who uses up a connection’s refreshes does not keep a replay from being found', async () => {
+    const { client, tokens } = await signedIn(origin);
+    let stolen = tokens.refresh_token;
+    for (let i = 0; i < 60; i++) stolen = (await refresh(origin, client, stolen)).body.refresh_token;
+    later(11);
+    expect((await refresh(origin, client, stolen)).status).toBe(429);
+    expect(await refresh(origin, client, tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
+    expect(told).toContainEqual(['replay_found', { client: client.client_id, cause: 'refresh_token' }]);
+    expect(await refresh(origin, client, stolen)).toMatchObject(refused('invalid_grant'));
   });
 
   test('a refresh that asks for another resource or scope is refused, and does not use the token up', async () => {

@@ -6,6 +6,8 @@ import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { stallingProxy } from '../../../support/servers/stalling-proxy.ts';
 import { signInScriptCases } from './sign-in-script-cases.ts';
 
+const rule = { graceMs: 60_000, max: 3 };
+
 // docs/rules.md#sign-in-state
 describe('a Redis that is restarted', () => {
   let server: RedisServer;
@@ -18,12 +20,12 @@ describe('a Redis that is restarted', () => {
     const store = redisSignInState({ url: server.url, commandTimeoutMs: 10_000 });
     await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
     await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60 });
-    await store.use('Token', 't');
+    await store.use('Token', 't', rule);
     await server.kill();
     const found = store.find('Token', 't');
     await server.start();
     expect(await found).toEqual({ n: 2 });
-    expect((await store.use('Token', 't'))?.uses).toBe(2);
+    expect(await store.use('Token', 't', rule)).toEqual({ was: 'again' });
     expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 } }]);
     await store.close();
   });
@@ -36,11 +38,11 @@ describe('a Redis that is restarted', () => {
     await server.kill();
     // The loss is noticed while the first waits, and is as old as the limit before the third.
     for (let n = 0; n < 3; n++) await expect(store.find('Token', 'late')).rejects.toThrow(StateStoreAwayError);
-    await expect(store.use('Token', 'late')).rejects.toThrow(StateStoreAwayError);
+    await expect(store.use('Token', 'late', rule)).rejects.toThrow(StateStoreAwayError);
     expect(errors).toHaveLength(1);
     await server.start();
     await expect.poll(() => store.find('Token', 'late').catch(() => null), { timeout: 10_000 }).toEqual({ n: 3 });
-    expect((await store.use('Token', 'late'))?.uses).toBe(1);
+    expect(await store.use('Token', 'late', rule)).toEqual({ was: 'first' });
     // It is told of anew once it was there meanwhile.
     await server.kill();
     await expect(store.find('Token', 'late')).rejects.toThrow(StateStoreAwayError);

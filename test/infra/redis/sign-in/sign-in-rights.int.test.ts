@@ -83,7 +83,7 @@ async function everything(store: StateStore): Promise<void> {
   for (const does of [
     () => store.put('A', 'x', { n: 1 }, owned),
     () => store.find('A', 'x'),
-    () => store.use('A', 'x'),
+    () => store.use('A', 'x', { graceMs: 1, max: 2, limit: { key: 'k', max: 2, windowMs: 1_000 } }),
     () => store.ofAccount('a'),
     () => Array.fromAsync(store.accounts()),
     // The first call of a script is an EVAL, the next an EVALSHA.
