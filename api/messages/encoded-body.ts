@@ -44,7 +44,10 @@ const wantedBy = memoize((header): Wanted => {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
   // Its types are those of the version before `preferred`, which orders what the request likes equally.
   const encodings = negotiator.encodings as (available: string[], options: { preferred: string[] }) => string[];
-  const liked = (preferred: string[]) => encodings.call(negotiator, [...names, 'identity'], { preferred });
+  // Many who send `*` cannot decode zstd or br, but everybody can decode gzip.
+  const named = header.split(',').map((each) => each.split(';')[0]!.trim().toLowerCase());
+  const offered = [...names.filter((name) => name === 'gzip' || named.includes(name)), 'identity'];
+  const liked = (preferred: string[]) => encodings.call(negotiator, offered, { preferred });
   const first = (preferred: string[]) => codings.find(({ name }) => name === liked(preferred)[0]) ?? null;
   return {
     coding: first(names),

@@ -101,7 +101,7 @@ export const operationInputs = {
         .optional()
         .describe(
           "Words, each matched in a ride's title or its meeting place's name, as the website search matches them. " +
-            "A word is letters, numbers and '; all else divides words. A q without a word finds all nights.",
+            'Case, accents and apostrophes make no difference. A q without letters and numbers finds all nights.',
         ),
       far: far
         .optional()

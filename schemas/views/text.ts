@@ -18,17 +18,31 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
+// Letters that Unicode does not take apart, but that people type as others.
+const typedAs = new Map(
+  Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ħ: 'h', ı: 'i', ς: 'σ' }),
+);
+
 /** The folded text, e.g. `cafe` for `Café`, for search and for the order of riders (docs/rules.md#folded-text). */
 export function foldText(text: string): string {
-  // Most titles are plain ASCII, which has nothing to fold but case.
-  if (!/[^\0-\x7f]/.test(text)) return text.toLowerCase();
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase().replaceAll('ς', 'σ');
+  // Most titles are plain ASCII, which has nothing to fold but case and apostrophes.
+  if (!/[^\0-\x7f]/.test(text)) return text.replaceAll("'", '').toLowerCase();
+  return (
+    text
+      .normalize('NFKD')
+      .replace(/[\p{M}\p{Cf}'\u2018\u2019\u02bc]/gu, '')
+      .toLowerCase()
+      // A lower-case letter may come apart where its upper case did not.
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      .replace(/[ßæœøłđðþħıς]/g, (letter) => typedAs.get(letter)!)
+  );
 }
 
-/** A search's words, e.g. `taco` and `bob's` for `Taco: Bob’s`. All but letters, numbers and `'` divides them (docs/rules.md#q). */
+/** The words of a search, e.g. `taco` and `bobs` for `Taco: Bob’s`. All but letters and numbers divides them (docs/rules.md#q). */
 export function searchWords(q: string): string[] {
   return foldText(q)
-    .split(/[^\p{L}\p{N}']+/u)
+    .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '');
 }
 

@@ -13,9 +13,9 @@ import { readPortland } from '../../support/worlds/portland.ts';
  * digests that it prints here.
  */
 const golden = {
-  viewFormat: 3,
+  viewFormat: 4,
   digests: {
-    day: '7ZufFmckpj6vACn4',
+    day: 'oEB02whRL7clGfh5',
     night: 'n6S6gPKBW_gGzt6u',
     ride: '5Z4hI5zdF3dJP0aL',
     rider: 'AekXk92M_8v93BCD',

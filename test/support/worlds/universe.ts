@@ -65,6 +65,7 @@ export const titles = [
   "Women's Ride",
   'ΟΔΟΣ Ride',
   'Café "Loop" \\ 2',
+  'Łódź–Straße Æ\u00adø',
   'İstanbul Ride\u2028',
   '',
 ];
