@@ -52,7 +52,7 @@ export const problems = {
   targetTooLong: problem(414, 'URLs of up to 8,000 bytes are read.'),
   headersTooLarge: problem(431, 'The header fields are too large.', closing),
   internal: problem(500, 'Something went wrong here; the request may be sent again.'),
-  unavailable: problem(503, 'The calendar can not be read just now; try again shortly.', { 'Retry-After': '1' }),
+  unavailable: problem(503, 'The calendar cannot be read just now; try again shortly.', { 'Retry-After': '1' }),
 } as const;
 
 const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });

@@ -33,7 +33,7 @@ export function parametersOf(operation: OperationName): Json[] {
 
 function parameters(place: 'path' | 'query', shape: Record<string, z.ZodType>): Json[] {
   return Object.entries(shape).map(([name, type]) => {
-    const { description, ...schema } = bare(z.toJSONSchema(type, { io: 'output', override: ours }));
+    const { description, ...schema } = bare(z.toJSONSchema(type, { io: 'output', override: oursOrComponent }));
     return {
       name,
       in: place,
@@ -55,7 +55,16 @@ interface Overridden {
 function described(context: Overridden): void {
   ours(context);
   const description = answerRegistry.get(context.zodSchema)?.description;
-  if (context.jsonSchema.type === 'object' && description !== undefined) context.jsonSchema.description = description;
+  if (context.jsonSchema.type !== undefined && description !== undefined) context.jsonSchema.description = description;
+}
+
+/** For parameters, which are converted one by one: zod makes references only within a registry. */
+function oursOrComponent(context: Overridden): void {
+  ours(context);
+  const id = answerRegistry.get(context.zodSchema)?.id;
+  if (id === undefined) return;
+  for (const key of Object.keys(context.jsonSchema)) delete context.jsonSchema[key];
+  context.jsonSchema.$ref = componentRef(id);
 }
 
 /** zod's JSON Schema adjusted to the interface: only the interface's bounds, open objects, null as one more type. */
@@ -69,7 +78,6 @@ function ours({ jsonSchema: schema }: Pick<Overridden, 'jsonSchema'>): void {
   if (first?.type !== undefined && second?.type === 'null' && more.length === 0) {
     delete schema.anyOf;
     Object.assign(schema, first, { type: [first.type, 'null'] });
-    if (schema.enum) schema.enum = [...schema.enum, null];
   }
 }
 
@@ -90,25 +98,20 @@ const text = (description: string, example: string): Json => ({
 export function componentHeaders(challenge: string): Record<string, Json> {
   return {
     ETag: text('Strong; send it back as `If-None-Match` to be answered 304 while nothing has changed.', '"q8Zx1v0s-3"'),
-    PublicCacheControl: text('May be kept, and is asked about again before each use.', 'public, no-cache'),
+    PublicCacheControl: text('Any cache may keep it, and asks again before each use.', 'public, no-cache'),
     CalendarCacheControl: text(
-      'May be kept by the reader alone: for `max-age` seconds where given, else asked about again before each use.',
+      'Only the client itself may keep it, no shared cache: for `max-age` seconds where given, else it asks again before each use.',
       'private, no-cache',
     ),
     RiderCacheControl: text("A rider's own answers are not kept.", 'private, no-store'),
     NoStore: text('Not to be kept.', 'no-store'),
     Vary: text(
-      'What the answer depends on: that credentials were sent, and the encodings that the request takes.',
+      'The answer depends on the credentials that were sent, and on the encodings that the request takes.',
       'Authorization, X-Api-Key, Accept-Encoding',
     ),
     VaryByEncoding: text('The answer depends on the encodings that the request takes.', 'Accept-Encoding'),
-    ContentEncoding: {
-      description: 'How the body is compressed, where the request takes it. Else the header is missing.',
-      schema: { type: 'string', enum: ['zstd', 'br', 'gzip'] },
-      example: 'zstd',
-    },
     WWWAuthenticate: text(
-      "Names the resource's metadata (RFC 9728); with `error` where a token was sent that is not live.",
+      "Names the resource's metadata (RFC 9728). With `error` if a token was sent: it is not live.",
       challenge,
     ),
     RetryAfter: {
@@ -118,7 +121,7 @@ export function componentHeaders(challenge: string): Record<string, Json> {
       example: 1,
     },
     AccessControlAllowOrigin: text('Pages of every origin may read this.', '*'),
-    AccessControlExposeHeaders: text('What such pages may see.', 'ETag, WWW-Authenticate, Retry-After'),
+    AccessControlExposeHeaders: text('The headers that such pages may read.', 'ETag, WWW-Authenticate, Retry-After'),
   };
 }
 
@@ -138,15 +141,11 @@ const cacheHeaders: Record<Caching, Json> = {
   rider: { 'Cache-Control': header('RiderCacheControl') },
 };
 
+// Content-Encoding is left out: mocks would send it with a body that is not compressed.
 export function okResponse(description: string, schema: Json, example: unknown, caching: Caching): Json {
   return {
     description,
-    headers: {
-      ETag: header('ETag'),
-      ...cacheHeaders[caching],
-      ...(caching !== 'rider' && { 'Content-Encoding': header('ContentEncoding') }),
-      ...cors,
-    },
+    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
     content: { 'application/json': { schema, example } },
   };
 }
@@ -179,7 +178,7 @@ const challenge = { 'WWW-Authenticate': header('WWWAuthenticate') };
 
 export const componentResponses = {
   InvalidRequest: refusal(
-    'An input its schema refuses: `input` names the first one. Or a request that is not well-formed HTTP, as problem details.',
+    'A parameter is missing or invalid; `input` names it, the first one of several. Or a request that is not well-formed HTTP, as problem details.',
     {
       ...errorContent(invalidRequest('day', 'is not a date, YYYY-MM-DD')),
       ...problemContent(problems.malformed),
@@ -198,7 +197,7 @@ export const componentResponses = {
   UriTooLong: refusal('The URL is too long: up to 8,000 bytes are read.', problemContent(problems.targetTooLong)),
   HeadersTooLarge: refusal('The header fields are too large.', problemContent(problems.headersTooLarge)),
   InternalError: refusal('Something went wrong in the service.', problemContent(problems.internal)),
-  Unavailable: refusal('The calendar can not be read just now.', problemContent(problems.unavailable), {
+  Unavailable: refusal('The calendar cannot be read just now.', problemContent(problems.unavailable), {
     'Retry-After': header('RetryAfter'),
   }),
 } satisfies Record<string, Json>;

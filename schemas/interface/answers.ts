@@ -10,13 +10,30 @@ import { districtSlugPattern, rideIdPattern } from '../events/patterns.ts';
 /** Names of the OpenAPI document's components, with descriptions (docs/rules.md#openapi-schemas). */
 export const answerRegistry = z.registry<{ id: string; description: string }>();
 
+// Code generators make a type of an enum only where it is a component, with a name of its own.
+const nightStatus = z
+  .enum(['on', 'cancelled'])
+  .register(answerRegistry, { id: 'NightStatus', description: 'Whether a night takes place.' });
+const whyMine = z.enum(['led', 'going', 'ridden', 'saved']).register(answerRegistry, {
+  id: 'Why',
+  description:
+    "Why a night is a rider's own: they led it, are going, rode it (they confirmed, and it is past), or saved it. Of " +
+    'several, led comes first, then ridden, going and saved.',
+});
+const errorCode = z
+  .enum(['invalid_request', 'not_found', 'invalid_key'])
+  .register(answerRegistry, {
+    id: 'ErrorCode',
+    description: 'invalid_request comes with status 400, not_found with 404, invalid_key with 401.',
+  });
+
 const rideId = z.string().regex(rideIdPattern);
 const day = z.iso.date();
 const count = z.int().min(0);
 
 const rideAndDay = {
   ride: rideId.describe("The ride's public id."),
-  day: day.describe('The date the night is on, YYYY-MM-DD.'),
+  day: day.describe("The date the night meets on in its metro's zone, YYYY-MM-DD."),
 };
 const handleAndName = {
   handle: z.string().describe("The rider's handle."),
@@ -48,16 +65,22 @@ export const night = z
   .strictObject({
     ride: rideId.describe("The ride's public id."),
     title: z.string().describe("The ride's title."),
-    day: day.describe('The date the night is on, YYYY-MM-DD.'),
+    day: day.describe(
+      "The date it meets on in the metro's zone, YYYY-MM-DD. A night at 00:30 stands under its own date, not under the evening before.",
+    ),
     meet_time: z
       .string()
       .regex(/^[0-2][0-9]:[0-5][0-9]$/)
       .nullable()
       .describe("Local wall-clock time in the metro's zone, HH:MM; null where none is given."),
     time_zone: z.string().describe("The metro's IANA time zone name."),
-    status: z.enum(['on', 'cancelled']).describe('Cancelled nights stay listed.'),
+    status: nightStatus.describe('Cancelled nights stay listed.'),
     cancellation_reason: z.string().nullable().describe("The leader's reason when one was given."),
-    past: z.boolean().describe('Whether the night is past.'),
+    past: z
+      .boolean()
+      .describe(
+        "Whether the night's day is over: it turns true at the metro's local midnight, whatever the meet time is.",
+      ),
     going_count: count.describe('How many riders are going; never who.'),
     meeting: meeting.describe('Where the night meets.'),
     url: z.url().describe("The night's web page."),
@@ -109,7 +132,7 @@ export const myNight = z
   .strictObject({
     night: night.describe('The night.'),
     // Which reason applies first is another order (docs/rules.md#why).
-    why: z.enum(['led', 'going', 'ridden', 'saved']).describe("Why the night is the rider's."),
+    why: whyMine.describe("Why the night is the rider's."),
   })
   .register(answerRegistry, { id: 'MyNight', description: "A night of the rider's own, and why it is theirs." });
 
@@ -130,7 +153,9 @@ export const knownName = z
 export const known = z
   .strictObject({
     ...rideAndDay,
-    known: count.describe('How many of the riders the reader follows are going.'),
+    known: count.describe(
+      'How many of the riders the reader follows are going. Close friends who are not followed do not count.',
+    ),
     names: z.array(knownName).max(2).describe('Up to two of them.'),
   })
   .register(answerRegistry, {
@@ -176,7 +201,7 @@ export const friendNights = z
 
 export const errorAnswer = z
   .strictObject({
-    error: z.enum(['invalid_request', 'not_found', 'invalid_key']).describe('What is wrong, as a word for programs.'),
+    error: errorCode.describe('What is wrong, as a word for programs.'),
     input: z.string().nullable().describe('Name of the offending input, where there is one.'),
     detail: z.string().nullable().describe('A short reason for people.'),
   })

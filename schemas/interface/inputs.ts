@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { audiences, distanceBands, districtSlugPattern, metroSlugPattern, rideIdPattern } from '../events/patterns.ts';
+import { answerRegistry } from './answers.ts';
 
 /**
  * The inputs of each operation (docs/rules.md#paths), as zod schemas from decoded text to typed values. They are
@@ -65,9 +66,18 @@ function commaList<Item extends z.ZodType<unknown, string>>(item: Item) {
 
 const listFault = (items: readonly string[]): string => `is not a comma-separated list of any of: ${items.join(', ')}`;
 
-const far = commaList(z.enum(distanceBands, listFault(distanceBands)));
+const far = commaList(
+  z.enum(distanceBands, listFault(distanceBands)).register(answerRegistry, {
+    id: 'DistanceBand',
+    description: 'How long a ride is. The numbers are in the unit of the ride system: this interface names none.',
+  }),
+);
 
-const who = commaList(z.enum(audiences, listFault(audiences)));
+const who = commaList(
+  z
+    .enum(audiences, listFault(audiences))
+    .register(answerRegistry, { id: 'AudienceName', description: 'Who a ride is for.' }),
+);
 
 const where = commaList(
   z
@@ -105,7 +115,9 @@ export const operationInputs = {
         ),
       far: far
         .optional()
-        .describe('Distance bands, any of them. A ride that never stated a distance is shown under every band.'),
+        .describe(
+          'Distance bands, any of them, in the unit of the ride system. A ride that never stated a distance is shown under every band.',
+        ),
       who: who.optional().describe('Who a ride is for, any of these. A ride that never said is shown under every one.'),
       where: where
         .optional()

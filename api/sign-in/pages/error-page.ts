@@ -70,8 +70,8 @@ export const troubles = {
 } satisfies Record<string, Trouble>;
 
 const silent = {
-  title: 'You have to be asked first',
-  text: 'The app that sent you wanted an answer without a page. You have to sign in, and say that it may read. Start again from the app.',
+  title: 'Please sign in first',
+  text: 'The app that sent you wanted to go on without a page. It needs you to sign in, and to allow it to read. Start again from the app.',
 };
 
 /** oidc-provider's errors, in words for a rider. */

@@ -99,7 +99,7 @@ ${
 <h2>${app} will be able to see</h2>
 ${readWords}
 <p>It can’t change anything, and does not get your password.</p>
-<p class="soft">The answer goes to ${form.goesTo}. The app stays connected for up to ${form.grantDays} days, or until you disconnect it under <a href="${paths.connectedApps}">connected apps</a>.</p>
+<p class="soft">You will return to ${form.goesTo}. The app stays connected for up to ${form.grantDays} days, or until you disconnect it under <a href="${paths.connectedApps}">connected apps</a>.</p>
 <form method="post" action="${form.action}">
 <p class="actions"><button name="do" value="allow">Allow</button><button class="plain" name="do" value="deny">Don’t allow</button></p>
 <p class="soft">Not you? <button class="link" name="do" value="switch">Sign in as somebody else</button></p>

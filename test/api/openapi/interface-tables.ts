@@ -28,7 +28,7 @@ export const fields: Record<string, Record<string, unknown>> = {
     day: date,
     meet_time: { type: ['string', 'null'], pattern: '^[0-2][0-9]:[0-5][0-9]$' },
     time_zone: text,
-    status: { type: 'string', enum: ['on', 'cancelled'] },
+    status: one('NightStatus'),
     cancellation_reason: textOrNull,
     past: flag,
     going_count: count,
@@ -45,7 +45,7 @@ export const fields: Record<string, Record<string, unknown>> = {
     nights: many('Night'),
     url: link,
   },
-  MyNight: { night: one('Night'), why: { type: 'string', enum: ['led', 'going', 'ridden', 'saved'] } },
+  MyNight: { night: one('Night'), why: one('Why') },
   MyNights: { nights: many('MyNight'), flagged: many('FlaggedNight') },
   KnownName: { handle: text, name: textOrNull, flagged: flag },
   Known: { ride: rideId, day: date, known: count, names: many('KnownName', { maxItems: 2 }) },
@@ -57,10 +57,19 @@ export const fields: Record<string, Record<string, unknown>> = {
   FriendNight: { night: one('Night'), friends: many('Friend', { minItems: 1 }) },
   FriendNights: { nights: many('FriendNight'), flagged: many('FlaggedNight') },
   Error: {
-    error: { type: 'string', enum: ['invalid_request', 'not_found', 'invalid_key'] },
+    error: one('ErrorCode'),
     input: textOrNull,
     detail: textOrNull,
   },
+};
+
+/** Allowed values, each set a component of its own. */
+export const enums: Record<string, string[]> = {
+  NightStatus: ['on', 'cancelled'],
+  Why: ['led', 'going', 'ridden', 'saved'],
+  ErrorCode: ['invalid_request', 'not_found', 'invalid_key'],
+  DistanceBand: ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'],
+  AudienceName: ['General', 'Family Friendly', '21+ Only'],
 };
 
 const inPath = (name: string, schema: object) => ({ name, in: 'path', required: true, schema });
@@ -104,8 +113,8 @@ export const endpoints: Record<string, Endpoint> = {
       inPath('metro', metroSlug),
       inPath('day', date),
       optional('q', { type: 'string', minLength: 2, maxLength: 200 }),
-      list('far', { type: 'string', enum: ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'] }),
-      list('who', { type: 'string', enum: ['General', 'Family Friendly', '21+ Only'] }),
+      list('far', one('DistanceBand')),
+      list('who', one('AudienceName')),
       list('where', { type: 'string', pattern: '^[a-z0-9-]{1,80}$' }),
     ],
     answer: one('Day'),
