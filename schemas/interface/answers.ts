@@ -20,12 +20,10 @@ const whyMine = z.enum(['led', 'going', 'ridden', 'saved']).register(answerRegis
     "Why a night is a rider's own: they led it, are going, rode it (they confirmed, and it is past), or saved it. Of " +
     'several, led comes first, then ridden, going and saved.',
 });
-const errorCode = z
-  .enum(['invalid_request', 'not_found', 'invalid_key'])
-  .register(answerRegistry, {
-    id: 'ErrorCode',
-    description: 'invalid_request comes with status 400, not_found with 404, invalid_key with 401.',
-  });
+const errorCode = z.enum(['invalid_request', 'not_found', 'invalid_key']).register(answerRegistry, {
+  id: 'ErrorCode',
+  description: 'invalid_request comes with status 400, not_found with 404, invalid_key with 401.',
+});
 
 const rideId = z.string().regex(rideIdPattern);
 const day = z.iso.date();
