@@ -11,7 +11,8 @@ import type { ViewWriter } from './ports/view-writer.ts';
 import { copyPosition, positionOf } from './position/position.ts';
 import { type Clock, realClock } from './running/clock.ts';
 import type { Log } from './running/log.ts';
-import { retryLogged, untilAborted } from './running/waiting.ts';
+import { race, Stop } from './running/stop.ts';
+import { retryLogged } from './running/waiting.ts';
 import { type ProjectorStatus, type Role, Status } from './status/status.ts';
 
 export interface ProjectorDeps {
@@ -80,12 +81,11 @@ export class Projector {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    const bothStop = AbortSignal.any([signal, stop.signal]);
+    const stop = new Stop([signal]);
     // Before anything is asked of the log, which may take long: API processes see that a projector is coming.
-    const coming = Promise.all([this.#signs?.run(bothStop), this.#status.waits.run(bothStop)]);
+    const coming = Promise.all([this.#signs?.run(stop.signal), this.#status.waits.run(stop.signal)]);
     try {
-      await this.#run(bothStop);
+      await this.#run(stop.signal);
       if (!signal.aborted)
         throw new Error(
           'Cannot go on projecting: the projector stopped, and nobody told it to. This is a fault of the program: start it again, and report it',
@@ -93,7 +93,7 @@ export class Projector {
     } catch (cause) {
       if (!signal.aborted) throw cause;
     } finally {
-      stop.abort();
+      stop.end();
       this.#status.ended();
       await coming;
       await this.#folding?.intake.drain();
@@ -108,10 +108,10 @@ export class Projector {
     const announced = { ...this.#deps, signal: stop };
     if (leadership) await retryLogged('look who leads', () => leadership.coming(tags), announced);
     // Waits for a log that is away, but stops waiting when the projector is told to stop.
-    const bounds = await untilAborted(status.askingLog(eventLog.bounds()), stop);
-    const identity = await untilAborted(status.askingLog(Promise.resolve(eventLog.identity?.() ?? null)), stop);
-    const ended = new AbortController();
-    const signal = AbortSignal.any([stop, ended.signal]);
+    const bounds = await race(stop, status.askingLog(eventLog.bounds()));
+    const identity = await race(stop, status.askingLog(Promise.resolve(eventLog.identity?.() ?? null)));
+    const ended = new Stop([stop]);
+    const { signal } = ended;
     const shared = { ...this.#deps, status, signal };
     // Nothing is folded before it is known how far a leader has got.
     const folding = new Folding(bounds, leadership ? positionOf(bounds, 'low') : null, shared, this.#fold);
@@ -123,9 +123,9 @@ export class Projector {
     // The first to end ends the other: a fault of the log, or being told to stop.
     const tasks = [folding.follow(signal), lead];
     try {
-      await Promise.race(tasks);
+      await race(null, ...tasks);
     } finally {
-      ended.abort();
+      ended.end();
       await Promise.allSettled(tasks);
     }
   }

@@ -98,6 +98,13 @@ describe('the layout', () => {
     expect(found?.slice(1).map((room, i) => ({ to: room, by: all.get(found[i]!)!.get(room) })) ?? null).toBe(null);
   });
 
+  it('listens to signals in one room, which leaves nothing behind (P60)', () => {
+    const own = /new AbortController|AbortSignal\.(any|timeout)|addEventListener\('abort'|Promise\.race/;
+    const listening = sources.filter((file) => own.test(readFileSync(join(root, file), 'utf8')));
+    expect(listening.filter((file) => dirname(file) !== 'projector/running')).toEqual([]);
+    expect(listening.length).toBeGreaterThan(0);
+  });
+
   it('names no source file twice', () => {
     const names = sources.map((file) => basename(file));
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { GenericContainer } from 'testcontainers';
+import { within } from '../../projector/running/stop.ts';
 import { freePort } from './free-port.ts';
 import { kafkaVersion } from './kafka-broker.ts';
 
@@ -25,16 +26,20 @@ export async function containerEngineAnswers(): Promise<boolean> {
 }
 
 function answersPing(host: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const url = host.startsWith('unix://') ? null : new URL(host.replace(/^tcp:/, 'http:'));
-    const target = url ? { host: url.hostname, port: url.port || 2375 } : { socketPath: host.slice('unix://'.length) };
-    const ping = request({ ...target, path: '/_ping', signal: AbortSignal.timeout(2_000) }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
+  const ask = (signal: AbortSignal) =>
+    new Promise<boolean>((resolve) => {
+      const url = host.startsWith('unix://') ? null : new URL(host.replace(/^tcp:/, 'http:'));
+      const target = url
+        ? { host: url.hostname, port: url.port || 2375 }
+        : { socketPath: host.slice('unix://'.length) };
+      const ping = request({ ...target, path: '/_ping', signal }, (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      });
+      ping.once('error', () => resolve(false));
+      ping.end();
     });
-    ping.once('error', () => resolve(false));
-    ping.end();
-  });
+  return within(2_000, ask);
 }
 
 /**

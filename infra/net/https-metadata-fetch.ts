@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { DocumentAwayError, type MetadataFetch } from '../../api/ports/metadata-fetch.ts';
-import { untilAborted } from '../../projector/running/waiting.ts';
+import { race, within } from '../../projector/running/stop.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface MetadataFetchOptions {
@@ -31,7 +31,7 @@ export function httpsMetadataFetch(options: MetadataFetchOptions = {}): Metadata
     const literal = host.replace(/^\[|\]$/g, '');
     const found = isIP(literal)
       ? [{ address: literal, family: isIP(literal) }]
-      : await untilAborted(resolve(host), signal).catch((cause: unknown) => {
+      : await race(signal, resolve(host)).catch((cause: unknown) => {
           throw new DocumentAwayError('the host’s name can’t be resolved now', { cause });
         });
     if (found.length === 0) throw new Error('the host has no address');
@@ -62,7 +62,7 @@ export function httpsMetadataFetch(options: MetadataFetchOptions = {}): Metadata
 
   return async (input) => {
     const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
-    return await get(url, AbortSignal.timeout(timeoutMs));
+    return await within(timeoutMs, (late) => get(url, late));
   };
 }
 

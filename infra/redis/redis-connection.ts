@@ -1,6 +1,7 @@
 import { ClientOfflineError, createClient, createCluster, RESP_TYPES } from 'redis';
 import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { backgroundClock } from '../../projector/running/clock.ts';
+import { race } from '../../projector/running/stop.ts';
 import { settledWithin } from '../../projector/running/waiting.ts';
 import { redisRefusal, refusesNow } from './redis-refusal.ts';
 import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings, reconnectDelayMs } from './redis-settings.ts';
@@ -96,7 +97,7 @@ async function singleConnection(url: string, told: Told): Promise<RedisConnectio
   };
   // After the first failure the connection is returned too: a command asks once and tells the reason, a process tries again.
   const failed = new Promise((resolve) => client.once('error', resolve));
-  await settledWithin(Promise.race([connecting, failed]), connectTimeoutMs, backgroundClock);
+  await settledWithin(race(null, connecting, failed), connectTimeoutMs, backgroundClock);
   return {
     command: (_key, args) => send(args),
     masters: async () => [send],

@@ -1,3 +1,4 @@
+import { within } from '../../projector/running/stop.ts';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
 
 /** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
@@ -22,8 +23,7 @@ export function schemaRegistry({ url, timeoutMs = 10_000 }: { url: string; timeo
     const known = found.get(id);
     if (known) return known;
     const read = async (path: string) => {
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const answer = await readSchema(url, path, signal ? AbortSignal.any([signal, timeout]) : timeout);
+      const answer = await within(timeoutMs, (late) => readSchema(url, path, late), signal);
       signal?.throwIfAborted();
       if (typeof answer === 'string') throw new SchemaRegistryAwayError(answer);
       return answer;

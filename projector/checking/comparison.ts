@@ -131,36 +131,26 @@ export async function compareStored(
     differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
     await onDifference(tag, write);
   };
-  // Asked at each step. Asking the signal itself takes longer: it is composed of others.
-  let stopped = false;
-  const stop = (): void => {
-    stopped = true;
-  };
   const step = async (): Promise<void> => {
     // On an empty store this takes minutes. Stopping the projector must not wait for it.
-    if (stopped) signal!.throwIfAborted();
+    signal?.throwIfAborted();
     if (!turns.due()) return;
     tell();
     await turns.take();
   };
   signal?.throwIfAborted();
-  signal?.addEventListener('abort', stop);
-  try {
-    for await (const one of stored) {
+  for await (const one of stored) {
+    views += 1;
+    const write = comparison.compare(one);
+    if (write) await differs(one.tag, write);
+    await step();
+  }
+  for (const missing of comparison.missing(new Set(tags))) {
+    if (missing) {
       views += 1;
-      const write = comparison.compare(one);
-      if (write) await differs(one.tag, write);
-      await step();
+      await differs(...missing);
     }
-    for (const missing of comparison.missing(new Set(tags))) {
-      if (missing) {
-        views += 1;
-        await differs(...missing);
-      }
-      await step();
-    }
-  } finally {
-    signal?.removeEventListener('abort', stop);
+    await step();
   }
   tell();
   return differing;

@@ -54,12 +54,11 @@ export class Repairs {
 
   /** Repairs until told to stop. */
   async run(stop: AbortSignal): Promise<void> {
-    stop.addEventListener('abort', () => this.#changed.notify());
     while (!stop.aborted) {
       // All at once: each pass lists all keys of the store.
       const tags = [...this.#wanted];
       if (tags.length > 0) await this.#repair(tags, stop);
-      else await this.#changed.wait();
+      else await this.#changed.wait(stop);
     }
   }
 

@@ -10,7 +10,7 @@ import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '.
 import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../position/settled-position.ts';
 import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
-import { untilAborted } from '../running/waiting.ts';
+import { race, Stop } from '../running/stop.ts';
 import { compareStored } from './comparison.ts';
 import type { Difference } from './difference.ts';
 import { type Covered, Judge, type Unjudged } from './judge.ts';
@@ -68,7 +68,7 @@ const cannotVerify = (why: string): Error => new Error(`Cannot verify: ${why}`);
  */
 export class Verification {
   readonly #deps: VerificationDeps;
-  readonly #following = new AbortController();
+  readonly #following: Stop;
   readonly #signal: AbortSignal;
   #logIdentity: string | null = null;
   #fold: OwnFold | null = null;
@@ -76,7 +76,8 @@ export class Verification {
 
   constructor(deps: VerificationDeps) {
     this.#deps = deps;
-    this.#signal = AbortSignal.any([deps.signal, this.#following.signal]);
+    this.#following = new Stop([deps.signal]);
+    this.#signal = this.#following.signal;
   }
 
   /** Compares everything. Throws if the store and the log can't be compared, and the log's own faults. */
@@ -121,7 +122,7 @@ export class Verification {
   }
 
   async end(): Promise<void> {
-    this.#following.abort();
+    this.#following.end();
     await this.#followed.catch(() => {});
   }
 
@@ -138,7 +139,7 @@ export class Verification {
 
   /** Folds up to the log's ends, sampled now. */
   async #foldToEnds(fold: OwnFold): Promise<void> {
-    const bounds = await untilAborted(this.#deps.eventLog.bounds(), this.#signal);
+    const bounds = await race(this.#signal, this.#deps.eventLog.bounds());
     await this.#foldTo(fold, positionOf(bounds, 'end'));
   }
 
@@ -152,7 +153,7 @@ export class Verification {
   /** A fault of the log ends what waits for it. */
   #orFault<T>(work: () => Promise<T>): Promise<T> {
     const fault = this.#followed.then(() => new Promise<never>(() => {}));
-    return Promise.race([work(), fault]);
+    return race(null, work(), fault);
   }
 
   async #storedPositions(): Promise<Map<number, StoredPosition>> {

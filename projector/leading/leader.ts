@@ -5,7 +5,8 @@ import type { EventLog, LogBounds } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import { positionOf } from '../position/position.ts';
-import { type RetryDeps, untilAborted } from '../running/waiting.ts';
+import { race, Stop } from '../running/stop.ts';
+import type { RetryDeps } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import { PendingWrites } from '../writing/pending-writes.ts';
 import { Rounds } from '../writing/rounds.ts';
@@ -46,22 +47,19 @@ export class Leader {
 
   /** A term (docs/rules.md#beginning): writes until the store refuses, or until told to stop; then the tags are free. `taken`: what was left there. */
   async lead(taken: TakenTags): Promise<TermEnd> {
-    const ending = new AbortController();
-    const { lanes, rounds, repairs } = this.#parts(ending.signal);
-    const end = () => ending.abort();
-    const late = (): void => void this.#deps.clock.sleep(finishMsMax, ending.signal).then(end);
-    if (this.#deps.signal.aborted) late();
-    else this.#deps.signal.addEventListener('abort', late);
+    const { clock, signal } = this.#deps;
+    const term = new Stop([signal], { finishMs: finishMsMax, clock });
+    const { lanes, rounds, repairs } = this.#parts(term.ended);
+    const stop = new Stop([term.signal, lanes.signal]);
     // The fences move from the first moment on, however long the log is.
-    const tasks = [lanes.run(), this.#work(taken, lanes, rounds, repairs)];
+    const tasks = [lanes.run(), this.#work(taken, lanes, rounds, repairs, stop.signal)];
     try {
-      await Promise.race(tasks);
+      await race(null, ...tasks);
     } catch (cause) {
       // After a refusal everything else fails too. That is no fault.
       if (lanes.refusal === null) throw cause;
     } finally {
-      this.#deps.signal.removeEventListener('abort', late);
-      end();
+      term.end();
       await Promise.allSettled(tasks);
       await lanes.ended();
       this.#deps.status.termEnded(lanes.refusal === 'lost');
@@ -75,7 +73,7 @@ export class Leader {
   /** The log's bounds as they are now; null when told to stop. */
   #bounds(stop: AbortSignal): Promise<LogBounds | null> {
     const { eventLog, status } = this.#deps;
-    return untilAborted(status.askingLog(eventLog.bounds()), stop).catch((cause: unknown) => {
+    return race(stop, status.askingLog(eventLog.bounds())).catch((cause: unknown) => {
       if (!stop.aborted) throw cause;
       return null;
     });
@@ -99,9 +97,8 @@ export class Leader {
     return { lanes, rounds, repairs };
   }
 
-  async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs): Promise<void> {
-    const { signal, folding, log, tags, writer } = this.#deps;
-    const stop = AbortSignal.any([signal, lanes.signal]);
+  async #work(taken: TakenTags, lanes: TagLanes, rounds: Rounds, repairs: Repairs, stop: AbortSignal): Promise<void> {
+    const { folding, log, tags, writer } = this.#deps;
     // Sampled after taking the tags. So nothing older than what any leader before wrote is ever written.
     const bounds = await this.#bounds(stop);
     if (!bounds) return this.#finish(lanes);

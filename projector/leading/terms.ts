@@ -4,7 +4,8 @@ import { beatMs } from '../ports/leading.ts';
 import type { Leadership, TagLook } from '../ports/view-writer.ts';
 import { assertSamePartitions, isWithin, nearest, positionOf } from '../position/position.ts';
 import { parseStoredPosition } from '../position/settled-position.ts';
-import { type RetryDeps, retryLogged, untilAborted } from '../running/waiting.ts';
+import { race } from '../running/stop.ts';
+import { type RetryDeps, retryLogged } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import type { Leader } from './leader.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
@@ -87,7 +88,7 @@ export class Terms {
     const { limit } = folding;
     if (limit === null || !folding.isBehind(limit)) return true;
     // A position that is beyond the log, after its topics were made anew, will never be reached.
-    return !isWithin(limit, positionOf(await untilAborted(eventLog.bounds(), signal), 'end'));
+    return !isWithin(limit, positionOf(await race(signal, eventLog.bounds()), 'end'));
   }
 
   /** Nothing is taken with an old look: a leader may not have been able to move its fences. */

@@ -1,6 +1,7 @@
 import type { Folding } from '../intake/folding.ts';
 import { silentMsMax } from '../ports/leading.ts';
 import type { Clock } from '../running/clock.ts';
+import { race } from '../running/stop.ts';
 import type { UnreadableChanges } from '../status/unreadable-changes.ts';
 import type { FanOuts } from '../writing/fan-outs.ts';
 import type { Rounds } from '../writing/rounds.ts';
@@ -82,7 +83,7 @@ class CatchUp {
     this.#begun = doubt;
     const { foldToEnds, clock, signal } = this.#deps;
     // A log that is away for longer delays no more than this: waiting brings nothing better.
-    Promise.race([foldToEnds(), clock.sleep(silentMsMax, signal)]).then(
+    race(null, foldToEnds(), clock.sleep(silentMsMax, signal)).then(
       () => {
         this.#doubt = Math.max(this.#doubt, doubt);
       },

@@ -1,5 +1,6 @@
 import { type Clock, realClock } from './clock.ts';
 import type { Log } from './log.ts';
+import { onAbort, Stop } from './stop.ts';
 
 /** The first pause and the longest, in milliseconds. */
 interface BackOffLimits {
@@ -72,50 +73,40 @@ export class WakeUp {
     for (const wake of sleepers) wake();
   }
 
-  /** Resolves at the next `notify`. */
-  wait(): Promise<void> {
-    return new Promise((resolve) => this.#sleepers.add(resolve));
+  /** Resolves at the next `notify`, or at once when the signal aborts. */
+  wait(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = (): void => {
+        leave?.();
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      this.#sleepers.add(wake);
+      const leave = signal && onAbort(signal, wake);
+    });
   }
 
-  /** Resolves at the next `notify`, after `ms` at the latest, or at once when the signal aborts. */
+  /** As `wait`, and after `ms` at the latest. */
   async waitAtMost(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    // A reason of our own: the default one is an error with its stack, at every wake-up.
-    const wake = (): void => woken.abort('woken');
     if (signal?.aborted) return;
+    const woken = new Stop([signal]);
+    // A reason of our own: the default one is an error with its stack, at every wake-up.
+    const wake = (): void => woken.stop('woken');
     this.#sleepers.add(wake);
-    signal?.addEventListener('abort', wake);
     await clock.sleep(ms, woken.signal);
-    signal?.removeEventListener('abort', wake);
     this.#sleepers.delete(wake);
+    woken.end();
   }
 }
-
-/**
- * The promise's result. Rejects with the signal's reason as soon as it aborts. This stops the waiting, not the work.
- */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 /**
  * Resolves once the promise has settled, and after `ms` at the latest. For closing connections to a server that may be
  * frozen.
  */
 export async function settledWithin(promise: Promise<unknown>, ms: number, clock: Clock = realClock): Promise<void> {
-  const settled = new AbortController();
-  const settle = (): void => settled.abort();
+  const settled = new Stop();
+  const settle = (): void => settled.end();
   promise.then(settle, settle);
   await clock.sleep(ms, settled.signal);
 }

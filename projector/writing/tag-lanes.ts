@@ -2,6 +2,7 @@ import { beatMs, takeOverMsMin } from '../ports/leading.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from '../position/settled-position.ts';
 import type { Clock } from '../running/clock.ts';
+import { Stop } from '../running/stop.ts';
 import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
 
 // Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.
@@ -37,7 +38,7 @@ export class TagLanes implements LaneOwner {
   readonly #lanes: ReadonlyMap<number, TagLane>;
   /** Why the store takes no more of this leader: another one leads, or it is not as it was left. Null while it does. */
   refusal: 'fenced' | 'lost' | null = null;
-  readonly #refused = new AbortController();
+  readonly #stop: Stop;
   readonly signal: AbortSignal;
   settled: SettledPosition | null = null;
   round = 0;
@@ -65,7 +66,8 @@ export class TagLanes implements LaneOwner {
     this.clock = deps.clock;
     this.#ledMs = deps.clock.nowMs();
     this.mustCompare = deps.onCompare;
-    this.signal = AbortSignal.any([deps.signal, this.#refused.signal]);
+    this.#stop = new Stop([deps.signal]);
+    this.signal = this.#stop.signal;
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
   }
 
@@ -190,7 +192,7 @@ export class TagLanes implements LaneOwner {
 
   refused(reason: 'fenced' | 'lost'): void {
     this.refusal ??= reason;
-    this.#refused.abort();
+    this.#stop.end();
   }
 
   #queued(): number {

@@ -9,7 +9,7 @@ import type {
   Position,
   Reject,
 } from '../../projector/ports/event-log.ts';
-import { untilAborted } from '../../projector/running/waiting.ts';
+import { race, Stop } from '../../projector/running/stop.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
@@ -67,7 +67,7 @@ export async function archiveSave(
   const { prefix = defaultTopicPrefix, schemaOf = () => null, signal } = options;
   // The log may be away. Requests to it wait, but must not outlast the signal.
   const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
-  const [bounds, identity, compactionLagMs] = await untilAborted(ask, signal);
+  const [bounds, identity, compactionLagMs] = await race(signal, ask);
   const archive = await GrowingArchive.open({ dir, prefix, schemaOf, signal });
   let failed = true;
   try {
@@ -123,12 +123,12 @@ class Saving {
   async run(): Promise<SaveResult> {
     const { log, options } = this.#parts;
     const { follow = false, signal } = options;
-    const done = new AbortController();
+    const done = new Stop([signal]);
     const faults: unknown[] = [];
     const checkpoint = () =>
       this.#sayWhatIsSaved().catch((error) => {
         faults.push(error);
-        done.abort();
+        done.stop();
       });
     const timer = setInterval(checkpoint, checkpointEveryMs);
     this.#report();
@@ -138,15 +138,16 @@ class Saving {
         this.#save(batch);
         this.#report();
         if (this.#left() > 0) return;
-        if (!follow) done.abort();
+        if (!follow) done.stop();
         else if (left > 0) void checkpoint();
       };
       if (this.#total === 0 && follow) void checkpoint();
       if (this.#total > 0 || follow) {
-        await log.follow(structuredClone(this.#position), { onBatch }, AbortSignal.any([signal, done.signal]));
+        await log.follow(structuredClone(this.#position), { onBatch }, done.signal);
       }
     } finally {
       clearInterval(timer);
+      done.end();
       await this.#checkpoint?.catch(() => undefined);
     }
     if (faults.length > 0) throw faults[0];
@@ -236,12 +237,12 @@ class Saving {
     if (signal.aborted) return null;
     try {
       const sampledMs = this.#arrived ? Date.now() : startedMs;
-      const ends = this.#arrived ? await untilAborted(log.bounds(), signal) : bounds;
-      await untilAborted(
+      const ends = this.#arrived ? await race(signal, log.bounds()) : bounds;
+      await race(
+        signal,
         readRejected(async (rejects) => {
           if (!signal.aborted) this.#rejected += archive.reject(rejects);
         }),
-        signal,
       );
       if (this.#left(ends) > 0) return null;
       this.#arrived = true;

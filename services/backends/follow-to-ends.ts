@@ -1,5 +1,6 @@
 import type { EventLog, LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
 import { partitionsBehind, positionOf } from '../../projector/position/position.ts';
+import { Stop } from '../../projector/running/stop.ts';
 
 /** Follows a log from a position until every partition has reached its end. Throws the signal's reason. */
 export async function followToEnds(
@@ -13,14 +14,14 @@ export async function followToEnds(
   const position = structuredClone(from);
   const isThere = () => partitionsBehind(position, ends).length === 0;
   if (isThere()) return;
-  const arrived = new AbortController();
+  const arrived = new Stop([signal]);
   const follower = {
     onBatch: async (batch: LogBatch) => {
       await onBatch(batch);
       position[batch.topic][batch.partition] = batch.nextOffset;
-      if (isThere()) arrived.abort();
+      if (isThere()) arrived.stop();
     },
   };
-  await log.follow(from, follower, AbortSignal.any([signal, arrived.signal]));
+  await log.follow(from, follower, arrived.signal).finally(() => arrived.end());
   signal.throwIfAborted();
 }

@@ -1,13 +1,17 @@
 import { findBackends } from '../../infra/local/find-backends.ts';
-import { aborted } from '../../projector/running/waiting.ts';
+import { race, wait } from '../../projector/running/stop.ts';
 import { stopSignal } from '../cli/stop-signal.ts';
 
 // `npm run backends`: Kafka and Redis to try things on, until Ctrl-C.
 
-const signalled = aborted(stopSignal());
+const signalled = wait(stopSignal());
 console.log('Starting Kafka and Redis; the first time takes a minute …');
 try {
-  const backends = await Promise.race([findBackends(), signalled.then(() => null)]);
+  const backends = await race(
+    null,
+    findBackends(),
+    signalled.then(() => null),
+  );
   if (backends) {
     console.log(`
 Kafka and Redis answer. In another terminal:

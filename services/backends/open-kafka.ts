@@ -5,8 +5,8 @@ import { type SchemaRegistry, schemaRegistry } from '../../infra/registry/schema
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import type { Log } from '../../projector/running/log.ts';
+import { Stop } from '../../projector/running/stop.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
-import { abortsAfter } from '../cli/stop-signal.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import type { OpenLog } from './open-log.ts';
 
@@ -30,7 +30,7 @@ const inHandMs = 1_000;
 
 export function openKafkaPublisher(kafka: KafkaSettings, log: Log, signal: AbortSignal): LogPublisher {
   const { topicPrefix } = kafka;
-  return kafkaPublisher({ kafka, topicPrefix, log, signal: abortsAfter(signal, inHandMs) });
+  return kafkaPublisher({ kafka, topicPrefix, log, signal: new Stop([signal], { finishMs: inHandMs }).ended });
 }
 
 /** Opens the event log for a projector. Its positions are committed to KAFKA_GROUP, for Kafka's own lag tools. */

@@ -4,6 +4,7 @@ import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
 import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/running/log.ts';
+import { Stop } from '../../projector/running/stop.ts';
 import { SettingsError } from '../settings/settings.ts';
 
 /**
@@ -22,7 +23,7 @@ export async function assertReadable(
   const fix = isSample
     ? `DATA_DIR: remove ${dirname(dir)}, and it is made anew`
     : `${named}: put it back from a copy, or remove its manifest.json to have it read as it is`;
-  const { signal } = new AbortController();
+  const { signal } = new Stop();
   try {
     const [first, ...more] = await assertAsSaved({ dir, prefix, command: named, signal }, 'read', fix);
     if (!first) return false;

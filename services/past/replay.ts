@@ -1,5 +1,5 @@
 import { countText } from '../../projector/running/log.ts';
-import { aborted } from '../../projector/running/waiting.ts';
+import { wait } from '../../projector/running/stop.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { assertCanListen } from '../serve/http/listen.ts';
@@ -136,7 +136,7 @@ async function serveAndSay(
   const { steps, close } = await servePast(past.facts, settings, rider ?? null, io.signal);
   if (json) io.out(JSON.stringify({ ...said, ...steps }));
   else for (const line of [...linesOf(said), '', ...stepLines(steps)]) io.out(line);
-  await aborted(io.signal);
+  await wait(io.signal);
   await close();
   return 0;
 }

@@ -1,4 +1,4 @@
-import { aborted } from '../../projector/running/waiting.ts';
+import { wait } from '../../projector/running/stop.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import { type ExitCode, type Io, needRedis } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -22,7 +22,7 @@ export async function runApi({ json }: { json?: boolean }, settings: Settings, i
   await served.listen();
   if (json) io.out(JSON.stringify({ baseUrl: settings.baseUrl }));
   else log.info(`Serving ${settings.baseUrl}`);
-  await aborted(signal);
+  await wait(signal);
   await served.close();
   return 0;
 }

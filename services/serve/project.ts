@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { LogTruncatedError } from '../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import { Projector } from '../../projector/projector.ts';
+import { onAbort, Stop } from '../../projector/running/stop.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import type { OpenStore } from '../backends/open-view-store.ts';
-import { abortsAfter } from '../cli/stop-signal.ts';
 
 /** How long the present round may still take after the signal: the process must end within 5 s. */
 const finishMsMax = 3_000;
@@ -40,8 +40,8 @@ export async function project(
   let projector = make();
   const close = () => Promise.allSettled([writer.close(), eventLog.close(), rejects?.close()]);
   // With a frozen server a round would never end. Closing the connections ends it.
-  const late = abortsAfter(signal, finishMsMax);
-  late.addEventListener('abort', close, { once: true });
+  const stop = new Stop([signal], { finishMs: finishMsMax });
+  const leave = onAbort(stop.ended, close);
   const run = async (): Promise<void> => {
     try {
       for (;;) {
@@ -55,7 +55,8 @@ export async function project(
         }
       }
     } finally {
-      late.removeEventListener('abort', close);
+      leave();
+      stop.end();
       await close();
     }
   };

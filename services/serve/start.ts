@@ -1,5 +1,6 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { realClock } from '../../projector/running/clock.ts';
+import { race, Stop } from '../../projector/running/stop.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
@@ -35,8 +36,8 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
   const opened = await openLog();
   const store = openViewStore(settings);
   const reader = store.reader();
-  const stop = new AbortController();
-  const ending = AbortSignal.any([signal, stop.signal]);
+  const stop = new Stop([signal]);
+  const ending = stop.signal;
   const projectFrom = (eventLog: OpenLog) => project(eventLog, store, projected.projector, log, ending);
   const begin = async () => projectFrom(await openLog());
   const projecting = supervise(await projectFrom(opened), { begin, reader, log, signal: ending });
@@ -47,7 +48,7 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
   try {
     // Where both log and views are this process's own, the first request should find data.
     if (!settings.kafka && !settings.redis)
-      await Promise.race([untilComplete(projecting, reader, ending), projecting.done]);
+      await race(null, untilComplete(projecting, reader, ending), projecting.done);
     if (signal.aborted) return 0;
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const picks = picksRiders(settings, opened);
@@ -81,7 +82,7 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
       await served.close();
     }
   } finally {
-    stop.abort();
+    stop.end();
     await projecting.done.catch(() => {});
   }
   return 0;

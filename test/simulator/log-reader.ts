@@ -6,7 +6,8 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
-import { aborted, WakeUp } from '../../projector/running/waiting.ts';
+import { wait } from '../../projector/running/stop.ts';
+import { WakeUp } from '../../projector/running/waiting.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import { epochAt, hasDiverged, type Partition, stableEnd } from './log-partition.ts';
@@ -120,10 +121,9 @@ export class LogReader {
     const { from, follower, signal, epochs } = following;
     const log = this.#log;
     const random = this.#random;
-    const stopped = aborted(signal);
     while (!signal.aborted) {
       let moved = false;
-      const stops = [this.#grown.wait(), stopped];
+      const stops = [this.#grown.wait()];
       const isFrozen = (): boolean => log.frozenSinceMs !== null;
       for (const each of isFrozen() ? [] : log.partitions) this.#assertNotDiverged(each, following);
       const behind = log.partitions.filter((each) => from[each.topic][each.partition]! < stableEnd(each));
@@ -149,7 +149,7 @@ export class LogReader {
         if (random.chance(0.3))
           await this.#process.clock.sleep(random.chance(0.1) ? random.int(1, 300) : random.unit() * 5);
       }
-      if (!moved) await Promise.race(stops);
+      if (!moved) await wait(signal, ...stops);
     }
   }
 

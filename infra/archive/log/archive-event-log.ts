@@ -8,7 +8,7 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../../projector/ports/event-log.ts';
-import { aborted } from '../../../projector/running/waiting.ts';
+import { Stop, wait } from '../../../projector/running/stop.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { type ArchiveListing, listArchive } from '../format/archive-files.ts';
 import { archiveBounds } from './archive-bounds.ts';
@@ -32,7 +32,7 @@ const batchesPerTurn = 64;
  */
 export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
   const { dir, prefix = defaultTopicPrefix, named = 'ARCHIVE_DIR', log } = options;
-  const closed = new AbortController();
+  const closed = new Stop();
   let opened: Promise<{ listing: ArchiveListing; bounds: LogBounds }> | null = null;
 
   async function open() {
@@ -44,7 +44,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
     opened ??= open();
     const { listing, bounds } = await opened;
     checkPosition(from, bounds);
-    const stop = AbortSignal.any([signal, closed.signal]);
+    const stop = new Stop([signal, closed.signal]);
     const partitions = topicNames.flatMap((topic) =>
       bounds[topic].map(({ end }, partition): ReadPartition => {
         const low = from[topic][partition]!;
@@ -53,13 +53,14 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
       }),
     );
     try {
-      while (!stop.aborted) {
+      while (!stop.signal.aborted) {
         let progressed = false;
         const holds: Promise<void>[] = [];
-        for (const read of partitions) if (await deliver(read, follower, holds, stop)) progressed = true;
-        if (!progressed) await Promise.race([aborted(stop), ...holds]);
+        for (const read of partitions) if (await deliver(read, follower, holds, stop.signal)) progressed = true;
+        if (!progressed) await wait(stop.signal, ...holds);
       }
     } finally {
+      stop.end();
       for (const { batches } of partitions) await batches.return();
     }
   }
@@ -70,7 +71,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
       return structuredClone((await opened).bounds);
     },
     follow,
-    close: async () => closed.abort(),
+    close: async () => closed.end(),
   };
 }
 

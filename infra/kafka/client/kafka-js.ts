@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { Log } from '../../../projector/running/log.ts';
+import { onAbort } from '../../../projector/running/stop.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 
 /** The same message is logged again only after this time. */
@@ -11,7 +12,7 @@ const quietMs = 60_000;
 /**
  * A kafkajs client, to write and administer with. It waits for brokers that are away, without limit, and logs that in
  * `log`. When the signal aborts, its connections end, and it retries nothing more, silently. Callers await it with
- * `untilAborted`, because a pause before its last retry may take 5 s.
+ * `race`, because a pause before its last retry may take 5 s.
  */
 export function kafkaJs(kafka: KafkaConnection, log: Log, signal: AbortSignal): Kafka {
   return new Kafka({
@@ -41,9 +42,7 @@ function socketsUntil(signal: AbortSignal): ISocketFactory {
   return (options) => {
     const socket = makeSocket(options);
     const end = () => socket.destroy(new Error('the client is closed'));
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end, { once: true });
-    return socket.once('close', () => signal.removeEventListener('abort', end));
+    return socket.once('close', onAbort(signal, end));
   };
 }
 

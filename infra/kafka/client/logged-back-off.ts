@@ -1,6 +1,7 @@
 import { realClock } from '../../../projector/running/clock.ts';
 import type { Log } from '../../../projector/running/log.ts';
-import { BackOff, untilAborted } from '../../../projector/running/waiting.ts';
+import { race } from '../../../projector/running/stop.ts';
+import { BackOff } from '../../../projector/running/waiting.ts';
 import { hintOf, refusalOf } from '../protocol/broker-refusal.ts';
 
 const limits = { minMs: 250, maxMs: 5_000 };
@@ -64,7 +65,7 @@ export async function untilAnswered<T>(
     signal.throwIfAborted();
     try {
       // A frozen broker takes half a minute to time out. A process that is told to stop does not wait for it.
-      const result = await untilAborted(attempt(), signal);
+      const result = await race(signal, attempt());
       backOff.succeeded();
       return result;
     } catch (error) {

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import type { Log } from '../../../projector/running/log.ts';
-import { untilAborted, WakeUp } from '../../../projector/running/waiting.ts';
+import { race, Stop } from '../../../projector/running/stop.ts';
+import { WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
 import { LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
@@ -60,9 +61,9 @@ export class Fetcher {
   readonly #batchBytesMax: number;
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
-  readonly #stop = new AbortController();
   /** Since when each broker has owed an answer, by its node id. At -1: since when a partition has had no leader. */
   readonly #askedMs = new Map<number, number>();
+  #stop = new Stop();
   #partitions: FollowedPartition[];
   #finding: Promise<void> | null = null;
   #fault: { error: unknown } | null = null;
@@ -83,13 +84,11 @@ export class Fetcher {
 
   /** Resolves once `signal` aborts and the present piece is handled. Rejects with the first error. */
   async run(signal: AbortSignal): Promise<void> {
-    const aborted = () => this.#stop.abort();
     if (signal.aborted) return;
-    signal.addEventListener('abort', aborted, { once: true });
-    this.#stop.signal.addEventListener('abort', () => this.#wakeUp.notify(), { once: true });
+    this.#stop = new Stop([signal]);
     await Promise.all([this.#guard(this.#refreshLeaders()), this.#guard(this.#handleAll())]);
     await Promise.all(this.#fetching.values());
-    signal.removeEventListener('abort', aborted);
+    this.#stop.end();
     if (this.#fault) throw this.#fault.error;
   }
 
@@ -123,7 +122,7 @@ export class Fetcher {
       await part;
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#fault ??= { error };
-      this.#stop.abort();
+      this.#stop.end();
     }
   }
 
@@ -178,14 +177,14 @@ export class Fetcher {
       if (led.length === 0) return;
       const asked = led.filter(({ waiting, paused }) => !waiting && !paused);
       if (asked.length === 0 || asked.some(({ fetched }) => fetched.length > queuedMax)) {
-        await this.#wakeUp.wait();
+        await this.#wakeUp.wait(signal);
         continue;
       }
       try {
         // It stays set through failed attempts: a broker that refuses is as silent as one that does not answer.
         this.#asked(node, true);
         const waitMs = led.some(({ waiting }) => waiting) ? shortFetchWaitMs : fetchWaitMs;
-        const fetched = await untilAborted(this.#cluster.fetch(node, asked, waitMs), signal);
+        const fetched = await race(signal, this.#cluster.fetch(node, asked, waitMs));
         this.#asked(node, false);
         this.#takeFetched(asked, fetched);
         backOff.succeeded();
@@ -236,7 +235,7 @@ export class Fetcher {
   async #handleAll(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const ready = this.#partitions.filter(({ waiting, fetched }) => !waiting && fetched.length > 0);
-      if (ready.length === 0) await this.#wakeUp.wait();
+      if (ready.length === 0) await this.#wakeUp.wait(this.#stop.signal);
       for (const partition of ready) {
         if (this.#stop.signal.aborted) return;
         await this.#handle(partition);

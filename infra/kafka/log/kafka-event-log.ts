@@ -8,7 +8,7 @@ import {
   type Position,
 } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
-import { aborted } from '../../../projector/running/waiting.ts';
+import { Stop, wait } from '../../../projector/running/stop.ts';
 import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { SchemaRegistry } from '../../registry/schema-registry.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
@@ -47,20 +47,20 @@ interface KafkaEventLogOptions {
 export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const cluster = new KafkaCluster(options.kafka, options.onAnswer);
   const topics = new LogTopics(cluster, options.topicPrefix);
-  const closed = new AbortController();
-  const stop = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
-  const asking = { log: options.log, signal: stop, isFatal: isFault };
+  const closed = new Stop([options.signal]);
+  const asking = { log: options.log, signal: closed.signal, isFatal: isFault };
   let following: Following | null = null;
   return {
     bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
     identity: () => untilAnswered('Cannot look up the topics', () => topics.identity(), asking),
     follow: async (from, follower, signal) => {
-      following = new Following(options, topics, from, follower, AbortSignal.any([signal, stop]));
-      await following.run(cluster);
+      const stop = new Stop([signal, closed.signal]);
+      following = new Following(options, topics, from, follower, stop.signal);
+      await following.run(cluster).finally(() => stop.end());
     },
     status: () => following?.status() ?? null,
     close: async () => {
-      closed.abort();
+      closed.end();
       await cluster.close();
     },
   };
@@ -166,7 +166,7 @@ class Following {
     // Compare offsets, not records: compaction may have removed the record at the hold.
     if (hold && hold.offset < nextOffset) {
       nextOffset = hold.offset;
-      goOn = () => Promise.race([hold.moved, aborted(this.#signal)]);
+      goOn = () => wait(this.#signal, hold.moved);
     }
     for (const fetched of piece.records) {
       if (fetched.offset >= nextOffset) break;

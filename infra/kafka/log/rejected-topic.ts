@@ -1,5 +1,6 @@
 import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
+import { Stop } from '../../../projector/running/stop.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { KafkaCluster } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
@@ -79,9 +80,9 @@ export class RejectedTopic {
     const found = () => untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
     const { topic, bounds } = await found();
     const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
-    const done = new AbortController();
     const behind = () => bounds.some(({ end }, partition) => from[partition]! < end);
     if (!behind()) return;
+    const done = new Stop([signal]);
     const fetcher = new Fetcher(
       this.#cluster,
       from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
@@ -89,14 +90,14 @@ export class RejectedTopic {
         onPiece: async ({ partition }, { records, nextOffset }) => {
           await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
           from[partition] = nextOffset;
-          if (!behind()) done.abort();
+          if (!behind()) done.stop();
           return null;
         },
         topics: async () => [(await found()).topic],
       },
       { log: this.#log, checkEveryMs: 10_000, bytesMax: rejectedBatchBytesMax },
     );
-    await fetcher.run(AbortSignal.any([signal, done.signal]));
+    await fetcher.run(done.signal).finally(() => done.end());
     signal.throwIfAborted();
     this.#position = from;
   }

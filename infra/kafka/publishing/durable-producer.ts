@@ -1,7 +1,7 @@
 import kafkajs, { type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
-import { untilAborted } from '../../../projector/running/waiting.ts';
+import { race, Stop } from '../../../projector/running/stop.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
@@ -22,7 +22,7 @@ export class DurableProducer {
   readonly #producer: Producer;
   readonly #cluster: KafkaCluster;
   readonly #log: Log;
-  readonly #closed = new AbortController();
+  readonly #closed: Stop;
   readonly #signal: AbortSignal;
   readonly #known = new Set<string>();
   #connected: Promise<void> | null = null;
@@ -31,7 +31,8 @@ export class DurableProducer {
   constructor(kafka: KafkaConnection, log: Log, signal?: AbortSignal) {
     this.#cluster = new KafkaCluster(kafka);
     this.#log = log;
-    this.#signal = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
+    this.#closed = new Stop([signal]);
+    this.#signal = this.#closed.signal;
     this.#producer = kafkaJs(kafka, log, this.#signal).producer({
       idempotent: true,
       // Order: with several requests in flight, one might overtake another that is retried.
@@ -54,7 +55,7 @@ export class DurableProducer {
       try {
         await this.#connect();
         const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression });
-        for (const { partition, baseOffset } of await untilAborted(sending, this.#signal)) {
+        for (const { partition, baseOffset } of await race(this.#signal, sending)) {
           if (!first.has(partition)) first.set(partition, Number(baseOffset));
         }
       } catch (error) {
@@ -70,7 +71,7 @@ export class DurableProducer {
   async #connect(): Promise<void> {
     this.#connected ??= this.#producer.connect();
     // A right that was missing may be granted by the next attempt.
-    await untilAborted(this.#connected, this.#signal).catch((error: unknown) => {
+    await race(this.#signal, this.#connected).catch((error: unknown) => {
       this.#connected = null;
       throw error;
     });
@@ -88,7 +89,7 @@ export class DurableProducer {
   }
 
   async close(): Promise<void> {
-    this.#closed.abort();
+    this.#closed.end();
     await this.#cluster.close();
   }
 }

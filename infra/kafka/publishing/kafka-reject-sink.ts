@@ -1,5 +1,6 @@
 import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
+import { Stop } from '../../../projector/running/stop.ts';
 import { RejectPlaces } from '../../reject-places.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
@@ -21,8 +22,8 @@ export function kafkaRejectSink(options: {
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, topicPrefix, log);
   const published = new RejectPlaces();
-  const closed = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, closed.signal]) : closed.signal;
+  const closed = new Stop([options.signal]);
+  const { signal } = closed;
   let producer: DurableProducer | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
@@ -46,7 +47,7 @@ export function kafkaRejectSink(options: {
       return mine;
     },
     close: async () => {
-      closed.abort();
+      closed.end();
       await queue;
       await Promise.all([producer?.close(), cluster.close()]);
     },

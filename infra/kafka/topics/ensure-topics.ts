@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { Log } from '../../../projector/running/log.ts';
-import { untilAborted } from '../../../projector/running/waiting.ts';
+import { race, Stop } from '../../../projector/running/stop.ts';
 import { defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
@@ -103,21 +103,21 @@ function topicsPlan(topicPrefix: string, partitions: number | undefined, rejecte
 export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
   const { kafka, topicPrefix, partitions, create = true, log } = options;
   const cluster = new KafkaCluster(kafka);
-  const done = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, done.signal]) : done.signal;
+  const done = new Stop([options.signal]);
+  const { signal } = done;
   const admin = kafkaJs(kafka, log, signal).admin();
   try {
     const names = [...topicNames, 'rejected'].map((name) => topicPrefix + name);
     const found = await untilAnswered('Cannot look up the topics', () => cluster.topics(names), { log, signal });
     const there = new Map(found.map((topic) => [topic.name, topic]));
-    await untilAborted(admin.connect(), signal);
-    const settings = await untilAborted(topicSettings(admin, [...there.keys()]), signal);
+    await race(signal, admin.connect());
+    const settings = await race(signal, topicSettings(admin, [...there.keys()]));
     const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
-      await untilAborted(createTopics(admin, missing, options.replicationFactor ?? -1), signal);
+      await race(signal, createTopics(admin, missing, options.replicationFactor ?? -1));
       const names = missing.map(({ topic }) => topic);
-      await untilAborted(untilTopicsExist(cluster, names), signal);
+      await race(signal, untilTopicsExist(cluster, names));
     }
     return plans.map((plan) => {
       const topic = there.get(plan.topic);
@@ -126,7 +126,7 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
       return { topic: plan.topic, state, partitions: plan.partitions, differences: [] };
     });
   } finally {
-    done.abort();
+    done.end();
     await cluster.close();
   }
 }

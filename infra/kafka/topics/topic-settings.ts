@@ -1,6 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Log } from '../../../projector/running/log.ts';
-import { untilAborted } from '../../../projector/running/waiting.ts';
+import { race, Stop } from '../../../projector/running/stop.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
 import { describeError } from '../client/logged-back-off.ts';
@@ -34,12 +34,12 @@ export async function leastSettingMs(
   topics: readonly string[],
   { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<number> {
-  const done = new AbortController();
-  const admin = kafkaJs(kafka, log, AbortSignal.any([signal, done.signal])).admin();
+  const done = new Stop([signal]);
+  const admin = kafkaJs(kafka, log, done.signal).admin();
   const defaultMs = kafkaDefaultsMs[setting];
   try {
-    await untilAborted(admin.connect(), signal);
-    const settings = await untilAborted(topicSettings(admin, topics), signal);
+    await race(signal, admin.connect());
+    const settings = await race(signal, topicSettings(admin, topics));
     return Math.min(...[...settings.values()].map((values) => Number(values.get(setting) ?? defaultMs)));
   } catch (error) {
     signal.throwIfAborted();
@@ -47,6 +47,6 @@ export async function leastSettingMs(
     log.warn(`Cannot read ${setting} of the topics, taking Kafka's default of ${defaultMs} ms: ${why}`);
     return defaultMs;
   } finally {
-    done.abort();
+    done.end();
   }
 }

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { backgroundClock, type Clock } from '../../../projector/running/clock.ts';
+import { Stop } from '../../../projector/running/stop.ts';
 import { WakeUp } from '../../../projector/running/waiting.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { otherFormats, redisKeys } from '../redis-keys.ts';
@@ -32,7 +33,7 @@ export class ReadGuard {
   readonly #tags: readonly number[];
   readonly #state: FailoverState;
   readonly #formats = new GenerationState();
-  readonly #stop = new AbortController();
+  readonly #stop = new Stop();
   readonly #doubt = new WakeUp();
 
   /** `tags`: those that views are in. */
@@ -73,7 +74,7 @@ export class ReadGuard {
   }
 
   close(): void {
-    this.#stop.abort();
+    this.#stop.end();
   }
 
   /**

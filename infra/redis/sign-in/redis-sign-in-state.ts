@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import {
@@ -8,6 +7,7 @@ import {
   StateStoreAwayError,
   type Use,
 } from '../../../api/ports/sign-in-state.ts';
+import { race, within } from '../../../projector/running/stop.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
 import { redisMemory } from '../redis-memory.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from '../redis-refusal.ts';
@@ -48,18 +48,9 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     // and then count attempts that were refused long ago.
     if (connection.lostForMs() > commandTimeoutMs) throw connection.away();
     // The client keeps a command that it cannot send, without a limit of time.
-    const gaveUp = new AbortController();
-    const late = sleep(commandTimeoutMs, undefined, { signal: gaveUp.signal, ref: false }).then(() => {
-      throw new Error('no answer in time');
-    });
-    late.catch(() => undefined);
-    try {
-      return await Promise.race([command(), late]);
-    } catch (cause) {
+    return within(commandTimeoutMs, (late) => race(late, command())).catch((cause: unknown) => {
       throw connection.away(cause);
-    } finally {
-      gaveUp.abort();
-    }
+    });
   };
 
   const run = <T = void>(name: ScriptName, ...args: (string | number)[]): Promise<T> =>

@@ -1,5 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import type { ChangeListener, ViewReader } from '../../../api/ports/view-reader.ts';
+import { Stop } from '../../../projector/running/stop.ts';
 import { readerKey } from '../../../schemas/views/reader-fields.ts';
 import { allTags, completeKey } from '../../../schemas/views/view-keys.ts';
 import { ioredisCluster } from '../ioredis-cluster.ts';
@@ -25,7 +26,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     fault = null;
   });
   const guard = redisReadGuard(client, settings.keyPrefix);
-  const closing = new AbortController();
+  const closing = new Stop();
   const unledTags = watchUnledTags(client, keys, closing.signal);
   let tracking: Tracking | null = null;
 
@@ -79,7 +80,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     },
     async close() {
       guard.close();
-      closing.abort();
+      closing.end();
       tracking?.stop();
       client.disconnect();
     },

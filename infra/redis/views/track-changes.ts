@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../../projector/running/clock.ts';
+import { Stop } from '../../../projector/running/stop.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 import { invalidationChannel, missingRight } from '../redis-refusal.ts';
 import { reconnectDelayMs } from '../redis-settings.ts';
@@ -28,7 +29,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
   const invalidations = new Invalidations(keys, listener, clock);
   const trackers = new Map<string, Redis>();
   let refused: unknown = null;
-  const stop = new AbortController();
+  const stop = new Stop();
   const { signal } = stop;
 
   const track = (master: Redis): Redis => {
@@ -99,7 +100,7 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
     refused: () => refused,
     noticePause: () => invalidations.noticePause(),
     stop() {
-      stop.abort();
+      stop.end();
       for (const tracker of trackers.values()) tracker.removeAllListeners('close').disconnect();
     },
   };

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { Stop } from '../../../projector/running/stop.ts';
 import { type ApplicationOptions, application } from './application.ts';
 import { listen, operatorsAt, stopListening } from './listen.ts';
 import { operatorApp, registerOperatorRoutes } from './operator-routes.ts';
@@ -28,7 +29,7 @@ interface Served {
 /** The API, the authorization server and the operators' routes as one HTTP application, which is not listening yet. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { settings, log, signal } = options;
-  const closing = new AbortController();
+  const closing = new Stop();
   const { app, signInTrouble, close } = await application(options, closing.signal);
   const reads = watchedReads(options.reader);
   const operators = operatorsBeside(app, options, reads, signInTrouble);
@@ -38,11 +39,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
       await listen(app, settings);
       // Not before: its /readyz says that requests may come.
       await operators?.listen();
-      void logReadiness(reads, log, AbortSignal.any([closing.signal, signal]));
+      void logReadiness(reads, log, new Stop([closing.signal, signal]).signal);
     },
     async close() {
       if (signal.aborted) await drain(settings, log);
-      closing.abort();
+      closing.end();
       await stopListening(app);
       await close();
       await operators?.close();

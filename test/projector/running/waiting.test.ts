@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { realClock } from '../../../projector/running/clock.ts';
-import {
-  aborted,
-  BackOff,
-  retry,
-  retryLogged,
-  settledWithin,
-  untilAborted,
-  WakeUp,
-} from '../../../projector/running/waiting.ts';
+import { race, wait } from '../../../projector/running/stop.ts';
+import { BackOff, retry, retryLogged, settledWithin, WakeUp } from '../../../projector/running/waiting.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const limits = { minMs: 100, maxMs: 1_000 };
@@ -99,17 +92,17 @@ describe('a wake-up', () => {
   });
 });
 
-it('until aborted is what the promise comes to, or the signal’s reason once it aborts, or has', async () => {
-  expect(await untilAborted(Promise.resolve(1), signal)).toBe(1);
-  await expect(untilAborted(Promise.reject(new Error('fault')), signal)).rejects.toThrow('fault');
+it('a race is what the promise comes to, or the signal’s reason once it aborts, or has', async () => {
+  expect(await race(signal, Promise.resolve(1))).toBe(1);
+  await expect(race(signal, Promise.reject(new Error('fault')))).rejects.toThrow('fault');
   const stop = new AbortController();
-  const waiting = untilAborted(never, stop.signal);
+  const waiting = race(stop.signal, never);
   stop.abort(new Error('told to stop'));
   await expect(waiting).rejects.toThrow('told to stop');
   // Of a fault that comes later nobody hears.
   for (const promise of [never, Promise.reject(new Error('late'))])
-    await expect(untilAborted(promise, stopped)).rejects.toThrow('told to stop');
-  await Promise.all([aborted(stop.signal), aborted(stopped)]);
+    await expect(race(stopped, promise)).rejects.toThrow('told to stop');
+  await Promise.all([wait(stop.signal), wait(stopped)]);
 });
 
 it('settled within ends with the promise, whatever it comes to, or after the time', async () => {

@@ -10,7 +10,7 @@ import type {
   Reject,
 } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../../projector/ports/log-publisher.ts';
-import { aborted } from '../../../projector/running/waiting.ts';
+import { wait } from '../../../projector/running/stop.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
@@ -171,6 +171,6 @@ export class MemoryEventLog implements EventLog, LogPublisher {
   }
 
   #untilGrown(signal: AbortSignal): Promise<void> {
-    return Promise.race([new Promise<void>((resolve) => this.#grown.push(resolve)), aborted(signal)]);
+    return wait(signal, new Promise<void>((resolve) => this.#grown.push(resolve)));
   }
 }
