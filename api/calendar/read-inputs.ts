@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { type Inputs, type OperationName, operationInputs, rangeFault } from '../../schemas/interface/inputs.ts';
 import { memoize } from '../messages/memoize.ts';
 import { decodeAudiences, decodeQueryText, decodeText, pickParameters, type RawParameter } from '../messages/target.ts';
@@ -18,8 +18,9 @@ interface Parameter {
    * answer.
    */
   check: (raw: string) => Checked;
-  /** The same where it is not sent. */
+  /** The same where it is not sent, and where it is sent more than once. */
   absent: Checked;
+  repeated: Checked;
 }
 
 /** An operation's parameters in the order in which they are checked: first those of its path, then its query's. */
@@ -40,6 +41,7 @@ function tableOf(path: Record<string, z.ZodType>, query: Record<string, z.ZodTyp
 function parameter(name: string, schema: z.ZodType, decode: (raw: string) => string | null): Parameter {
   const absent = schema.safeParse(undefined);
   const fault = schema.safeParse('%').error?.issues[0];
+  const isList = z.toJSONSchema(schema, { io: 'output' }).type === 'array';
   const isDate = fault?.code === 'invalid_format' && fault.format === 'date';
   // Text that cannot be decoded. For a date the detail is that of any text that is not a date.
   const undecodable = isDate ? fault.message : 'is not percent-encoded UTF-8';
@@ -53,6 +55,8 @@ function parameter(name: string, schema: z.ZodType, decode: (raw: string) => str
       return { detail: result.error.issues[0]!.message };
     }),
     absent: absent.success ? { value: absent.data } : { detail: 'is missing' },
+    // Many HTTP clients repeat a list's parameter unless told otherwise (docs/rules.md#lists).
+    repeated: { detail: `is given more than once${isList ? ': send one value with commas' : ''}` },
   };
 }
 
@@ -69,7 +73,7 @@ export function readInputs<O extends OperationName>(
   const { parameters, queryNames } = tables[operation];
   const raws: RawParameter[] = [...segments, ...pickParameters(query, queryNames)];
   const inputs: Record<string, unknown> = {};
-  for (const [i, { name, check, absent }] of parameters.entries()) {
+  for (const [i, { name, check, absent, repeated }] of parameters.entries()) {
     const raw = raws[i];
     const checked = raw === null ? repeated : raw === undefined ? absent : check(raw);
     if ('detail' in checked) return { ok: false, input: name, detail: checked.detail };
@@ -81,5 +85,3 @@ export function readInputs<O extends OperationName>(
   }
   return { ok: true, inputs: inputs as Inputs<O> };
 }
-
-const repeated = { detail: 'is given more than once' };

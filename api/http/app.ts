@@ -1,10 +1,12 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type CalendarDeps, calendar } from '../calendar/calendar.ts';
-import { type Answer, send } from '../messages/answer.ts';
-import { noSuchRouteBody, problems, refuse } from '../messages/refusals.ts';
+import { type Answer, options as optionsAnswer, send } from '../messages/answer.ts';
+import { allow, problems, refuse } from '../messages/refusals.ts';
+import { type ServiceUrl, serviceUrl } from '../messages/service-url.ts';
 import { decodeText, splitTarget } from '../messages/target.ts';
 import { type Arrival, edgeServer } from './http-edge.ts';
+import { notFound } from './not-found.ts';
 
 interface HttpAppOptions {
   /**
@@ -12,6 +14,8 @@ interface HttpAppOptions {
    * count, and for nothing else. Other forwarding headers are never read. Without this, no X-Forwarded-For is trusted.
    */
   trustProxy?: readonly string[];
+  /** The address of the interface. Without it there is none here, and no page links to its reference. */
+  service?: ServiceUrl;
   /** Tests pass shorter limits. */
   arrival?: Arrival;
   /** Called with an unexpected fault, for the log. Never holds the request's content. */
@@ -24,7 +28,7 @@ interface HttpAppOptions {
 
 /** A Fastify application for registered paths, on the server whose edge all answers share (http-edge.ts). */
 export function httpApp(options: HttpAppOptions): FastifyInstance {
-  const { trustProxy, arrival, onFault, first, draining } = options;
+  const { trustProxy, service = null, arrival, onFault, first, draining } = options;
   let closing = false;
   const paths: RegisteredPaths = [];
   const app = Fastify({
@@ -32,15 +36,17 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
     serverFactory: (handler) =>
       edgeServer((request, response) => {
         if (closing || draining?.aborted) response.setHeader('Connection', 'close');
-        if (!first?.(request, response)) handler(request, response);
+        // About the server, not about a path (docs/rules.md#options).
+        if (request.url === '*') send(response, optionsAnswer(request.headers, allow));
+        else if (!first?.(request, response)) handler(request, response);
       }, arrival ?? { timeoutMs: 30_000, checkEveryMs: 5_000 }),
     clientErrorHandler: () => {},
     trustProxy: trustProxy ? [...trustProxy] : false,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: parameterLengthMax },
     // A target that cannot be decoded, or whose parameter is too long, is a path that does not exist.
-    frameworkErrors: (_error, _request, reply) => {
+    frameworkErrors: (_error, request, reply) => {
       reply.hijack();
-      send(reply.raw, refuse.notFound(noSuchRouteBody));
+      send(reply.raw, notFound(request.raw, service));
     },
     // While the server closes, requests on open connections are answered, with `Connection: close`.
     return503OnClosing: false,
@@ -60,7 +66,7 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
       reply.hijack();
       const methods = methodsAt(request.raw.url!, paths);
       if (methods.length > 0) send(reply.raw, refuse.otherMethod(methods));
-      else send(reply.raw, refuse.notFound(noSuchRouteBody));
+      else send(reply.raw, notFound(request.raw, service));
     },
     handler: () => {},
   });
@@ -93,7 +99,7 @@ function methodsAt(target: string, paths: RegisteredPaths): string[] {
   return [...new Set(found.flatMap(({ methods }) => methods))];
 }
 
-export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first'> {
+export interface AppDeps extends CalendarDeps, Omit<HttpAppOptions, 'first' | 'service'> {
   /** Called for every answer of the interface and of sign-in, with the seconds it took. */
   onAnswer?(operation: string, status: number, seconds: number): void;
 }
@@ -123,6 +129,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
 
   const app = httpApp({
     ...deps,
+    service: serviceUrl(deps.baseUrl),
     first(request, response) {
       const started = performance.now();
       const handled = answers({ method: request.method!, target: request.url!, headers: request.headers });

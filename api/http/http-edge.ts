@@ -88,7 +88,7 @@ const absoluteForm = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
  * target in absolute form, which every server must accept (RFC 9112 §3.2.2), is rewritten to origin form.
  */
 function isMalformed(request: IncomingMessage): boolean {
-  const { httpVersion, rawHeaders, url = '' } = request;
+  const { httpVersion, method, rawHeaders, url = '' } = request;
   // node:http also accepts HTTP/0.9 and HTTP/2.0 in a request line.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return true;
   let hosts = 0;
@@ -99,7 +99,7 @@ function isMalformed(request: IncomingMessage): boolean {
   }
   // RFC 9112 §3.2. Only HTTP/1.1 requires Host.
   if (hosts === 0 && httpVersion === '1.1') return true;
-  if (url.startsWith('/')) return false;
+  if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return false;
   const authority = absoluteForm.exec(url)?.[0];
   if (authority === undefined) return true;
   const local = url.slice(authority.length);

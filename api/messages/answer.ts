@@ -13,12 +13,15 @@ export const corsHeaders = {
   'Access-Control-Expose-Headers': 'ETag, WWW-Authenticate, Retry-After',
 } as const;
 
+/** In place of these, for pages and files that hold a key: no page of another origin reads or embeds them. */
+export const ownOriginHeaders = { 'Cross-Origin-Resource-Policy': 'same-origin' } as const;
+
 const alwaysAllowed = ['Authorization', 'X-Api-Key', 'If-None-Match'];
 const askedNamesMax = 20;
 const fieldName = /^[\w!#$%&'*+.^`|~-]{1,60}$/;
 
 /**
- * The answer to OPTIONS on a path that takes these methods (docs/rules.md#options). A preflight is allowed whatever header
+ * The answer to OPTIONS on a path, or server, that takes these methods (docs/rules.md#options). A preflight is allowed whatever header
  * names it asks for: wrappers of fetch add some to every request, and none of them opens anything here.
  */
 export function options(headers: IncomingHttpHeaders, allow: string): Answer {
@@ -46,9 +49,10 @@ export function success(
   caching: Caching,
   body: () => Buffer | EncodedBody,
   contentType = 'application/json',
+  access: Record<string, string> = corsHeaders,
 ): Answer {
   const sent = known === undefined ? null : matchedEtag(known, accepted, tag);
-  const headers: Record<string, string> = { ...corsHeaders, ETag: sent ?? `"${tag}"`, ...caching };
+  const headers: Record<string, string> = { ...access, ETag: sent ?? `"${tag}"`, ...caching };
   if (sent !== null && sent !== any) return { status: 304, headers, body: null };
   const made = body();
   const { bytes, coding } = Buffer.isBuffer(made) ? { bytes: made, coding: null } : made.formFor(accepted);

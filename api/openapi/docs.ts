@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../schemas/views/view-values.ts';
-import { type Caching, corsHeaders, send, success } from '../messages/answer.ts';
+import { type Caching, corsHeaders, ownOriginHeaders, send, success } from '../messages/answer.ts';
 import { EncodedBody } from '../messages/encoded-body.ts';
 import { Html, html } from '../messages/html.ts';
 
@@ -35,7 +35,7 @@ const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.
 const ours = ['reference.css', 'reference.js'];
 
 /**
- * Adds /docs and its files. The files' URLs contain a digest of their contents, so browsers may cache them forever. The
+ * Adds /docs and its files. The page may hold a key, so pages of other origins read none of them (docs/rules.md#cors). The files' URLs contain a digest of their contents, so browsers may cache them forever. The
  * page itself is revalidated each time.
  */
 export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
@@ -51,9 +51,10 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
     const tag = digestOf(content);
     app.get(path, (request, reply) => {
       reply.hijack();
+      const caching = { ...own, Vary: 'Accept-Encoding' };
       send(
         reply.raw,
-        success(tag, request.headers, { ...own, Vary: 'Accept-Encoding' }, () => body, type),
+        success(tag, request.headers, caching, () => body, type, ownOriginHeaders),
       );
     });
   };

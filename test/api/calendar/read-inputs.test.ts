@@ -121,6 +121,14 @@ describe('a query', () => {
       expect(detailOf(day(`q=ab${text}`))).toBe('is not percent-encoded UTF-8');
     for (const query of ['q=ab&q=ab', 'q=ab&q=%FF', '%71=ab&q=ab'])
       expect(detailOf(day(query))).toBe('is given more than once');
+    // docs/rules.md#lists
+    for (const query of [
+      'far=under_5&far=5_to_10',
+      'who=General&who=General',
+      'where=a&where=',
+      'where=a,b&where=c&q=ab',
+    ])
+      expect(detailOf(day(query))).toBe('is given more than once: send one value with commas');
     expect(detailOf(friends(''))).toBe('is missing');
     const bands = 'under_5, 5_to_10, 10_to_20, 20_to_40, over_40';
     expect(detailOf(day('far=x'))).toBe(`is not a comma-separated list of any of: ${bands}`);

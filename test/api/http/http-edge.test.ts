@@ -81,7 +81,7 @@ describe.each(registered)('%s', (target, allow) => {
 
   // docs/rules.md#cors, #options
   it('takes what Allow names, and is open to pages of other origins unless it is a page of sign-in', async () => {
-    const isOpen = !/^\/oauth\/(authorize|sign-|connected)/.test(target);
+    const isOpen = !/^\/oauth\/(authorize|sign-|connected)|^\/(docs|%64ocs)(?!\/$)/.test(target);
     const origin = { Origin: 'https://elsewhere.example' };
     for (const method of allow.split(', ')) {
       const { status, headers } = await at(method, target, origin);
@@ -112,6 +112,45 @@ it.each([
     expect(json(answer)).toEqual({ error: 'not_found', input: null, detail: 'no such path' });
     expect(answer.headers.date).toBeDefined();
   }
+});
+
+// Chrome's and curl's. An app that likes JSON as much gets JSON.
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+it.each([
+  ['/nowhere', browser, true],
+  ['/oauth/nope?code=secret', browser, true],
+  ['/apix/rides/loop', browser, true],
+  ['/%zz', browser, true],
+  [`/oauth/sign-in/${'x'.repeat(101)}`, browser, true],
+  ['/nowhere', '*/*', false],
+  ['/nowhere', 'application/json, text/html;q=0.9', false],
+  ['/nowhere', 'text/html;q=0, */*', false],
+  ['/api', browser, false],
+  ['/api/', browser, false],
+  ['/api/nope', browser, false],
+  ['/%61pi/nope', browser, false],
+])('%s is 404 to Accept: %s, as a page: %s', async (target, accept, isPage) => {
+  const answer = await at('GET', target, { Accept: accept });
+  expect(answer.status).toBe(404);
+  expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', 'access-control-allow-origin': '*' });
+  if (!isPage) return expect(json(answer)).toMatchObject({ error: 'not_found' });
+  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+  expect(String(answer.body)).toContain('<h1>There is no such page</h1>');
+  expect(String(answer.body)).toContain('href="https://rides.example/docs"');
+  expect(String(answer.body)).not.toContain('secret');
+});
+
+// docs/rules.md#options
+it('OPTIONS * is about the server: 204, also as a preflight, and the connection goes on', async () => {
+  const plain = requestText('OPTIONS', '*');
+  const { answers, closed } = await service.converse(plain, {
+    later: [requestText('OPTIONS', '*', { 'Access-Control-Request-Method': 'GET' }), requestText('GET', '/healthz')],
+  });
+  expect([answers.map(({ status }) => status), closed]).toEqual([[204, 204, 200], false]);
+  const allowed = { allow: 'GET, HEAD, OPTIONS', 'access-control-allow-origin': '*' };
+  expect(answers[0]!.headers).toMatchObject(allowed);
+  expect(answers[1]!.headers).toMatchObject({ ...allowed, 'access-control-allow-methods': allowed.allow });
 });
 
 it.each(['/', 'http://rides.example', 'http://rides.example?x=1'])('%s leads to /docs', async (target) => {
@@ -159,7 +198,8 @@ describe('a request line', () => {
     'GET /healthz HTTP/2.0',
     'GET /healthz HTTP/0.9',
     'GET * HTTP/1.1',
-    'OPTIONS * HTTP/1.1',
+    'POST * HTTP/1.1',
+    'OPTIONS ** HTTP/1.1',
     'GET /d\xf6cs HTTP/1.1',
     'FOO /docs HTTP/1.1',
     'nonsense',

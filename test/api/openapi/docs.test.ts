@@ -5,10 +5,10 @@ import { type DocsOptions, registerDocs } from '../../../api/openapi/docs.ts';
 
 const openapiUrl = 'https://rides.example.org/api/openapi.json';
 
-async function get(url: string, options: Partial<DocsOptions> = {}) {
+async function get(url: string, options: Partial<DocsOptions> = {}, headers: Record<string, string> = {}) {
   const app = Fastify();
   registerDocs(app, { openapiUrl, ...options });
-  const answer = await app.inject(url);
+  const answer = await app.inject({ url, headers });
   await app.close();
   return answer;
 }
@@ -55,6 +55,19 @@ describe('/docs', () => {
   it('with a slash at its end leads to itself', async () => {
     const answer = await get('/docs/');
     expect([answer.statusCode, answer.headers.location]).toEqual([308, '../docs']);
+  });
+
+  // docs/rules.md#cors
+  it('and its files, which hold the key, are for pages of this origin alone, unchanged ones too', async () => {
+    const { body, headers } = await get('/docs', { sampleKey: 'rck_sample' });
+    const paths = ['/docs', '/docs/oauth2-redirect.html', ...loaded(body).map((address) => `/${address}`)];
+    for (const path of paths) {
+      for (const known of ['"x"', headers.etag as string]) {
+        const answer = await get(path, { sampleKey: 'rck_sample' }, { 'If-None-Match': known });
+        expect([path, answer.headers['cross-origin-resource-policy']]).toEqual([path, 'same-origin']);
+        expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+      }
+    }
   });
 
   it('has a page for coming back from signing in, which tells no other host of the code', async () => {
