@@ -1,3 +1,4 @@
+import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic } from '../../schemas/events/records.ts';
 import type { Fold } from '../facts/fold.ts';
 import type { EncodedRecord, LogBatch, Reject, RejectSink } from '../ports/event-log.ts';
@@ -44,12 +45,15 @@ export class Intake {
   async take(batch: LogBatch): Promise<void> {
     const rejects: Reject[] = [];
     const revisions = this.#lastRevisions[batch.topic];
+    let latestMs = 0;
     for (const record of batch.records) {
+      if (record.timestampMs > latestMs) latestMs = clampedMs(record.timestampMs);
       const reason = this.#validator.validate(record);
       if (reason === null) this.#apply(record, revisions);
       else this.#refuse(record, reason, rejects);
     }
     this.#deps.metrics.folded(batch.topic, batch.records.length);
+    this.#deps.metrics.timestamps(batch.topic, batch.partition, latestMs);
     if (this.#publishing) this.#setAside(rejects);
     else this.#kept = lastOf([...this.#kept, ...rejects]);
     if (this.#pending.count > pendingMax || this.#pending.bytes > pendingBytesMax) await this.#queue;

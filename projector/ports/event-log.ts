@@ -1,5 +1,6 @@
 import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
 import type { UndecodableReason } from '../../schemas/avro/undecodable.ts';
+import type { Long } from '../../schemas/events/instants.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 
 /**
@@ -18,8 +19,8 @@ export interface EncodedRecord {
   readonly topic: TopicName;
   readonly partition: number;
   readonly offset: number;
-  /** Milliseconds since the epoch. */
-  readonly timestampMs: number;
+  /** Milliseconds since the epoch, if its producer meant it so: any 64 bits (docs/rules.md#timestamps). */
+  readonly timestampMs: Long;
   /** Null if the record has no key. Like all bytes of a record, valid only until the batch is done. */
   readonly keyBytes: Buffer | null;
   /** Null is a tombstone: the entity is gone. */
@@ -51,7 +52,7 @@ export interface Reject {
   topic: TopicName;
   partition: number;
   offset: number;
-  timestampMs: number;
+  timestampMs: Long;
   /** One of a small fixed set, also used as a metric label. Never the record's content. */
   reason: string;
   raw: RawRecord;

@@ -12,6 +12,8 @@ export interface ExplainedRecords {
 /** What the projector counts. services/ exports it to Prometheus. */
 export interface ProjectorMetrics {
   folded(topic: TopicName, records: number): void;
+  /** The latest timestamp of a batch of records, in milliseconds since the epoch (clampedMs). */
+  timestamps(topic: TopicName, partition: number, latestMs: number): void;
   rejected(topic: TopicName, reason: string): void;
   /** A record whose revision is lower than the one before of its key. */
   revisionRegressed(topic: TopicName): void;
@@ -31,6 +33,7 @@ export interface ProjectorMetrics {
 
 export const noMetrics: ProjectorMetrics = {
   folded() {},
+  timestamps() {},
   rejected() {},
   revisionRegressed() {},
   partitionExplained() {},

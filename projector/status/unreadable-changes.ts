@@ -1,3 +1,4 @@
+import { clampedMs } from '../../schemas/events/instants.ts';
 import type { LogBatch } from '../ports/event-log.ts';
 import type { Clock } from '../running/clock.ts';
 
@@ -34,7 +35,7 @@ export class UnreadableChanges {
     const [first] = records;
     if (!first) return;
     const sinceMs = unreadSinceMs ?? this.#clock.nowMs();
-    this.#taken.push({ sinceMs, timestampMs: first.timestampMs, fanOut, awaitsCompare: false });
+    this.#taken.push({ sinceMs, timestampMs: clampedMs(first.timestampMs), fanOut, awaitsCompare: false });
   }
 
   /** A round begins, which writes everything taken so far. Pass the result to `written`. */

@@ -1,15 +1,14 @@
+import type { Long } from './instants.ts';
+
 /**
  * The records of the event log in memory, one type per topic (docs/rules.md#topics). Field names and order are those of
  * the Avro schemas in `schemas/events/*.avsc`.
  */
 
-/**
- * `revision` rises per key. `changed_at` is in milliseconds since the epoch. Beyond 2^53 they are bigints, so that a
- * record can be written again unchanged.
- */
+/** `revision` rises per key. `changed_at` is in milliseconds since the epoch. */
 interface Stamped {
-  revision: number | bigint;
-  changed_at: number | bigint;
+  revision: Long;
+  changed_at: Long;
 }
 
 export interface Metro extends Stamped {

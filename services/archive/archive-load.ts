@@ -48,9 +48,13 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   }
 }
 
-function linesOf(dir: string, append: boolean, { records, newer, same, rejected, cut }: LoadResult): string[] {
+function linesOf(dir: string, append: boolean, { records, newer, same, rejected, cut, retimed }: LoadResult): string[] {
   const lines = [`Loaded ${countText(records, 'record')} and ${rejected} set aside: ${dir}`];
   if (append) lines.push(`Of ${countText(same, 'key')} the topics hold the same record, and of ${newer} a newer one`);
   if (cut > 0) lines.push(`${countText(cut, 'value')} came with more fields than our schema has: these are not loaded`);
+  if (retimed > 0)
+    lines.push(
+      `${countText(retimed, 'timestamp')} in the future, or before the year 1: loaded with the present, or that year`,
+    );
   return lines;
 }

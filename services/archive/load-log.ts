@@ -8,6 +8,7 @@ import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
+import { clampedMs, type Long } from '../../schemas/events/instants.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';
 import { UsageError } from '../cli/io.ts';
@@ -39,6 +40,8 @@ export interface LoadResult {
   rejected: number;
   /** Values of which only what our schema holds was published. */
   cut: number;
+  /** Records whose timestamp lies in the future, or before the year 1: they got the present, or that year. */
+  retimed: number;
 }
 
 /** How many records are published at once, and how many bad ones. */
@@ -48,8 +51,8 @@ const rejectsMax = 500;
 /**
  * Publishes an archive, as it is now, to a log (docs/rules.md#archive-load). Into empty topics it publishes all records
  * in order. With `append` it publishes the last record of each key, unless the topic's last one is newer or as old. A
- * topic's partitions are merged by time, and each key goes where Kafka's own producer puts it. Timestamps and headers
- * are kept. The log assigns offsets.
+ * topic's partitions are merged by time, and each key goes where Kafka's own producer puts it. Headers are kept, and so
+ * are timestamps, but for those in the future. The log assigns offsets.
  *
  * Bad records go to the log's `rejected`. Those that are in the archive's topics too are published there only: the
  * projector sets them aside again, at their new offsets.
@@ -83,7 +86,7 @@ function checkEmpty(there: LogBounds): void {
 }
 
 class Loading {
-  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0 };
+  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0, retimed: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */
   readonly bad = new Map<string, Reject>();
   readonly #sources: PastSources;
@@ -144,10 +147,13 @@ class Loading {
     return ({ keyBytes, timestampMs }) => {
       const key = String(keyBytes);
       if (last.get(key) !== at++) return false;
-      const time = times.get(key) ?? Number.NEGATIVE_INFINITY;
-      if (time > timestampMs) this.result.newer++;
-      if (time === timestampMs) this.result.same++;
-      return time < timestampMs;
+      const time = times.get(key);
+      if (time === undefined) return true;
+      // A time in the future says nothing.
+      const own = timestampMs > Date.now() ? Number.NEGATIVE_INFINITY : clampedMs(timestampMs);
+      if (time > own) this.result.newer++;
+      if (time === own) this.result.same++;
+      return time < own;
     };
   }
 
@@ -157,7 +163,8 @@ class Loading {
     const from = positionOf(this.#there, 'end');
     from[topic] = this.#there[topic].map(({ low }) => low);
     await followToEnds(this.#target.log, from, this.#there, this.#options.signal, (batch) => {
-      for (const { keyBytes, timestampMs } of batch.records) if (keyBytes) times.set(String(keyBytes), timestampMs);
+      for (const { keyBytes, timestampMs } of batch.records)
+        if (keyBytes) times.set(String(keyBytes), clampedMs(timestampMs));
       this.#done += batch.records.length;
       this.#report();
     });
@@ -168,7 +175,9 @@ class Loading {
   #add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
     if (this.bad.size > 0) this.bad.delete(placeOf(record));
     if (holdsMore(record)) this.result.cut++;
-    return this.#batch.push(loadedRecord(record)) < recordsMax ? undefined : this.#publish(topic);
+    const loaded = loadedRecord(record);
+    if (loaded.timestampMs !== record.timestampMs) this.result.retimed++;
+    return this.#batch.push(loaded) < recordsMax ? undefined : this.#publish(topic);
   }
 
   /** Waits for the batch before. The next batch is read and encoded while one is in flight. */
@@ -194,10 +203,13 @@ class Loading {
 const sizeOf = (bounds: LogBounds): number =>
   topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
 
+/** No time in the future: Kafka would refuse it, or compact nothing behind it (docs/rules.md#timestamps). */
+const loadedMs = (timestampMs: Long): number => Math.min(clampedMs(timestampMs), Date.now());
+
 /** A record as a load publishes it. Its key decides the partition. */
 function loadedRecord(record: EncodedRecord): PublishedRecord {
   const { keyBytes: key, timestampMs, headers = [] } = record;
-  return { key, value: ourValue(record), timestampMs, headers };
+  return { key, value: ourValue(record), timestampMs: loadedMs(timestampMs), headers };
 }
 
 /** Whether a value came with more fields than our schema has. These are not loaded (docs/rules.md#raw-values). */

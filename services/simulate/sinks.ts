@@ -36,7 +36,7 @@ export function archiveSink(place: { dir: string; prefix: string }, simulated?: 
     async complete() {
       const topics = writer.manifestTopics(defaultPartitions);
       const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
-      const times = partitions.flatMap(({ first_timestamp: time }) => time ?? []);
+      const times = partitions.flatMap(({ first_timestamp: time }) => (time === null ? [] : Number(time)));
       const exact_since = new Date(Math.min(...times)).toISOString();
       writeManifest(place.dir, {
         ...emptyManifest(place.prefix),

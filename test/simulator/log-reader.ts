@@ -8,6 +8,7 @@ import {
 } from '../../projector/ports/event-log.ts';
 import { wait } from '../../projector/running/stop.ts';
 import { WakeUp } from '../../projector/running/waiting.ts';
+import { clampedMs } from '../../schemas/events/instants.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import { epochAt, hasDiverged, type Partition, stableEnd } from './log-partition.ts';
@@ -194,7 +195,7 @@ function unreadSince(partition: Partition, { from, sinceMs }: Following): number
   const end = stableEnd(partition);
   if (at >= end) return null;
   const first = partition.records.find(({ offset }) => offset >= at && offset < end);
-  return first ? Math.max(sinceMs, first.delivered.timestampMs, partition.endedMs) : null;
+  return first ? Math.max(sinceMs, clampedMs(first.delivered.timestampMs), partition.endedMs) : null;
 }
 
 function shuffled<T>(items: readonly T[], random: Random): T[] {

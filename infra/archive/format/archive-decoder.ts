@@ -7,13 +7,14 @@ import { compileDecoder, type Decode, IncompatibleSchemaError } from '../../../s
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { archivedDecoder, type TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
+import type { Long } from '../../../schemas/events/instants.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 
 /** An archived record. Its key is bytes, because it may not be UTF-8, and its value is not decoded yet. */
 interface Archived {
   partition: number;
   offset: number;
-  timestamp: number;
+  timestamp: Long;
   key: Buffer;
   /** The place of the value (Cursor.place). The value includes the index of its branch in the writer's union. */
   value: number;
@@ -32,7 +33,7 @@ class ArchivedRecord implements EncodedRecord {
   readonly topic: TopicName;
   readonly partition: number;
   readonly offset: number;
-  readonly timestampMs: number;
+  readonly timestampMs: Long;
   readonly keyBytes: Buffer;
   readonly valueBytes: Buffer;
   readonly decoder: TopicDecoder;
@@ -160,9 +161,9 @@ class ArchiveDecoder {
 
 const outOfRange = undecodable('number out of range');
 
-/** A record's place in the log must be a safe integer. Its value may contain larger numbers. */
+/** A record's place in the log must be a safe integer. Its timestamp and its value may be or hold larger numbers. */
 function exact(archived: Archived): Archived {
-  if (typeof archived.offset === 'bigint' || typeof archived.timestamp === 'bigint') throw outOfRange;
+  if (typeof archived.offset === 'bigint') throw outOfRange;
   return archived;
 }
 

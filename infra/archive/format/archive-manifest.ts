@@ -11,7 +11,8 @@ export const manifestName = 'manifest.json';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.number().int().min(0);
-const time = z.number().int().nullable();
+/** Beyond 2^53 a decimal text. */
+const time = z.union([z.number().int(), z.string().regex(/^-?\d{16,19}$/)]).nullable();
 
 const fileSchema = z.object({
   name: z.string().regex(/^[^/\\]+$/),

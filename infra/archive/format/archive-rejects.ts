@@ -5,6 +5,7 @@ import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { parseWriter, rejectedSchema, rejectedType } from '../../../schemas/avro/avro-types.ts';
 import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 import { reasonOf } from '../../../schemas/avro/undecodable.ts';
+import type { Long } from '../../../schemas/events/instants.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { placeOf, RejectPlaces } from '../../reject-places.ts';
 import { ArchiveError, archiveFileNames, archiveFilePath, archiveFolder } from './archive-files.ts';
@@ -19,7 +20,7 @@ interface RejectedRecord {
   topic: string;
   partition: number;
   offset: number;
-  timestamp: number;
+  timestamp: Long;
   key: Buffer | null;
   value: Buffer | null;
   headers: Record<string, Buffer>;
@@ -67,7 +68,7 @@ function rejectOf(record: RejectedRecord, prefix: string): Reject {
     topic: topic as TopicName,
     partition,
     offset: Number(offset),
-    timestampMs: Number(timestamp),
+    timestampMs: timestamp,
     reason,
     raw: { key, value, headers },
   };

@@ -3,6 +3,7 @@ import type { LogRecord, UndecodableRecord } from '../../../projector/ports/deco
 import type { RecordHeader } from '../../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { fingerprintOf } from '../../../schemas/avro/single-object.ts';
+import { type Long, longInJson, longOf } from '../../../schemas/events/instants.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import type { ManifestFile, ManifestPartition } from './archive-manifest.ts';
 
@@ -10,8 +11,7 @@ export interface ArchiveRecord {
   partition: number;
   /** Higher than any before in its partition. Offsets may skip numbers. */
   offset: number;
-  /** Milliseconds since the epoch. */
-  timestampMs: number;
+  timestampMs: Long;
   key: string;
   value: AnyRecord | null;
   headers?: readonly RecordHeader[];
@@ -50,7 +50,7 @@ function withoutValue(record: UndecodableRecord): ArchiveRecord {
 /** A record's place and time. */
 interface RecordPlace {
   offset: number;
-  timestampMs: number;
+  timestampMs: Long;
 }
 
 /** What a partition of an archive contains, in the manifest's terms. Updated while records are read or written. */
@@ -73,8 +73,8 @@ export class PartitionLedger {
     ledger.records = said.records;
     ledger.nextOffset = said.next_offset;
     if (said.last_offset !== null) {
-      ledger.first = { offset: said.first_offset!, timestampMs: said.first_timestamp! };
-      ledger.last = { offset: said.last_offset, timestampMs: said.last_timestamp! };
+      ledger.first = { offset: said.first_offset!, timestampMs: longOf(BigInt(said.first_timestamp!)) };
+      ledger.last = { offset: said.last_offset, timestampMs: longOf(BigInt(said.last_timestamp!)) };
     }
     ledger.#hash = new PartitionHash(said.hash);
     return ledger;
@@ -99,8 +99,8 @@ export class PartitionLedger {
       first_offset: this.first?.offset ?? null,
       last_offset: this.last?.offset ?? null,
       next_offset: this.nextOffset,
-      first_timestamp: this.first?.timestampMs ?? null,
-      last_timestamp: this.last?.timestampMs ?? null,
+      first_timestamp: this.first && longInJson(this.first.timestampMs),
+      last_timestamp: this.last && longInJson(this.last.timestampMs),
       hash: this.#hash.digest(),
     };
   }

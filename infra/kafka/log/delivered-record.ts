@@ -3,6 +3,7 @@ import { decodeKey, decoderFor } from '../../../schemas/avro/codec.ts';
 import type { TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import type { UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import type { Long } from '../../../schemas/events/instants.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { FetchedRecord } from '../protocol/record-batch.ts';
 
@@ -44,7 +45,7 @@ class DeliveredRecord implements EncodedRecord {
     return this.#fetched.offset;
   }
 
-  get timestampMs(): number {
+  get timestampMs(): Long {
     return this.#fetched.timestampMs;
   }
 

@@ -1,4 +1,5 @@
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
+import { clampedMs } from '../../../schemas/events/instants.ts';
 import type { LoggedBackOff } from '../client/logged-back-off.ts';
 import { errorText, isUnauthorized, MissingKafkaRightError } from '../protocol/broker-refusal.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
@@ -74,7 +75,8 @@ export function advance(
     partition.offset = found.nextOffset;
     partition.lastEpoch = found.lastEpoch;
     const { batches, offset, nextOffset } = found;
-    const sinceMs = Math.max(partition.caughtUpMs, batches[0]?.timestampMs ?? 0);
+    // A producer's time may lie ahead.
+    const sinceMs = Math.min(nowMs, Math.max(partition.caughtUpMs, clampedMs(batches[0]?.timestampMs ?? 0)));
     partition.fetched.push({ batches, from: offset, nextOffset, sinceMs });
   }
   if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;

@@ -1,6 +1,7 @@
 import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop } from '../../../projector/running/stop.ts';
+import { type Long, longOf } from '../../../schemas/events/instants.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { KafkaCluster } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
@@ -40,10 +41,11 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
   const text = (name: string) => all.get(name)?.toString();
   const [topic, reason] = [text(rejectedHeaders.topic), text(rejectedHeaders.reason)];
   const numbers = [rejectedHeaders.partition, rejectedHeaders.offset, rejectedHeaders.timestamp].map((name) =>
-    Number(text(name) ?? Number.NaN),
+    /^-?\d{1,19}$/.test(text(name) ?? '') ? longOf(BigInt(text(name)!)) : null,
   );
-  if (topic === undefined || reason === undefined || !numbers.every(Number.isSafeInteger)) return null;
-  const [partition, offset, timestampMs] = numbers as [number, number, number];
+  const [partition, offset, timestampMs] = numbers as [number, number, Long];
+  const isPlaced = [partition, offset].every(Number.isSafeInteger) && timestampMs !== null;
+  if (topic === undefined || reason === undefined || !isPlaced) return null;
   const own = Object.fromEntries(named.filter(([name]) => !ownHeaders.has(name)).map(([n, c]) => [n, Buffer.from(c)]));
   const raw = { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: own };
   return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };

@@ -1,5 +1,6 @@
 import { crc32c } from '@platformatic/kafka';
 import type { BatchFault } from '../../../schemas/avro/undecodable.ts';
+import { type Long, longOf } from '../../../schemas/events/instants.ts';
 import { codecNames, decompress, TooLargeError } from './decompress.ts';
 
 /**
@@ -19,7 +20,7 @@ const pieceBytes = 1 << 20;
 /** A fetched record. Its buffers are slices of the whole response: copy what is to be kept. */
 export interface FetchedRecord {
   readonly offset: number;
-  readonly timestampMs: number;
+  readonly timestampMs: Long;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
@@ -34,8 +35,8 @@ export interface RecordBatch {
   firstOffset: number;
   /** By its header: compaction may have removed the last records. */
   lastOffset: number;
-  /** Of its first record. */
-  timestampMs: number;
+  /** What its records' timestamps count from: mostly the first one's. */
+  timestampMs: Long;
   leaderEpoch: number;
   attributes: number;
   producerId: bigint;
@@ -91,7 +92,7 @@ function readBatch(bytes: Buffer): RecordBatch {
   return {
     firstOffset,
     lastOffset: firstOffset + bytes.readInt32BE(lastOffsetDeltaAt),
-    timestampMs: Number(bytes.readBigInt64BE(isAppendTime(attributes) ? maxTimestampAt : firstTimestampAt)),
+    timestampMs: longOf(bytes.readBigInt64BE(isAppendTime(attributes) ? maxTimestampAt : firstTimestampAt)),
     leaderEpoch: bytes.readInt32BE(epochAt),
     attributes,
     producerId: bytes.readBigInt64BE(producerIdAt),
@@ -208,13 +209,22 @@ export class BatchReading {
     const end = this.#at + length;
     if (length < 0 || end > this.#bytes.length) throw cutOff();
     this.#at += 1;
-    const timestampMs = firstMs + this.#varint();
+    const timestampMs = this.#timestamp(firstMs);
     const offset = firstOffset + this.#varint();
     const key = this.#text();
     const value = this.#text();
     const headers = this.#headers();
     if (this.#at !== end) throw cutOff();
     return { offset, timestampMs: isAppendTime(attributes) ? firstMs : timestampMs, key, value, headers };
+  }
+
+  /** Any 64 bits: sums beyond them wrap round, as in Kafka. */
+  #timestamp(firstMs: Long): Long {
+    const start = this.#at;
+    const delta = this.#varint();
+    const ms = Number(firstMs) + delta;
+    if (typeof firstMs === 'number' && Number.isSafeInteger(delta) && Number.isSafeInteger(ms)) return ms;
+    return longOf(BigInt.asIntN(64, BigInt(firstMs) + exactVarint(this.#bytes.subarray(start, this.#at))));
   }
 
   #headers(): RecordHeaders {
@@ -248,6 +258,15 @@ export class BatchReading {
     }
     return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
   }
+}
+
+/** The same from its bytes, exactly. */
+function exactVarint(bytes: Buffer): bigint {
+  const number = BigInt.asUintN(
+    64,
+    bytes.reduceRight((sum, byte) => (sum << 7n) | BigInt(byte & 0x7f), 0n),
+  );
+  return (number >> 1n) ^ -(number & 1n);
 }
 
 const cutOff = (): Error => new Error('Cannot read a record batch: a record ends elsewhere than its length says');

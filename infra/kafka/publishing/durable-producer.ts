@@ -96,7 +96,7 @@ export class DurableProducer {
 
 const fixOf = (cause: unknown): string =>
   (cause as { type?: string }).type === 'INVALID_TIMESTAMP'
-    ? "; raise the topic's message.timestamp.after.max.ms, or delete the empty topic and make it with: npx ride-calendar topics"
+    ? "; its clock is ahead of Kafka's by more than the topic's message.timestamp.after.max.ms: set the clocks right"
     : '';
 
 /**

@@ -76,8 +76,8 @@ const compacted: WantedSetting[] = [
   // are long past.
   { name: 'segment.ms', value: longMax, rule: 'least', optional: true },
   { name: 'segment.bytes', value: String(64 << 20), rule: 'equal', optional: true },
-  // Kafka 4 refuses timestamps more than an hour ahead. An archive's timestamps are loaded as they are.
-  { name: 'message.timestamp.after.max.ms', value: longMax, rule: 'least', optional: true },
+  // A producer of nanoseconds learns it at once (docs/rules.md#timestamps).
+  { name: 'message.timestamp.after.max.ms', value: String(86_400_000), rule: 'equal', optional: true },
 ];
 
 /** The nine topics and their settings. `rejectedBytesMax`: the size of the largest record that `rejected` must accept. */

@@ -4,6 +4,7 @@ import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { publishedRide } from '../../../projector/views/night.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
+import { clampedMs } from '../../../schemas/events/instants.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
@@ -153,8 +154,8 @@ class Export {
 }
 
 function placeCells({ value, partition, offset, timestampMs }: LogRecord): Cell[] {
-  const [revision, changedAt] = value ? [BigInt(value.revision), BigInt(value.changed_at)] : [null, null];
-  return [value === null, partition, BigInt(offset), BigInt(timestampMs), revision, changedAt];
+  const [revision, changedAt] = value ? [BigInt(value.revision), BigInt(clampedMs(value.changed_at))] : [null, null];
+  return [value === null, partition, BigInt(offset), BigInt(clampedMs(timestampMs)), revision, changedAt];
 }
 
 /** Tables of answers, as the calendar gives them at the instant of the export, by the kind of view. */

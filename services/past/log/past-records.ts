@@ -2,16 +2,15 @@ import type { ArchiveListing } from '../../../infra/archive/format/archive-files
 import { recordsWithin } from '../../../infra/archive/log/archive-partition.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
+import { clampedMs } from '../../../schemas/events/instants.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { RecordClock } from './past-time.ts';
 
 export type PastRecord = LogRecord | UndecodableRecord;
 
 /** The time from which a record counts. A tombstone and an undecodable record have no `changed_at`. */
-function timeOf(record: PastRecord, by: RecordClock): number {
-  if (by === 'timestamp' || 'undecodable' in record || record.value === null) return record.timestampMs;
-  return Number(record.value.changed_at);
-}
+const changedAtOf = (record: PastRecord): number =>
+  clampedMs('undecodable' in record || record.value === null ? record.timestampMs : record.value.changed_at);
 
 /** A partition, and where reading it begins and ends. */
 export interface PartitionSource {
@@ -78,7 +77,7 @@ export class PartitionCursor {
     this.encoded = this.#records[++this.#at] ?? null;
     this.#decoded = null;
     if (this.encoded === null) return;
-    this.timeMs = this.#by === 'timestamp' ? this.encoded.timestampMs : timeOf(this.record!, this.#by);
+    this.timeMs = this.#by === 'timestamp' ? clampedMs(this.encoded.timestampMs) : changedAtOf(this.record!);
     if (this.timeMs > this.latestMs) this.latestMs = this.timeMs;
   }
 

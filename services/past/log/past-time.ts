@@ -1,3 +1,4 @@
+import { clampedMs, type Long } from '../../../schemas/events/instants.ts';
 import { UsageError } from '../../cli/io.ts';
 import { settingRules } from '../../settings/settings-schema.ts';
 
@@ -13,7 +14,6 @@ export function instantOf(command: string, option: string, text: string): number
   throw new UsageError(`Cannot run ${command}: ${option} is ${JSON.stringify(text)}, want ${want}`);
 }
 
-/** An instant as text. Null if a date cannot represent it. */
-export function instantText(ms: number): string | null {
-  return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null;
-}
+/** An instant as text. Outside years 0001 to 9999, its milliseconds. */
+export const instantText = (ms: Long): string =>
+  clampedMs(ms) === Number(ms) ? new Date(Number(ms)).toISOString() : String(ms);

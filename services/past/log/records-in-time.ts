@@ -62,7 +62,7 @@ export function placeOf({ encoded }: RecordInTime) {
     offset,
     key: keyIn(encoded!),
     timestamp: instantText(timestampMs),
-    changed_at: value && instantText(Number(value.changed_at)),
+    changed_at: value && instantText(value.changed_at),
     /** The entity is gone. */
     tombstone: value === null,
   };

@@ -4,6 +4,7 @@ import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { Projector } from '../../../projector/projector.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { waitReasons } from '../../../projector/status/waits.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
 import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import { metricsIn, serverBuckets } from './process-metrics.ts';
 
@@ -16,9 +17,18 @@ const faultyKinds = [...factKinds, 'reader', 'foreign'];
 type MeasuredProjector = Pick<Projector, 'ready' | 'status'>;
 
 export function projectorMetrics(register: Registry) {
-  const { counter, histogram, value } = metricsIn(register);
+  const { counter, histogram, series, value } = metricsIn(register);
   const folded = counter('folded_records_total', 'Records of the event log folded, by topic', ['topic']);
   const rejected = counter('rejected_records_total', 'Bad records met, by topic and reason', ['topic', 'reason']);
+  const latest = new Map<string, { topic: TopicName; partition: number; latestMs: number }>();
+  series(
+    'timestamp_ahead_seconds',
+    'How far the latest timestamp read of a partition lies in the future; 0: it does not',
+    ['topic', 'partition'],
+    (set) => {
+      for (const { latestMs, ...labels } of latest.values()) set(labels, Math.max(0, latestMs - Date.now()) / 1000);
+    },
+  );
   const regressed = counter(
     'revision_fell_total',
     'Records whose revision is lower than the one before of their key, by topic',
@@ -67,6 +77,10 @@ export function projectorMetrics(register: Registry) {
   );
   const projector: ProjectorMetrics = {
     folded: (topic, records) => folded.inc({ topic }, records),
+    timestamps(topic, partition, ms) {
+      const place = `${topic}/${partition}`;
+      latest.set(place, { topic, partition, latestMs: Math.max(ms, latest.get(place)?.latestMs ?? 0) });
+    },
     rejected: (topic, reason) => rejected.inc({ topic, reason }),
     revisionRegressed: (topic) => regressed.inc({ topic }),
     partitionExplained(topic, { records: _, ...counts }) {

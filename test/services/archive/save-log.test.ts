@@ -8,8 +8,11 @@ import { readManifest, writeManifest } from '../../../infra/archive/format/archi
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
+import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import type { Part } from '../../../services/cli/progress.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard } from '../../support/processes/heard.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { checkArchive, readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
@@ -25,7 +28,7 @@ const hashes = ({ topics }: ReturnType<SavedArchive['manifest']>) =>
 describe('archive save', () => {
   test('keeps partitions, offsets, timestamps, keys and values, up to the ends as they were when it began', async () => {
     await using archive = await TestArchive.make();
-    const { records } = (await readArchive(portlandDirectory)) as { records: LogRecord[] };
+    const { records } = (await readArchive(portlandDirectory)) as { records: (LogRecord & { timestampMs: number })[] };
     const partitions = byTopic(() => 4);
     const log = new MemoryEventLog({ partitions, records });
     const heard: Part[] = [];
@@ -91,6 +94,28 @@ describe('the manifest of a saved archive', () => {
     });
     expect(manifest.topics.nights!.partitions).toMatchObject([{ records: 0, hash: '', last_offset: null }, {}]);
   });
+});
+
+// docs/rules.md#timestamps
+test('an archive keeps all 64 bits of a timestamp, of bad records too, and its manifest says them', async () => {
+  await using saved = await SavedArchive.make();
+  const times = [-(2n ** 63n), -1, 0, 2n ** 53n, 1_700_000_000_000_000_000n, 2n ** 63n - 1n];
+  const rejects = times.map((timestampMs) => rejectAt(9, { timestampMs }));
+  for (const timestampMs of times) {
+    await saved.source.append('riders', 1, [{ ...rider('e'), timestampMs }]);
+    await saved.save({}, rejects);
+  }
+  expect((await saved.archive.read()).records.slice(-times.length).map(({ timestampMs }) => timestampMs)).toEqual(
+    times,
+  );
+  expect(saved.archive.rejected()).toEqual(rejects);
+  expect(saved.manifest().topics.riders!.partitions[1]).toMatchObject({ last_timestamp: '9223372036854775807' });
+  expect(await checkArchive(saved.dir)).toMatchObject({ code: 0, records: 10, rejected: times.length });
+  await heard((io) => runArchiveForget({ dir: saved.dir, rider: 'd' }, loadSettings({}), io));
+  expect(await checkArchive(saved.dir)).toMatchObject({ code: 0, records: 9 });
+  expect((await saved.archive.read()).records.slice(-times.length).map(({ timestampMs }) => timestampMs)).toEqual(
+    times,
+  );
 });
 
 // docs/rules.md#archive-save

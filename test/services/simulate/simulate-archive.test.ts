@@ -35,7 +35,7 @@ describe('simulate --archive', () => {
     for (const { topic, key, partition } of read) {
       expect(partition).toBe(murmur2Partition(Buffer.from(key), defaultPartitions[topic]));
     }
-    const times = read.map(({ timestampMs }) => timestampMs);
+    const times = read.map(({ timestampMs }) => Number(timestampMs));
     expect(exact_since).toBe(new Date(Math.min(...times)).toISOString());
     const files = partitions.reduce((sum, count) => sum + count, 0);
     expect(await checkArchive(archive.dir)).toMatchObject({ code: 0, files, records, rejected: 0, exact_since });

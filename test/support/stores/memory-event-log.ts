@@ -86,7 +86,12 @@ export class MemoryEventLog implements EventLog, LogPublisher {
   all(topic: TopicName): PublishedRecord[] {
     return this.#records
       .filter((record) => record.topic === topic)
-      .map(({ keyBytes: key, valueBytes: value, timestampMs, headers = [] }) => ({ key, value, timestampMs, headers }));
+      .map(({ keyBytes: key, valueBytes: value, timestampMs, headers = [] }) => ({
+        key,
+        value,
+        timestampMs: Number(timestampMs),
+        headers,
+      }));
   }
 
   #reject(rejects: readonly Reject[]): number {

@@ -8,7 +8,7 @@ import { readLedger } from '../../../infra/archive/checking/partition-inspection
 import { type ArchiveFile, listArchive } from '../../../infra/archive/format/archive-files.ts';
 import { ArchiveRejects, archiveRejected } from '../../../infra/archive/format/archive-rejects.ts';
 import { ContainerFile, openContainer } from '../../../infra/archive/format/avro-container.ts';
-import type { KnownPartition } from '../../../infra/archive/format/partition-ledger.ts';
+import type { ArchiveRecord, KnownPartition } from '../../../infra/archive/format/partition-ledger.ts';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import { ArchiveWriter, type ArchiveWriterOptions } from '../../../infra/archive/saving/archive-writer.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
@@ -19,7 +19,7 @@ import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
-import type { EventLogFixture, FixtureRecord } from '../../contracts/event-log.ts';
+import type { EventLogFixture } from '../../contracts/event-log.ts';
 import { heard } from '../processes/heard.ts';
 import { sampleRecords } from './records.ts';
 
@@ -48,7 +48,11 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     await writer.close();
   }
 
-  async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
+  async append(
+    topic: TopicName,
+    partition: number,
+    records: Omit<ArchiveRecord, 'partition' | 'offset'>[],
+  ): Promise<void> {
     const writer = await writerIn(this.dir, { blockBytes: 2_000, fileBytes: 5_000 });
     for (const record of records) writer.append(topic, { partition, offset: this.#take(topic, partition), ...record });
     await writer.close();

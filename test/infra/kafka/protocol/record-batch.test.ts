@@ -9,6 +9,7 @@ import {
   readRecordBatches,
   recordPieces,
 } from '../../../../infra/kafka/protocol/record-batch.ts';
+import { longOf } from '../../../../schemas/events/instants.ts';
 import {
   attributesAt,
   batchOf,
@@ -69,6 +70,23 @@ describe('record batches', () => {
     });
     expect(recordsIn(written).map(({ timestampMs }) => timestampMs)).toEqual([5, 7]);
     expect(recordsIn(appended).map(({ timestampMs }) => timestampMs)).toEqual([9_000, 9_000]);
+  });
+
+  // docs/rules.md#timestamps
+  it('have all 64 bits of a time, and sums beyond them wrap round, as in Kafka', () => {
+    const int64 = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(-1n, 2n ** 53n));
+    fc.assert(
+      fc.property(int64, int64, (first, delta) => {
+        // attributes, the delta as a zigzag varint, and 0 for the rest: an offset, an empty key, a value and no headers
+        const bytes = [0];
+        let rest = BigInt.asUintN(64, (delta << 1n) ^ (delta >> 63n));
+        for (; rest > 0x7fn; rest >>= 7n) bytes.push(0x80 | Number(rest & 0x7fn));
+        bytes.push(Number(rest), 0, 0, 0, 0);
+        const batch = packedBatch(Buffer.from([2 * bytes.length, ...bytes]), 0, 1);
+        const [record] = recordsIn(rewritten(batch, (head) => void head.writeBigInt64BE(first, 27)));
+        expect(record).toMatchObject({ timestampMs: longOf(BigInt.asIntN(64, first + delta)) });
+      }),
+    );
   });
 
   it('end before one that was cut off, and are refused where a byte was changed on the way', () => {

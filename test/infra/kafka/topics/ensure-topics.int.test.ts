@@ -25,7 +25,7 @@ test('topics that are missing are created as planned, and then differ in nothing
     'delete.retention.ms': weekMs,
     'max.compaction.lag.ms': longMax,
     'segment.ms': longMax,
-    'message.timestamp.after.max.ms': longMax,
+    'message.timestamp.after.max.ms': '86400000',
   });
   expect(Object.fromEntries(settings.get(rejected)!)).toMatchObject({
     'cleanup.policy': 'delete',
@@ -55,7 +55,7 @@ test('topics that are there are left as they are, and each setting that harms is
       { setting: 'delete.retention.ms', value: '86400000', wanted: '604800000', harmful: true },
       { setting: 'segment.ms', value: '604800000', wanted: longMax, harmful: false },
       { setting: 'segment.bytes', value: '1073741824', wanted: '67108864', harmful: false },
-      { setting: 'message.timestamp.after.max.ms', value: '3600000', wanted: longMax, harmful: false },
+      { setting: 'message.timestamp.after.max.ms', value: '3600000', wanted: '86400000', harmful: false },
     ],
   });
   expect(reportOf('rejected').differences).toEqual([
