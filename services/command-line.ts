@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { causeText } from '../infra/net/cause-chain.ts';
 import { MissingTopicsError } from '../projector/ports/event-log.ts';
+import { inLines, inOneLine } from '../projector/running/foreign-text.ts';
 import { archiveCommands } from './archive/archive-commands.ts';
 import { buildInfo } from './cli/build-info.ts';
 import type { Commands } from './cli/commands.ts';
@@ -81,8 +82,16 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
   return program;
 }
 
+/** Prints nothing that a terminal obeys, whatever text of others a line holds. */
+function shownOn(io: Io): Io {
+  const out: Io['out'] = (line, end) => io.out(inLines(line), end);
+  const err: Io['err'] = (line) => io.err(inLines(line));
+  return Object.create(io, { out: { value: out }, err: { value: err } });
+}
+
 /** Runs one command line. Resolves to its exit code. Never throws. */
-export async function runCli(args: readonly string[], io: Io, env: typeof process.env): Promise<number> {
+export async function runCli(args: readonly string[], given: Io, env: typeof process.env): Promise<number> {
+  const io = shownOn(given);
   let exitCode: ExitCode = 0;
   try {
     const program = commandLine(io, env, (code) => {
@@ -93,7 +102,7 @@ export async function runCli(args: readonly string[], io: Io, env: typeof proces
     return exitCode;
   } catch (error) {
     const { code, lines } = outcomeOf(error, env.LOG_LEVEL === 'debug');
-    for (const line of lines) io.err(line);
+    for (const line of lines) io.err(inOneLine(line));
     return code;
   }
 }
@@ -113,5 +122,5 @@ function outcomeOf(error: unknown, withStack: boolean): Outcome {
   // The user makes missing topics, or corrects the settings that name them.
   if (error instanceof UsageError || error instanceof MissingTopicsError) return { code: 2, lines: [error.message] };
   if (error.name === 'AbortError') return { code: 1, lines: ['Stopped before the end'] };
-  return { code: 1, lines: [withStack ? (error.stack ?? error.message) : causeText(error)] };
+  return { code: 1, lines: withStack && error.stack ? error.stack.split('\n') : [causeText(error)] };
 }

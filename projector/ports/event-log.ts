@@ -49,7 +49,8 @@ export interface RawRecord {
 
 /** A bad record, as it goes to `rejected`. */
 export interface Reject {
-  topic: TopicName;
+  /** Without the prefix. Others can write to `rejected` too, so it may be any text: ask `isTopicName`. */
+  topic: string;
   partition: number;
   offset: number;
   timestampMs: Long;

@@ -82,6 +82,8 @@ export function parseWriter(text: string, references: readonly string[] = []): T
 export function parseForEditing(text: string): Type {
   return avro.Type.forSchema(structureOf(JSON.parse(text), () => {}) as Schema, {
     wrapUnions: true,
+    // A type may be named as a member of every object is, such as `constructor`.
+    registry: Object.create(null),
     typeHook: (node) => (((node as { type?: unknown }).type ?? node) === 'long' ? exactLongType : undefined),
   });
 }

@@ -120,6 +120,9 @@ export const topicNames: readonly TopicName[] = [
   'relations',
 ];
 
+/** Whether a text that others wrote names a topic. Look nothing up by it before: `__proto__` is in every object. */
+export const isTopicName = (name: string): name is TopicName => (topicNames as readonly string[]).includes(name);
+
 export const byTopic = <T>(make: (topic: TopicName) => T): Record<TopicName, T> =>
   Object.fromEntries(topicNames.map((topic) => [topic, make(topic)])) as Record<TopicName, T>;
 

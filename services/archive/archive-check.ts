@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CheckedArchive, checkArchive, moreThanSaid } from '../../infra/archive/checking/check-archive.ts';
 import { archivePrefix, manifestName } from '../../infra/archive/format/archive-manifest.ts';
+import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
@@ -41,8 +42,8 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
 function linesOf(dir: string, { manifest, files, records, rejected, problems, more }: CheckedArchive): string[] {
   const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;
   const lines = [
-    ...problems.map(({ file, kind, problem }) => `${kind}: ${file}: ${problem}`),
-    ...more.map((file) => `more: ${file}: ${moreThanSaid}`),
+    ...problems.map(({ file, kind, problem }) => `${kind}: ${foreignText(file)}: ${problem}`),
+    ...more.map((file) => `more: ${foreignText(file)}: ${moreThanSaid}`),
   ];
   if (problems.length > 0) return [...lines, `${countText(problems.length, 'problem')}. Read ${what}`];
   if (!manifest) return [`Read ${what}. It has no ${manifestName}: so what is missing or altered is not known`];

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { inLines, inOneLine } from '../../projector/running/foreign-text.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Where credentials are in logged requests and answers. */
@@ -39,9 +40,10 @@ function terminalLines(destination: DestinationStream): DestinationStream {
     write(line: string): void {
       const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
       const extras = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-      const fault = err === undefined ? '' : `\n${indent((err as { stack?: string }).stack ?? JSON.stringify(err))}`;
+      const fault =
+        err === undefined ? '' : `\n${indent(inLines((err as { stack?: string }).stack ?? JSON.stringify(err)))}`;
       destination.write(
-        `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${String(msg ?? '')}${extras.join('')}${fault}\n`,
+        `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${inOneLine(`${msg ?? ''}${extras.join('')}`)}${fault}\n`,
       );
     },
   };

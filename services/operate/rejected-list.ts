@@ -1,8 +1,9 @@
 import type { Reject } from '../../projector/ports/event-log.ts';
+import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
-import type { TopicName } from '../../schemas/events/records.ts';
+import { isTopicName } from '../../schemas/events/records.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { instantText } from '../past/log/past-time.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -41,9 +42,9 @@ function linesOf(rejects: readonly Reject[], where: string, shown: ReadonlyMap<R
   const lines: string[] = [];
   for (const reason of [...new Set(rejects.map((reject) => reject.reason))].sort()) {
     const some = rejects.filter((reject) => reject.reason === reason);
-    lines.push(`${String(some.length).padStart(6)}  ${reason}`);
+    lines.push(`${String(some.length).padStart(6)}  ${foreignText(reason)}`);
     for (const reject of some) {
-      lines.push(`        ${rejectPlace(reject)}  ${instantText(reject.timestampMs)}`);
+      lines.push(`        ${foreignText(rejectPlace(reject))}  ${instantText(reject.timestampMs)}`);
       if (shown.has(reject)) lines.push(`          ${textOf(shown.get(reject)!)}`);
     }
   }
@@ -51,7 +52,7 @@ function linesOf(rejects: readonly Reject[], where: string, shown: ReadonlyMap<R
 }
 
 const hidden = '(hidden)';
-const personalTopics = new Set<TopicName>(['riders', 'attendance', 'relations']);
+const personalTopics = new Set<string>(['riders', 'attendance', 'relations']);
 const personalFields = new Set(['rider', 'other', 'handle', 'name', 'leaders']);
 const credentialFields = new Set(['key_hash', 'label']);
 
@@ -59,7 +60,8 @@ const credentialFields = new Set(['key_hash', 'label']);
 function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options: RejectedListOptions): object {
   // A key that is off its pattern may hold anything.
   const mayShowKey =
-    options.personal || (!personalTopics.has(topic) && key !== null && 'fields' in parseRecordKey(topic, key));
+    options.personal ||
+    (isTopicName(topic) && !personalTopics.has(topic) && key !== null && 'fields' in parseRecordKey(topic, key));
   const bytes = { key_bytes: raw.key?.length ?? null, value_bytes: raw.value?.length ?? null };
   const read =
     value && Object.fromEntries(Object.entries(value).map((field) => [field[0], shownField(topic, field, options)]));
@@ -67,7 +69,7 @@ function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options
 }
 
 function shownField(
-  topic: TopicName,
+  topic: string,
   [name, value]: [string, unknown],
   { personal, secrets }: RejectedListOptions,
 ): unknown {

@@ -7,7 +7,7 @@ import type { Reject } from '../../projector/ports/event-log.ts';
 import { decodeKey, decodeValue } from '../../schemas/avro/codec.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
-import { type AnyRecord, topicNames } from '../../schemas/events/records.ts';
+import { type AnyRecord, isTopicName, topicNames } from '../../schemas/events/records.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -80,7 +80,7 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
 /** Each record once, in the order of their places. A projector may set a record aside twice. */
 function each(rejects: readonly Reject[]): Reject[] {
   const byPlace = new Map(rejects.map((reject) => [`${rejectPlace(reject)} ${reject.timestampMs}`, reject]));
-  const rank = ({ topic }: Reject): number => topicNames.indexOf(topic);
+  const rank = ({ topic }: Reject): number => (topicNames as readonly string[]).indexOf(topic);
   return [...byPlace.values()].sort((a, b) => rank(a) - rank(b) || a.partition - b.partition || a.offset - b.offset);
 }
 
@@ -125,8 +125,7 @@ export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSigna
   const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
   return async ({ topic, reason, raw }: Reject): Promise<Judged> => {
     if (isBatchFault(reason)) return { reason, key: null, value: null };
-    // Others can publish to the topic of bad records too, and name any topic.
-    if (!topicNames.includes(topic)) return { reason: 'unknown topic', key: null, value: null };
+    if (!isTopicName(topic)) return { reason: 'unknown topic', key: null, value: null };
     const decoded = decodeKey(raw.key);
     if ('bad' in decoded) return { reason: decoded.bad, key: null, value: null };
     const { key } = decoded;

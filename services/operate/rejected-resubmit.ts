@@ -2,9 +2,10 @@ import { batchHeaders } from '../../infra/kafka/protocol/record-batch.ts';
 import type { EventLog, LogBounds, Position, RawRecord, Reject } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
+import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { isTopicName, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { followToEnds } from '../backends/follow-to-ends.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
@@ -82,7 +83,7 @@ export async function resubmit(
     outcomes.push(outcome);
     if (outcome.note !== null) continue;
     signal.throwIfAborted();
-    const now = await publishAgain(reject, publisher);
+    const now = await publishAgain(reject.topic as TopicName, reject, publisher);
     outcome.now = rejectPlace({ topic: reject.topic, ...now });
     records.add(reject.topic, reject.raw.key, now);
   }
@@ -115,7 +116,7 @@ function batchNote({ headers }: RawRecord): string {
 }
 
 /** Publishes a bad record to its own partition, with the present time: it counts from now on. Returns where it is. */
-async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPublisher) {
+async function publishAgain(topic: TopicName, { partition, raw }: Reject, publisher: LogPublisher) {
   const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
   const [place] = await publisher.publish(topic, [
     { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers },
@@ -129,7 +130,7 @@ function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, i
     return;
   }
   for (const { place, now, note } of outcomes) {
-    io.out(now === null ? `${place} is not published: ${note}` : `${place} is at ${now} now`);
+    io.out(now === null ? `${foreignText(place)} is not published: ${note}` : `${place} is at ${now} now`);
   }
   const count = outcomes.filter(({ now }) => now !== null).length;
   io.out(`Published ${count} of ${countText(outcomes.length, 'bad record')}`);
@@ -180,7 +181,7 @@ class RecordsOfRejects {
     return found;
   }
 
-  add(topic: TopicName, keyBytes: Buffer | null, place: RecordPlace): void {
+  add(topic: string, keyBytes: Buffer | null, place: RecordPlace): void {
     this.#records.get(keyText(topic, keyBytes))?.push(place);
   }
 
@@ -192,7 +193,7 @@ class RecordsOfRejects {
       places.some((place) => place.partition === partition && place.offset > offset);
     if (there === `${key} ${timestampMs}`) return isFollowed(this.#records.get(key)!) ? superseded : null;
     // No record has been at an offset behind the end.
-    if (there !== undefined || offset >= (this.#ends[topic]?.[partition] ?? 0))
+    if (there !== undefined || offset >= ((isTopicName(topic) && this.#ends[topic][partition]) || 0))
       return 'it is of another log: have its producer send it again';
     // It was compacted away, and all of its key with it unless there is a later one.
     const others = this.#rejects.filter((other) => keyText(other.topic, other.raw.key) === key);

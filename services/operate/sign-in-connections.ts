@@ -1,6 +1,7 @@
 import type { StateStore } from '../../api/ports/sign-in-state.ts';
 import { type ConnectionsOf, endConnections, listConnections } from '../../api/sign-in/provider/connections.ts';
 import { redisSignInState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -24,7 +25,9 @@ export async function runSignInList(options: SignInOptions, settings: Settings, 
     return 0;
   }
   for (const { client, connections, oldest, newest } of clients)
-    io.out(`${client}: ${countText(connections, 'connection')}, the oldest of ${oldest}, the newest of ${newest}`);
+    io.out(
+      `${foreignText(client)}: ${countText(connections, 'connection')}, the oldest of ${oldest}, the newest of ${newest}`,
+    );
   if (clients.length === 0) io.out('No app is connected');
   if (sessions !== null) io.out(`Signed in: ${countText(sessions, 'browser')}`);
   return 0;

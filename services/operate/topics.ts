@@ -1,4 +1,5 @@
 import { ensureTopics, type TopicReport, type TopicsOptions } from '../../infra/kafka/topics/ensure-topics.ts';
+import { foreignText } from '../../projector/running/foreign-text.ts';
 import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -30,7 +31,7 @@ function linesOf({ topic, state, partitions, differences }: TopicReport): string
   const lines = differences.map(({ setting, value, wanted, harmful }) => {
     // A topic with records keeps its number of partitions: with another one, a key would be in two partitions.
     const fix = harmful ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
-    return `  ${setting} is ${value || 'unset'}, wanted ${wanted}: ${fix}`;
+    return `  ${setting} is ${foreignText(value) || 'unset'}, wanted ${wanted}: ${fix}`;
   });
   return [head, ...lines];
 }

@@ -5,6 +5,7 @@ import type { EventLog, Position } from '../../projector/ports/event-log.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import type { StoredName } from '../../projector/ports/view-writer.ts';
 import { realClock } from '../../projector/running/clock.ts';
+import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText, type Log } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
@@ -107,7 +108,7 @@ function summaryLines(verified: Verified, left: Left, live: LiveViews): string[]
   if (!left) return lines;
   const mended = mendedOf(verified, left);
   lines.push(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);
-  return [...lines, ...left.map((name) => `  not mended: ${live.spell(name)}`)];
+  return [...lines, ...left.map((name) => `  not mended: ${foreignText(live.spell(name))}`)];
 }
 
 const tagsOf = (names: readonly StoredName[]): number[] =>
@@ -142,7 +143,7 @@ function jsonOf({ what, name, field }: Difference, position: Position, live: Liv
 }
 
 function lineOf({ what, name, field }: Difference, live: LiveViews): string {
-  return `  ${what}: ${live.spell(name)}${field === undefined ? '' : `, field ${field}`}`;
+  return `  ${what}: ${foreignText(live.spell(name))}${field === undefined ? '' : `, field ${foreignText(field)}`}`;
 }
 
 const positionText = (position: Position): string =>

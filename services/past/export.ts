@@ -3,6 +3,7 @@ import { needEmptyFolder } from '../cli/empty-folder.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { runWithProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
+import { isOfDraft } from './export/draft-folder.ts';
 import { type Exported, writeExport } from './export/write-export.ts';
 import { sourcesOf } from './log/past-records.ts';
 import { instantOf, instantText, type RecordClock } from './log/past-time.ts';
@@ -23,7 +24,7 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
   const { dir, json = false, archive, by = 'timestamp', personal = false, secrets = false } = options;
   const clockMs =
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
-  await needEmptyFolder(dir, 'export');
+  await needEmptyFolder(dir, 'export', isOfDraft);
   const log = await openPastLog('export', archive, settings, io);
   try {
     // Without an instant every record counts, even one whose producer's clock was ahead.

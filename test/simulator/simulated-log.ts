@@ -1,4 +1,4 @@
-import type { EncodedRecord, EventLog, LogBounds } from '../../projector/ports/event-log.ts';
+import type { EventLog, LogBounds, Reject } from '../../projector/ports/event-log.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import { toLogRecord } from '../support/worlds/histories.ts';
@@ -189,7 +189,7 @@ export class SimulatedLog {
   }
 }
 
-type Place = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+type Place = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 export const placeOf = ({ topic, partition, offset, timestampMs }: Place): string =>
   `${topic}/${partition}@${offset} of ${timestampMs}`;
 

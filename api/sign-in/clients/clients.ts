@@ -72,7 +72,7 @@ export function parseClients(text: string, where: string): ClientMetadata[] {
     const method = parsed.data?.client_secret === undefined ? 'none' : 'client_secret_basic';
     if (parsed.success) clients.push({ token_endpoint_auth_method: method, ...parsed.data });
   }
-  if (problems.length > 0) throw new Error(`Cannot read ${where}: ${problems.join('\n')}`);
+  if (problems.length > 0) throw new Error(`Cannot read ${where}: ${problems.join('; ')}`);
   return clients;
 }
 

@@ -75,31 +75,33 @@ const silent = {
 };
 
 /** oidc-provider's errors, in words for a rider. */
-const providerWords: Record<string, { title: string; text: string }> = {
-  login_required: silent,
-  consent_required: silent,
-  interaction_required: silent,
-  invalid_client: {
-    title: 'This app is not known here',
-    text: 'The app that sent you is not registered with this service, or its registration has ended. Tell its makers.',
-  },
-  invalid_redirect_uri: {
-    title: 'This app asked for a wrong address',
-    text: 'The address to which the app wants its answer is not one that it registered. To protect you, nothing was sent. Tell its makers.',
-  },
-  invalid_client_metadata: {
-    title: 'This app introduced itself wrongly',
-    text: 'What the app says about itself can’t be accepted here. Tell its makers.',
-  },
-  temporarily_unavailable: { title: troubles.away.title, text: troubles.away.text },
-  server_error: {
-    title: 'Something went wrong here',
-    text: 'It is not your fault, and has been noted. Try again in a minute.',
-  },
-};
+const providerWords = new Map<string, { title: string; text: string }>(
+  Object.entries({
+    login_required: silent,
+    consent_required: silent,
+    interaction_required: silent,
+    invalid_client: {
+      title: 'This app is not known here',
+      text: 'The app that sent you is not registered with this service, or its registration has ended. Tell its makers.',
+    },
+    invalid_redirect_uri: {
+      title: 'This app asked for a wrong address',
+      text: 'The address to which the app wants its answer is not one that it registered. To protect you, nothing was sent. Tell its makers.',
+    },
+    invalid_client_metadata: {
+      title: 'This app introduced itself wrongly',
+      text: 'What the app says about itself can’t be accepted here. Tell its makers.',
+    },
+    temporarily_unavailable: { title: troubles.away.title, text: troubles.away.text },
+    server_error: {
+      title: 'Something went wrong here',
+      text: 'It is not your fault, and has been noted. Try again in a minute.',
+    },
+  }),
+);
 
 export function providerTrouble(code: string, status: number): Trouble {
-  const words = providerWords[code] ?? {
+  const words = providerWords.get(code) ?? {
     title: 'This app’s request can’t be understood',
     text: 'The app that sent you made a mistake in its request. Tell its makers.',
   };

@@ -7,6 +7,7 @@ import {
   type ArchiveListing,
   archiveFolder,
   listArchive,
+  pathWithin,
 } from '../format/archive-files.ts';
 import { isForgetting, journalPath } from '../format/archive-journal.ts';
 import {
@@ -141,7 +142,7 @@ class Check {
     const { found } = this;
     const { dir, prefix } = this.#options;
     const folder = archiveFolder(dir, prefix, 'rejected');
-    const said = new Map(found.manifest?.rejected.map((file) => [join(folder, file.name), file]));
+    const said = new Map(found.manifest?.rejected.map((file) => [pathWithin(folder, file.name), file]));
     const before = found.problems.length;
     for (const [path, file] of said) await compareFile(path, file, found, this.#reading());
     for (const path of rejectedFiles(folder)) {

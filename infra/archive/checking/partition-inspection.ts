@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { ArchiveError, type ArchiveFile } from '../format/archive-files.ts';
+import { ArchiveError, type ArchiveFile, pathWithin } from '../format/archive-files.ts';
 import { type ManifestFile, type ManifestPartition, manifestName } from '../format/archive-manifest.ts';
 import { PartitionLedger } from '../format/partition-ledger.ts';
 import { partitionBounds } from '../log/archive-bounds.ts';
@@ -41,7 +41,7 @@ export async function compareFiles(
   findings: Findings,
   reading: ReadingOptions,
 ): Promise<void> {
-  for (const file of said.files) await compareFile(join(folder, file.name), file, findings, reading);
+  for (const file of said.files) await compareFile(pathWithin(folder, file.name), file, findings, reading);
   for (const { path, firstOffset } of files) {
     if (said.files.some(({ name }) => name === basename(path))) continue;
     if (firstOffset >= (said.next_offset ?? 0)) findings.more.push(path);

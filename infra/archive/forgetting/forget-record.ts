@@ -7,7 +7,14 @@ import { parseForEditing, parseWriter } from '../../../schemas/avro/avro-types.t
 import { compileSkip } from '../../../schemas/avro/compile-decoder.ts';
 import { isBatchFault } from '../../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../../schemas/events/record-keys.ts';
-import type { Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
+import {
+  type Attendance,
+  isTopicName,
+  type Relation,
+  type Ride,
+  type Rider,
+  type TopicName,
+} from '../../../schemas/events/records.ts';
 
 /**
  * What was removed from a record. `record`: all of it. `leaders`: the rider among a ride's leaders. `headers`: those
@@ -125,11 +132,12 @@ export function isRejectOfRider({ topic, reason, raw }: Reject, rider: string): 
 }
 
 /** Whether a bad record names the rider, whatever its topic: it may have been published to the wrong one. */
-function isBadRecordOfRider(topic: TopicName, key: Buffer | null, value: Buffer | null, rider: string): boolean {
+function isBadRecordOfRider(topic: string, key: Buffer | null, value: Buffer | null, rider: string): boolean {
   return isKeyOfRider(topic, key?.toString('latin1') ?? '', rider) || (value !== null && mentions(value, rider));
 }
 
-function isKeyOfRider(topic: TopicName, key: string, rider: string): boolean {
+function isKeyOfRider(topic: string, key: string, rider: string): boolean {
+  if (!isTopicName(topic)) return isWordIn(key, rider);
   const parsed = parseRecordKey(topic, key);
   // In a bad key it is not known which part is what.
   if ('fault' in parsed) return isWordIn(key, rider);

@@ -1,5 +1,5 @@
 import { rmSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
@@ -13,6 +13,7 @@ import {
   type ArchiveListing,
   archiveFolder,
   listArchive,
+  pathWithin,
 } from '../format/archive-files.ts';
 import { finishForgetting, replaceFiles, replacementPath } from '../format/archive-journal.ts';
 import { lockArchive } from '../format/archive-lock.ts';
@@ -135,7 +136,7 @@ class Forgetting {
       topics[topic] = { hash_schema: hashSchemaOf(topic), partitions };
     }
     const folder = archiveFolder(dir, prefix, 'rejected');
-    const rejected = manifest.rejected.map((file) => this.#anew.get(join(folder, file.name)) ?? file);
+    const rejected = manifest.rejected.map((file) => this.#anew.get(pathWithin(folder, file.name)) ?? file);
     const forgotten_rejects = [...manifest.forgotten_rejects, ...this.#forgottenRejects];
     const now = { ...manifest, topics, rejected, forgotten_rejects };
     return this.#result.example ? { ...now, simulated: { ...now.simulated!, rider: null } } : now;
@@ -156,7 +157,7 @@ class Forgetting {
     return {
       partition,
       ...ledger.summary(),
-      files: said.map((file) => this.#anew.get(join(folder, file.name)) ?? file),
+      files: said.map((file) => this.#anew.get(pathWithin(folder, file.name)) ?? file),
     };
   }
 

@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
+import { foreignText } from '../../../projector/running/foreign-text.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 
 /** e.g. `backup/ride-calendar.nights/0-00000000000000000017.avro` (docs/rules.md#archive-files). */
@@ -19,10 +20,27 @@ export class ArchiveError extends Error {
   override name = 'ArchiveError';
 }
 
+/** Other tools leave checksums and notes beside an archive's files. */
+const isAvroFile = (name: string): boolean => name.endsWith('.avro') && !/^[._]/.test(name);
+
+/** What is read or written as a file. */
+const ownFile = /^(manifest\.json|\.lock|\..*\.forgotten|[^._].*\.avro)$/;
+
 const namePattern = /^(0|[1-9]\d{0,5})-(\d{20})\.avro$/;
 
+/**
+ * The path of a file or folder whose name an archive's own files say, such as the manifest. Throws ArchiveError for a name
+ * that leads elsewhere (docs/rules.md#archive-files): what a command reads and writes is below the archive's folder.
+ */
+export function pathWithin(folder: string, name: string): string {
+  if (!/[/\\\0]/.test(name) && name !== '..' && name !== '.') return join(folder, name);
+  throw new ArchiveError(
+    `Cannot use the archive: a name in it, ${foreignText(name)}, leads out of ${folder}; use one from somebody you trust`,
+  );
+}
+
 export function archiveFolder(dir: string, prefix: string, name: string): string {
-  return join(dir, prefix + name);
+  return pathWithin(dir, prefix + name);
 }
 
 export function archiveFileName(partition: number, firstOffset: number): string {
@@ -34,14 +52,11 @@ export function archiveFilePath(folder: string, partition: number, firstOffset: 
 }
 
 /**
- * The names of the archive files in a folder, sorted. Other tools leave checksums and notes beside them. Null if there
- * is no folder. Throws ArchiveError if it cannot be read.
+ * The names of the archive files in a folder, sorted. Null if there is no folder. Throws ArchiveError if it cannot be read.
  */
 export function archiveFileNames(folder: string): string[] | null {
   try {
-    return readdirSync(folder)
-      .filter((name) => name.endsWith('.avro') && !/^[._]/.test(name))
-      .sort();
+    return readdirSync(folder).filter(isAvroFile).sort();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
@@ -92,8 +107,8 @@ export function listArchive(dir: string, prefix: string, named: string, onMisnam
 }
 
 /**
- * Throws ArchiveError for what is neither file nor folder in an archive or in one of its topics' folders
- * (docs/rules.md#archive-files): what a link points to may be outside, and archive forget would rewrite it; reading a pipe
+ * Throws ArchiveError for what is neither file nor folder in an archive or in one of its topics' folders, and for a folder
+ * that has a file's name (docs/rules.md#archive-files): what a link points to may be outside, and archive forget would rewrite it; reading a pipe
  * would never end. The archive itself may be reached by a link.
  */
 export function refuseLinks(dir: string): void {
@@ -101,11 +116,10 @@ export function refuseLinks(dir: string): void {
   const ours = [...topicNames, 'rejected'];
   const folders = entries.filter((one) => one.isDirectory() && ours.some((name) => one.name.endsWith(name)));
   const all = [...entries, ...folders.flatMap(({ name }) => entriesOf(join(dir, name)))];
-  const odd = all.find((one) => !one.isFile() && !one.isDirectory());
+  const odd = all.find((one) => !one.isFile() && !(one.isDirectory() && !ownFile.test(one.name)));
   if (!odd) return;
-  const fault = odd.isSymbolicLink()
-    ? 'is a link; put what it points to in its place, or'
-    : 'is neither file nor folder;';
+  const kind = odd.isDirectory() ? 'is a folder;' : 'is neither file nor folder;';
+  const fault = odd.isSymbolicLink() ? 'is a link; put what it points to in its place, or' : kind;
   throw new ArchiveError(
     `Cannot use the archive: ${join(odd.parentPath, odd.name)} ${fault} take it out of the archive`,
   );

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { foreignText } from '../../../projector/running/foreign-text.ts';
 import { writeFault } from './write-atomically.ts';
+
+export const lockName = '.lock';
 
 interface LockHolder {
   pid: number;
@@ -15,11 +18,11 @@ interface LockHolder {
 }
 
 /**
- * Locks an archive for one writer, with a file that has its process id. The lock of a process that has ended is
+ * Locks an archive, or another folder that is written, for one writer, with a file that has its process id. The lock of a process that has ended is
  * ignored. Throws if another process has the lock. Call the returned function to unlock.
  */
 export function lockArchive(dir: string, command: string): () => void {
-  const path = join(dir, '.lock');
+  const path = join(dir, lockName);
   const since = new Date().toISOString();
   const mine: LockHolder = { pid: process.pid, host: hostname(), started: startedAt(process.pid), command, since };
   const temporary = join(dir, `.lock.${process.pid}.${randomBytes(4).toString('hex')}`);
@@ -81,9 +84,14 @@ function startedAt(pid: number): string | null {
   }
 }
 
-function locked(path: string, { pid, host, command: other, since }: LockHolder, command: string): Error {
+/** Another program may have written the lock. */
+function locked(path: string, holder: LockHolder, command: string): Error {
+  const { host } = holder;
+  const [pid, on, other, since] = [holder.pid, host, holder.command, holder.since].map((said) =>
+    foreignText(`${said}`),
+  );
   const fix = host === hostname() ? 'wait for it, or stop it' : `stop it, or remove ${path} if that process is no more`;
   return new Error(
-    `Cannot run ${command}: ${other} (process ${pid} on ${host}) has been writing this archive since ${since}; ${fix}`,
+    `Cannot run ${command}: ${other} (process ${pid} on ${on}) has been writing this folder since ${since}; ${fix}`,
   );
 }

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
+import { idPattern } from '../../../schemas/events/patterns.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveError, prefixesOf } from './archive-files.ts';
+import { ArchiveError, pathWithin, prefixesOf, refuseLinks } from './archive-files.ts';
 import { writeAtomically } from './write-atomically.ts';
 
 export const manifestName = 'manifest.json';
@@ -15,7 +16,7 @@ const count = z.number().int().min(0);
 const time = z.union([z.number().int(), z.string().regex(/^-?\d{16,19}$/)]).nullable();
 
 const fileSchema = z.object({
-  name: z.string().regex(/^[^/\\]+$/),
+  name: z.string(),
   records: count,
   /** The SHA-256 covers this many bytes from the start. */
   bytes: count,
@@ -49,9 +50,9 @@ const writerSchema = z.object({
 /** What `simulate` says of an archive that it made (docs/rules.md#picking-a-rider). */
 const simulatedSchema = z.object({
   /** The text of a developer key that is live in the archive. It is made up, and can be computed from the seed. */
-  developer_key: z.string(),
+  developer_key: z.string().regex(/^rck_[A-Za-z0-9_-]{43}$/),
   /** A rider with nights, friends and flags around the day it was made for. Null once they were forgotten. */
-  rider: z.string().nullable(),
+  rider: z.string().regex(idPattern).nullable(),
 });
 
 const instant = z.iso.datetime().nullable();
@@ -97,8 +98,9 @@ export const emptyManifest = (prefix: string): ArchiveManifest => ({
   schemas: [],
 });
 
-/** An archive's manifest, or null if it has none. Throws ArchiveError if it cannot be read. */
+/** An archive's manifest, or null if it has none. Throws ArchiveError if it cannot be read, or the archive holds a link. */
 export function readManifest(dir: string): ArchiveManifest | null {
+  refuseLinks(dir);
   const path = join(dir, manifestName);
   let text: string;
   try {
@@ -114,6 +116,7 @@ export function readManifest(dir: string): ArchiveManifest | null {
       `Cannot read ${path}: ${manifest.wrong}; put the one back that was saved, or remove it: the archive is then read as it is`,
     );
   }
+  pathWithin(dir, `${manifest.prefix}rides`);
   return manifest;
 }
 

@@ -6,7 +6,6 @@ import { parseWriter, rejectedSchema, rejectedType } from '../../../schemas/avro
 import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 import { reasonOf } from '../../../schemas/avro/undecodable.ts';
 import type { Long } from '../../../schemas/events/instants.ts';
-import type { TopicName } from '../../../schemas/events/records.ts';
 import { placeOf, RejectPlaces } from '../../reject-places.ts';
 import { ArchiveError, archiveFileNames, archiveFilePath, archiveFolder } from './archive-files.ts';
 import type { ArchiveManifest, ManifestFile } from './archive-manifest.ts';
@@ -65,7 +64,7 @@ function rejectOf(record: RejectedRecord, prefix: string): Reject {
   const { partition, offset, timestamp, key, value, headers, reason } = record;
   const topic = record.topic.startsWith(prefix) ? record.topic.slice(prefix.length) : record.topic;
   return {
-    topic: topic as TopicName,
+    topic,
     partition,
     offset: Number(offset),
     timestampMs: timestamp,

@@ -1,8 +1,7 @@
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { archivedSchemas, archivedTypes } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { ArchiveError, archiveFilePath, archiveFolder } from '../format/archive-files.ts';
+import { ArchiveError, archiveFilePath, archiveFolder, pathWithin } from '../format/archive-files.ts';
 import type { ArchiveManifest, ManifestFile, ManifestPartition } from '../format/archive-manifest.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { makeFolder } from '../format/make-folder.ts';
@@ -214,7 +213,7 @@ class PartitionWriter {
 
   /** Writes on in the last file if its format is ours. Otherwise a new file begins. */
   #resume(last: ManifestFile): void {
-    const file = ContainerWriter.resume(join(this.#folder, last.name), last.records);
+    const file = ContainerWriter.resume(pathWithin(this.#folder, last.name), last.records);
     const isOurs = file.header.schemaText === schemaTextOf(this.#topic);
     if (isOurs && last.bytes < this.#fileBytes) {
       this.#file = file;

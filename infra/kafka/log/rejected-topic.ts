@@ -2,7 +2,6 @@ import { MissingTopicsError, type Reject } from '../../../projector/ports/event-
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop } from '../../../projector/running/stop.ts';
 import { type Long, longOf } from '../../../schemas/events/instants.ts';
-import type { TopicName } from '../../../schemas/events/records.ts';
 import type { KafkaCluster } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
 import { batchBytesMax, type FetchedRecord } from '../protocol/record-batch.ts';
@@ -48,7 +47,7 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
   if (topic === undefined || reason === undefined || !isPlaced) return null;
   const own = Object.fromEntries(named.filter(([name]) => !ownHeaders.has(name)).map(([n, c]) => [n, Buffer.from(c)]));
   const raw = { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: own };
-  return { topic: topic as TopicName, partition, offset, timestampMs, reason, raw };
+  return { topic, partition, offset, timestampMs, reason, raw };
 }
 
 /** Room for a bad record that nearly fills a batch, and for the headers with its place. */

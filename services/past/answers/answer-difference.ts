@@ -1,3 +1,5 @@
+import { foreignText } from '../../../projector/running/foreign-text.ts';
+
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** One difference between two answers. `before` or `after` is undefined if that answer does not have the thing. */
@@ -56,9 +58,10 @@ function idOf(element: Json): string | null {
 }
 
 export function differenceText({ path, before, after }: Difference): string {
-  if (before === undefined) return `+ ${path}${summary(after)}`;
-  if (after === undefined) return `- ${path}${summary(before)}`;
-  return `${path}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`;
+  const shown = foreignText(path);
+  if (before === undefined) return `+ ${shown}${summary(after)}`;
+  if (after === undefined) return `- ${shown}${summary(before)}`;
+  return `${shown}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`;
 }
 
 /** A night that came or went is shown by its title, status and count. Anything else is shown as it is. */
@@ -66,7 +69,7 @@ function summary(value: Json | undefined): string {
   if (value === undefined || value === null || typeof value !== 'object') return `: ${JSON.stringify(value)}`;
   if (Array.isArray(value)) return value.length === 0 ? ': []' : ` (${value.length})`;
   const { title, status, going_count } = (value.night ?? value) as Record<string, Json>;
-  const parts = [title, status].filter((part) => typeof part === 'string');
+  const parts = [title, status].filter((part) => typeof part === 'string').map(foreignText);
   if (typeof going_count === 'number') parts.push(`${going_count} going`);
   return parts.length > 0 ? `: ${parts.join(', ')}` : `: ${JSON.stringify(value)}`;
 }

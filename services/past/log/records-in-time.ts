@@ -2,6 +2,7 @@ import type { Fold } from '../../../projector/facts/fold.ts';
 import { Interner } from '../../../projector/facts/interner.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import { foreignText } from '../../../projector/running/foreign-text.ts';
 import { decodeKey, decodeWith } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
 import { PartitionCursor, type PartitionSource, type PastSources } from './past-records.ts';
@@ -70,7 +71,7 @@ export function placeOf({ encoded }: RecordInTime) {
 
 export function placeText(record: RecordInTime): string {
   const { topic, partition, offset, key, tombstone } = placeOf(record);
-  return `${topic}/${partition}@${offset} ${key}${tombstone ? ' (deleted)' : ''}`;
+  return `${topic}/${partition}@${offset} ${foreignText(`${key}`)}${tombstone ? ' (deleted)' : ''}`;
 }
 
 /** Called for each record. Returns a promise if the next one must wait. */

@@ -247,7 +247,7 @@ describe('a save that goes on with an archive', () => {
     const unlock = lockArchive(saved.dir, 'archive save');
     await expect(saved.save()).rejects.toThrow(
       new RegExp(
-        `Cannot run archive save: archive save \\(process ${process.pid} on .*\\) has been writing this archive since`,
+        `Cannot run archive save: archive save \\(process ${process.pid} on .*\\) has been writing this folder since`,
       ),
     );
     unlock();

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
@@ -139,6 +140,20 @@ describe('an export', () => {
     expect(readdirSync(at('empty')).sort()).toEqual(readdirSync(at('public')).sort());
     const whole = readdirSync(at('empty')).length;
     for (const names of seen) if (names.includes('manifest.json')) expect(names.length).toBeGreaterThanOrEqual(whole);
+  });
+
+  it('takes away what an export that was killed left, and lets one at work alone', async () => {
+    mkdirSync(join(at('killed'), '.unfinished-abc123'), { recursive: true });
+    writeFileSync(join(at('killed'), '.unfinished-abc123', 'nights.parquet'), 'half');
+    const unlock = lockArchive(at('killed'), 'export');
+    expect((await run('export', at('killed'))).err[0]).toMatch(
+      /^Cannot run export: export \(process \d+ on .*wait for it/,
+    );
+    unlock();
+    // Of a process that is no more.
+    writeFileSync(join(at('killed'), '.lock'), JSON.stringify({ pid: 2 ** 30, host: hostname(), started: '1' }));
+    expect((await run('export', at('killed'))).code).toBe(0);
+    expect(readdirSync(at('killed')).sort()).toEqual(readdirSync(at('public')).sort());
   });
 
   it('names a folder that cannot be written, and the file that does not fit on the disk', async () => {

@@ -1,0 +1,106 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { emptyManifest, manifestText } from '../../../infra/archive/format/archive-manifest.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+// docs/rules.md#text-of-others: what publishers, riders and makers of archives choose must not move an operator's cursor, name their window or forge a line.
+
+/** Names the window, and begins a line of its own. */
+const forged = 'x\u001b]0;owned\u0007\u009b31m\n2026-05-01T00:00:00.000Z  nights/0@7 forged';
+
+let archive: TestArchive;
+beforeAll(async () => {
+  archive = await TestArchive.make(1);
+  const writer = await writerIn(archive.dir);
+  const at = (offset: number) => ({ partition: 0, offset, timestampMs: 1_760_000_000_000 + offset });
+  const { ride, metro } = sampleRecords.rides;
+  const day = '2026-05-01';
+  writer.append('metros', { ...at(0), key: metro, value: { ...sampleRecords.metros, metro } });
+  writer.append('rides', { ...at(0), key: ride, value: { ...sampleRecords.rides, title: forged } });
+  const night = { ...sampleRecords.nights, ride, day: Date.parse(day) / 86_400_000 };
+  writer.append('nights', { ...at(1), key: `${ride}/${day}`, value: { ...night, status: 'CANCELLED' as const } });
+  writer.append('nights', { ...at(2), key: forged, value: night });
+  writer.append('riders', {
+    ...at(3),
+    key: 'handled',
+    value: { ...sampleRecords.riders, rider: 'handled', handle: forged },
+  });
+  await writer.close();
+  const raw = { key: Buffer.from('k'), value: null, headers: {} };
+  archive.reject([{ topic: `../${forged}`, partition: 0, offset: 4, timestampMs: 1, reason: forged, raw }]);
+  return () => archive.close();
+});
+
+const commands = () => {
+  const { ride, metro } = sampleRecords.rides;
+  const from = ['--archive', archive.dir];
+  return {
+    history: ['history', `/rides/${ride}`, `/metros/${metro}/days/2026-05-01`, ...from],
+    'history of one': ['history', `/metros/${metro}/days/2026-05-01`, ...from],
+    changes: ['changes', '--from', '2020-01-01T00:00:00Z', '--to', '2026-09-01T00:00:00Z', ...from],
+    'changes --json': ['changes', '--json', '--from', '2020-01-01T00:00:00Z', '--to', '2026-09-01T00:00:00Z', ...from],
+    'replay --get': ['replay', '--as-of', '2026-09-01T00:00:00Z', '--get', `/rides/${ride}`, ...from],
+    'rejected list': ['rejected', 'list', ...from],
+    'rejected list --show': ['rejected', 'list', '--show', '--personal', ...from],
+    'rejected list --json': ['rejected', 'list', '--json', ...from],
+    'archive check': ['archive', 'check', archive.dir],
+    'archive forget': ['archive', 'forget', 'handled', archive.dir],
+  };
+};
+
+const expectShown = (lines: readonly string[]) => {
+  for (const line of lines) {
+    // The stream's own breaks of lines stay.
+    for (const one of line.split('\n')) expect(one).not.toMatch(/\p{Cc}/u);
+    expect(line).not.toMatch(/^\s*2026-05-01T00:00:00.000Z {2}nights\/0@7 forged/m);
+  }
+};
+
+test('no command prints what a terminal would obey, and none prints a line that a text forged', async () => {
+  const shown = [];
+  for (const [name, args] of Object.entries(commands())) {
+    const { out, err } = await heard((io) => runCli(args, io, { LOG_LEVEL: 'silent' }));
+    expectShown([...out, ...err]);
+    if ([...out, ...err].join('\n').includes('\\u001b]0;owned')) shown.push(name);
+    if (name.endsWith('--json') || name === 'history') for (const line of out) JSON.parse(line);
+  }
+  // The others hold no such text, or keep what it is about to themselves.
+  expect(shown).toEqual([
+    'history',
+    'history of one',
+    'changes',
+    'changes --json',
+    'replay --get',
+    'rejected list',
+    'rejected list --show',
+    'rejected list --json',
+  ]);
+});
+
+test('a file’s name, a lock’s words and a prefix are shown, and not obeyed', async () => {
+  await using other = await TestArchive.make(1);
+  const name = `${forged.replaceAll('/', '.')}.avro`;
+  writeFileSync(join(other.folder('riders'), name), '');
+  const check = () => heard((io) => runCli(['archive', 'check', other.dir], io, {}));
+  const found = await check();
+  expectShown([...found.out, ...found.err]);
+  expect([...found.out, ...found.err].join()).toContain('\\u001b]0;owned');
+  renameSync(join(other.folder('riders'), name), join(other.folder('riders'), 'gone'));
+  writeFileSync(
+    join(other.dir, '.lock'),
+    JSON.stringify({ pid: forged, host: forged, command: forged, since: forged }),
+  );
+  const { code, err } = await heard((io) => runCli(['archive', 'forget', 'ada', other.dir], io, {}));
+  expectShown(err);
+  expect([code, err.join()]).toEqual([1, expect.stringContaining('(process "x\\u001b]0;owned')]);
+  for (const prefix of [forged, `${forged}/`]) {
+    writeFileSync(join(other.dir, 'manifest.json'), manifestText(emptyManifest(prefix)));
+    const refused = await check();
+    expectShown(refused.err);
+    expect(refused.code).toBeGreaterThan(0);
+  }
+});
