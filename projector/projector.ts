@@ -1,3 +1,4 @@
+import { defaultPartitioners, type Partitioners } from '../schemas/events/partitioner.ts';
 import { allTags } from '../schemas/views/view-keys.ts';
 import type { Facts } from './facts/facts.ts';
 import { Fold } from './facts/fold.ts';
@@ -25,11 +26,19 @@ export interface ProjectorDeps {
   clock?: Clock;
   /** The tags that views are in. All by default; a simulated world has fewer. */
   tags?: readonly number[];
+  /** How producers map keys to partitions. As Java's do, by default. */
+  partitioners?: Partitioners;
   /** How often a leader compares a tag's views with the facts in the background. Not at all by default. */
   checkEveryMs?: number | null;
 }
 
-const defaults = { metrics: noMetrics, clock: realClock, tags: allTags, checkEveryMs: null };
+const defaults = {
+  metrics: noMetrics,
+  clock: realClock,
+  tags: allTags,
+  partitioners: defaultPartitioners,
+  checkEveryMs: null,
+};
 type Defaulted = Required<ProjectorDeps>;
 const nothingLeft = { position: null, open: [], compare: false };
 
@@ -73,7 +82,7 @@ export class Projector {
 
   /** What it does just now, and what it waits for. */
   status(): ProjectorStatus {
-    return this.#status.now(this.#folding ? this.position : null);
+    return this.#status.now(this.#folding ? this.position : null, this.#folding?.misplaced.lines);
   }
 
   get facts(): Facts {

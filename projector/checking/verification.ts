@@ -1,6 +1,8 @@
+import type { Partitioners } from '../../schemas/events/partitioner.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
 import { Folding } from '../intake/folding.ts';
+import type { MisplacedRecords } from '../intake/misplaced-records.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
 import { goneMs } from '../ports/leading.ts';
 import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
@@ -26,6 +28,7 @@ interface VerificationDeps {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
+  partitioners?: Partitioners;
   /** The log is an archive: a projector reads it as it was when the projector started. */
   isReadOnce?: boolean;
   /** Called now and then: how many more views were compared. */
@@ -49,6 +52,7 @@ export interface Verified extends Judged {
    * version of this software takes other records for bad.
    */
   otherFacts: boolean;
+  misplaced: MisplacedRecords;
 }
 
 /** The log, folded by this process, which writes nothing. */
@@ -103,7 +107,7 @@ export class Verification {
       this.#beginWindow(fold);
       await this.#foldToEnds(fold);
       const { suspects, compared } = await this.#compareAll(fold);
-      return { compared, otherFacts, ...(await this.#judge(fold, suspects, stored)) };
+      return { compared, otherFacts, misplaced: folding.misplaced, ...(await this.#judge(fold, suspects, stored)) };
     });
   }
 

@@ -1,3 +1,4 @@
+import { defaultPartitioners, type Partitioners } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { Fold } from '../facts/fold.ts';
 import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
@@ -7,7 +8,7 @@ import { PositionBarriers } from '../position/settled-position.ts';
 import { type RetryDeps, WakeUp } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import { Intake } from './intake.ts';
-import { PartitionerCheck } from './partitioner-check.ts';
+import { MisplacedRecords, misplacedFix } from './misplaced-records.ts';
 
 const askEveryMs = 1_000;
 const progressEveryMs = 10_000;
@@ -17,6 +18,8 @@ interface FoldingDeps extends RetryDeps {
   /** Null: bad records are counted, and set aside nowhere. */
   rejects: RejectSink | null;
   metrics: ProjectorMetrics;
+  /** How producers map keys to partitions. As Java's do, if absent. */
+  partitioners?: Partitioners;
   /** Absent: nobody asks how far it is. */
   status?: Pick<Status, 'rejects' | 'waits'>;
 }
@@ -30,7 +33,9 @@ export class Folding {
   /** Notified after each batch. */
   readonly moved = new WakeUp();
   readonly #deps: FoldingDeps;
-  readonly #partitions: PartitionerCheck;
+  readonly misplaced: MisplacedRecords;
+  /** Topics whose misplaced records were logged. Null until the log is folded to its ends: before, the counts say little. */
+  #warned: Set<TopicName> | null = null;
   readonly #waiting = new Set<string>();
   readonly #listeners = new Set<(batch: LogBatch) => void>();
   #limit: Position | null;
@@ -45,7 +50,7 @@ export class Folding {
     this.#limit = limit;
     this.barriers = new PositionBarriers(copyPosition(this.position));
     this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });
-    this.#partitions = new PartitionerCheck(bounds, deps);
+    this.misplaced = new MisplacedRecords(deps.partitioners ?? defaultPartitioners);
   }
 
   /** How far the log may be folded: a standby goes no further than the leader's position. Null: as far as the log goes. */
@@ -106,7 +111,25 @@ export class Folding {
         asking = false;
       });
     }
-    if (!signal.aborted) this.#partitions.warn();
+    if (signal.aborted) return;
+    this.#warned ??= new Set();
+    this.#warnOfMisplaced();
+  }
+
+  #countMisplaced({ topic, records }: LogBatch): void {
+    const partitions = this.position[topic].length;
+    const count = records.filter((record) => this.misplaced.take(record, partitions)).length;
+    if (count === 0) return;
+    this.#deps.metrics.misplaced(topic, count);
+    this.#warnOfMisplaced();
+  }
+
+  #warnOfMisplaced(): void {
+    for (const topic of this.misplaced.found.keys()) {
+      if (!this.#warned || this.#warned.has(topic)) continue;
+      this.#warned.add(topic);
+      this.#deps.log.warn(`${this.misplaced.line(topic)}; ${misplacedFix}`);
+    }
   }
 
   /**
@@ -125,7 +148,7 @@ export class Folding {
   async #take(batch: LogBatch): Promise<void> {
     // A hold may be at an offset that is folded already.
     if (batch.nextOffset <= this.position[batch.topic][batch.partition]! && batch.records.length === 0) return;
-    this.#partitions.take(batch);
+    this.#countMisplaced(batch);
     const taken = this.intake.take(batch);
     // In the same turn as the facts and their sum.
     this.position[batch.topic][batch.partition] = batch.nextOffset;

@@ -1,14 +1,5 @@
 import type { TopicName } from '../../schemas/events/records.ts';
 
-/** How many records are in the partition that a partitioner gives their key (docs/rules.md#one-partition-per-key). */
-export interface ExplainedRecords {
-  records: number;
-  murmur2: number;
-  /** Once CRC32 has missed a record, only of those that murmur2 misses. */
-  crc32: number;
-  neither: number;
-}
-
 /** What the projector counts. services/ exports it to Prometheus. */
 export interface ProjectorMetrics {
   folded(topic: TopicName, records: number): void;
@@ -17,7 +8,8 @@ export interface ProjectorMetrics {
   rejected(topic: TopicName, reason: string): void;
   /** A record whose revision is lower than the one before of its key. */
   revisionRegressed(topic: TopicName): void;
-  partitionExplained(topic: TopicName, more: ExplainedRecords): void;
+  /** Records in another partition than their key's (docs/rules.md#one-partition-per-key). */
+  misplaced(topic: TopicName, records: number): void;
   written(views: number, bytes: number): void;
   /** A batch of changes became readable: how long after the time of its first record, in seconds. */
   readable(seconds: number): void;
@@ -36,7 +28,7 @@ export const noMetrics: ProjectorMetrics = {
   timestamps() {},
   rejected() {},
   revisionRegressed() {},
-  partitionExplained() {},
+  misplaced() {},
   written() {},
   readable() {},
   storeAnswered() {},

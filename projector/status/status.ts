@@ -27,6 +27,8 @@ export interface ProjectorStatus {
   waits: ReadonlyMap<WaitReason, number>;
   /** Why its views do not follow the log, where that is the operator's to mend: in words that everybody may read. */
   troubles: readonly string[];
+  /** What the operator should know though its views follow the log, in words that everybody may read. */
+  notes: readonly string[];
   partitions: PartitionPosition[];
   /** Tags being compared with the facts, or waiting for that. */
   tagsInRepair: number;
@@ -188,7 +190,7 @@ export class Status {
     this.#ready = false;
   }
 
-  now(position: Position | null): ProjectorStatus {
+  now(position: Position | null, notes: readonly string[] = []): ProjectorStatus {
     const logStatus = this.#logStatus;
     const unread = logStatus?.partitions.map(({ unreadSinceMs }) => unreadSinceMs) ?? [];
     return {
@@ -196,6 +198,7 @@ export class Status {
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
       troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
+      notes,
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,

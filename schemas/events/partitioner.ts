@@ -1,5 +1,12 @@
 import { crc32 } from 'node:zlib';
-import type { TopicName } from './records.ts';
+import { byTopic, type TopicName } from './records.ts';
+
+/** How a topic's producers map keys to partitions (docs/rules.md#one-partition-per-key). `other`: as nobody knows here. */
+export const partitioners = ['murmur2', 'crc32', 'other'] as const;
+export type Partitioner = (typeof partitioners)[number];
+export type Partitioners = Readonly<Record<TopicName, Partitioner>>;
+
+export const defaultPartitioners: Partitioners = byTopic(() => 'murmur2');
 
 /** The default number of partitions of each topic, in Kafka and in archives that `simulate` makes. */
 export const defaultPartitions: Record<TopicName, number> = {
@@ -12,6 +19,13 @@ export const defaultPartitions: Record<TopicName, number> = {
   attendance: 8,
   relations: 8,
 };
+
+/** The partition that a partitioner gives a key. Null: that is not known. */
+export function partitionFor(partitioner: Partitioner, key: Uint8Array, partitions: number): number | null {
+  if (partitions === 1) return 0;
+  if (partitioner === 'other') return null;
+  return partitioner === 'murmur2' ? murmur2Partition(key, partitions) : crc32Partition(key, partitions);
+}
 
 /**
  * The partition that Kafka's Java producer, and every client that follows it, chooses for a key: murmur2 of the key's

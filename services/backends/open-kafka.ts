@@ -47,6 +47,7 @@ export async function openProjectedKafka(
   return {
     eventLog: { ...eventLog, close: () => Promise.all([eventLog.close(), close()]).then(() => {}) },
     rejects: kafkaRejectSink({ kafka, topicPrefix, log }),
+    partitioners: settings.partitioners,
     where: `Kafka at ${kafka.brokers.join(', ')}`,
     madeUp: null,
   };

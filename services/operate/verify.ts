@@ -41,7 +41,8 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     progress.update(compared);
   };
   const isReadOnce = settings.kafka === null;
-  const deps = { eventLog, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
+  const { partitioners } = settings;
+  const deps = { eventLog, partitioners, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
   const verification = new Verification(deps);
   try {
     const verified = await verification.run();
@@ -90,21 +91,28 @@ const differencesIn = ({ found }: Verified): number => found.reduce((sum, one) =
 const mendedOf = (verified: Verified, left: readonly StoredName[]): number => namesOf(verified).length - left.length;
 
 function summaryJson(verified: Verified, left: Left): string {
-  const { compared, unknown, changing, otherFacts } = verified;
+  const { compared, unknown, changing, otherFacts, misplaced } = verified;
   const differences = differencesIn(verified);
   const notKnown = { unknown: unknown.length, unknown_tags: tagsOf(unknown) };
-  const summary = { compared, differences, ...notKnown, changing, other_facts: otherFacts };
+  const summary = {
+    compared,
+    differences,
+    ...notKnown,
+    changing,
+    other_facts: otherFacts,
+    misplaced: Object.fromEntries(misplaced.found),
+  };
   return JSON.stringify({
     summary: { ...summary, ...(left !== undefined && { mended: left ? mendedOf(verified, left) : 0 }) },
   });
 }
 
 function summaryLines(verified: Verified, left: Left, live: LiveViews): string[] {
-  const { compared, changing } = verified;
+  const { compared, changing, misplaced } = verified;
   const differences = differencesIn(verified);
   const outcome = differences === 0 ? 'none differs' : countText(differences, 'difference');
   const hot = changing === 0 ? '' : `; ${changing} changed all the while, and are as the projector wrote them last`;
-  const lines = [`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`];
+  const lines = [`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`, ...misplaced.lines];
   if (!left) return lines;
   const mended = mendedOf(verified, left);
   lines.push(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);

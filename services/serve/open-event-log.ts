@@ -1,5 +1,6 @@
 import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import type { Log } from '../../projector/running/log.ts';
+import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import { openArchive } from '../backends/readable-archive.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -25,6 +26,8 @@ export async function openEventLog(
   const { eventLog, holdsMore } = await openArchive(dir, prefix, log, isSample);
   return {
     eventLog,
+    // A sample is made as the default is, whatever the setting.
+    partitioners: isSample ? defaultPartitioners : settings.partitioners,
     // Its bad records stay where they are.
     rejects: null,
     where: isSample ? 'a made-up sample calendar' : `the archive ${dir}`,

@@ -21,7 +21,7 @@ export interface Projecting {
 
 /** Runs a projector until the signal aborts. If the log is truncated, folds it again from the start. */
 export async function project(
-  { eventLog, rejects }: OpenLog,
+  { eventLog, rejects, partitioners }: OpenLog,
   store: OpenStore,
   metrics: ProjectorMetrics,
   log: Logger,
@@ -33,6 +33,7 @@ export async function project(
       eventLog,
       writer,
       rejects,
+      partitioners,
       log,
       metrics,
       checkEveryMs,

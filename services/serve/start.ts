@@ -64,8 +64,9 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
       trouble() {
         const ended = projecting.trouble();
         if (ended !== null) return `the projector has ended: ${ended}`;
-        const troubles = projecting.current().status().troubles.join('; ');
-        return troubles && `changes are not readable: ${troubles}`;
+        const { troubles, notes } = projecting.current().status();
+        const unreadable = troubles.length > 0 && `changes are not readable: ${troubles.join('; ')}`;
+        return [unreadable, ...notes].filter(Boolean).join('; ');
       },
       ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
       ...(key !== null && { sampleKey: key }),

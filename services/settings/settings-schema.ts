@@ -2,6 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isLoopback } from '../../api/messages/service-url.ts';
+import { type Partitioners, partitioners } from '../../schemas/events/partitioner.ts';
+import { byTopic, topicNames } from '../../schemas/events/records.ts';
 
 /**
  * A setting: how its text is parsed, what to ask for if that fails, and how its value may be shown. Its key is the
@@ -47,6 +49,21 @@ const listOf = <T>(item: z.ZodType<T, string>) =>
     .string()
     .transform((value) => value.split(',').map((each) => each.trim()))
     .pipe(z.array(item).min(1));
+
+/** `murmur2,attendance:crc32`: a partitioner for all topics, then others for some. */
+const partitionersByTopic = z
+  .string()
+  .toLowerCase()
+  .transform((value) => value.split(',').map((each) => each.trim().split(':').toReversed()))
+  .pipe(z.array(z.union([z.tuple([z.enum(partitioners)]), z.tuple([z.enum(partitioners), z.enum(topicNames)])])))
+  .refine((list) => new Set(list.map(([, topic]) => topic)).size === list.length)
+  .transform((list): Partial<Partitioners> => {
+    const all = list.find((one) => one.length === 1)?.[0];
+    return {
+      ...(all && byTopic(() => all)),
+      ...Object.fromEntries(list.flatMap(([one, topic]) => (topic ? [[topic, one]] : []))),
+    };
+  });
 
 const wholeNumber = (min: number, max: number) =>
   text(/^\d{1,15}$/)
@@ -178,6 +195,10 @@ export const settingRules = {
   TRUST_PROXY: rule(proxies, 'IP addresses or ranges of proxies, several separated by commas, such as 10.0.0.0/8,::1'),
   KAFKA_BROKERS: rule(brokers, 'host:port, several separated by commas, none twice, such as 127.0.0.1:9092'),
   KAFKA_TOPIC_PREFIX: rule(text(/^[A-Za-z0-9._-]{1,200}$/), '1 to 200 of the characters A-Z a-z 0-9 . _ -'),
+  KAFKA_PARTITIONER: rule(
+    partitionersByTopic,
+    'murmur2, crc32 or other; where topics differ, such as murmur2,attendance:crc32',
+  ),
   KAFKA_SSL: rule(trueOrFalse, 'true or false'),
   KAFKA_SASL_MECHANISM: rule(word('plain', 'scram-sha-256', 'scram-sha-512'), 'plain, scram-sha-256 or scram-sha-512'),
   KAFKA_SASL_USERNAME: rule(z.string(), 'a user name'),

@@ -1,4 +1,5 @@
 import { isLoopback } from '../../api/messages/service-url.ts';
+import { defaultPartitioners, type Partitioners } from '../../schemas/events/partitioner.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { fileSettingOf, isGiven, withSecretFiles } from './secret-files.ts';
 import {
@@ -178,6 +179,10 @@ function settingsOf(given: Given) {
     trustProxy: given.TRUST_PROXY ?? null,
     /** Comes before the names of topics in Kafka and of an archive's folders. */
     topicPrefix,
+    /** How producers map keys to partitions, topic by topic. Of the log that is served, be it Kafka's or an archive. */
+    partitioners: { ...defaultPartitioners, ...given.KAFKA_PARTITIONER } as Partitioners,
+    /** Those of them that were given. */
+    givenPartitioners: given.KAFKA_PARTITIONER ?? {},
     /** Null without KAFKA_BROKERS. The log is then an archive. */
     kafka: given.KAFKA_BROKERS ? kafkaOf(given, given.KAFKA_BROKERS, topicPrefix) : null,
     /** Null, and no `kafka`: the log is the sample archive in `dataDir`. */

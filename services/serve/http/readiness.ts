@@ -21,10 +21,11 @@ export const untilStopped =
 export const projectorReadiness =
   (current: () => Pick<Projector, 'ready' | 'status'>): Readiness =>
   async () => {
-    const note = current().status().troubles.join('; ');
+    const { troubles, notes } = current().status();
+    const note = [...troubles, ...notes].join('; ');
     if (current().ready) return { ready: true, ...(note && { note }) };
     const reason = 'the views are not yet at the ends of the log sampled at the start';
-    return { ready: false, reason: note ? `${reason}: ${note}` : reason };
+    return { ready: false, reason: [reason, troubles.join('; ')].filter(Boolean).join(': ') };
   };
 
 /** Why a part of the process does not work, such as sign-in, while reads are answered. Null: it works. */

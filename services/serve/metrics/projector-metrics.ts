@@ -4,7 +4,7 @@ import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { Projector } from '../../../projector/projector.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { waitReasons } from '../../../projector/status/waits.ts';
-import type { TopicName } from '../../../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import { metricsIn, serverBuckets } from './process-metrics.ts';
 
@@ -34,11 +34,12 @@ export function projectorMetrics(register: Registry) {
     'Records whose revision is lower than the one before of their key, by topic',
     ['topic'],
   );
-  const explained = counter(
-    'partition_explained_records_total',
-    'Records in the partition that a partitioner gives their key, by topic and partitioner; neither: in none of the two',
-    ['topic', 'partitioner'],
+  const misplaced = counter(
+    'misplaced_records_total',
+    'Records in another partition than KAFKA_PARTITIONER gives their key, by topic',
+    ['topic'],
   );
+  for (const topic of topicNames) misplaced.inc({ topic }, 0);
   const views = counter('written_views_total', 'Views written');
   const bytes = counter('written_bytes_total', 'Bytes of views written');
   const compared = counter('compared_views_total', 'Views compared with the facts: how far repairs have got');
@@ -83,9 +84,7 @@ export function projectorMetrics(register: Registry) {
     },
     rejected: (topic, reason) => rejected.inc({ topic, reason }),
     revisionRegressed: (topic) => regressed.inc({ topic }),
-    partitionExplained(topic, { records: _, ...counts }) {
-      for (const [partitioner, records] of Object.entries(counts)) explained.inc({ topic, partitioner }, records);
-    },
+    misplaced: (topic, records) => misplaced.inc({ topic }, records),
     written(count, size) {
       views.inc(count);
       bytes.inc(size);

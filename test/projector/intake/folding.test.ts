@@ -4,7 +4,7 @@ import type { Follower, LogBatch, LogBounds, Position } from '../../../projector
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { silentLog } from '../../../projector/running/log.ts';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
-import { byTopic } from '../../../schemas/events/records.ts';
+import { byTopic, type Ride } from '../../../schemas/events/records.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
@@ -183,19 +183,26 @@ describe('folding to ends', () => {
     expect(said.map((line) => /\d+ %/.exec(line)?.[0])).toEqual(['40 %', '60 %', '60 %']);
   });
 
-  it('warns of keys in two partitions, but not where it was told to stop', async () => {
+  it('warns of misplaced records once a topic, when the log is folded or later, but not where it was told to stop', async () => {
     const { folding, log, batch, said } = await following();
-    // Every producer puts this key into the other partition.
-    const key = Array.from({ length: 50 }, (_, i) => `ride${i}`).find((text) =>
+    // Every producer puts these keys into the other partition.
+    const keys = Array.from({ length: 50 }, (_, i) => `ride${i}`).filter((text) =>
       [murmur2Partition, crc32Partition].every((partitionOf) => partitionOf(Buffer.from(text), 2) === 0),
-    )!;
-    const value = { ...sampleRecords.rides, ride: key };
-    const record = toLogRecord({ topic: 'rides', partition: 1, offset: 0, timestampMs: 7, key, value });
-    await log.onBatch({ topic: 'rides', partition: 1, records: [record], nextOffset: 1 });
+    );
+    const misplaced = (offset: number, value: Ride | null) => {
+      const record = toLogRecord({ topic: 'rides', partition: 1, offset, timestampMs: 7, key: keys[offset]!, value });
+      return log.onBatch({ topic: 'rides', partition: 1, records: [record], nextOffset: offset + 1 });
+    };
+    await misplaced(0, { ...sampleRecords.rides, ride: keys[0]! });
+    await misplaced(1, null);
     await folding.foldTo(ends, AbortSignal.abort());
     expect(said).toEqual([]);
     await batch(5);
+    const words = '2 misplaced records of rides, the first at rides/1@0: murmur2 (KAFKA_PARTITIONER) gives';
     await folding.foldTo(ends, new AbortController().signal);
-    expect(said).toEqual([expect.stringMatching(/^Keys of rides/)]);
+    expect(said).toEqual([expect.stringContaining(words)]);
+    await misplaced(2, null);
+    expect(said).toHaveLength(1);
+    expect(folding.misplaced.found.get('rides')).toEqual({ records: 3, first: 'rides/1@0' });
   });
 });

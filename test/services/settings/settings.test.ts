@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { loadSettings, misspeltSettings, SettingsError } from '../../../services/settings/settings.ts';
 import { type SettingName, settingRules } from '../../../services/settings/settings-schema.ts';
 
@@ -35,6 +36,15 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   TRUST_PROXY: ['true', '1', 'proxy', '10.0.0.0/0', '10.0.0.0/33', '::/129', '10.0.0.1/8/8', '::1,', 'fe80::1%eth0'],
   KAFKA_BROKERS: ['localhost', 'a:1,', 'a:1,a:1', 'a:70000', 'kafka://a:1', 'a :1'],
   KAFKA_TOPIC_PREFIX: ['a b', 'x/', 'é', 'x'.repeat(201)],
+  KAFKA_PARTITIONER: [
+    'murmur',
+    'murmur2,crc32',
+    'crc32,',
+    'rejected:crc32',
+    'rides:crc32,rides:murmur2',
+    'crc32:rides',
+    'rides:murmur2:x',
+  ],
   KAFKA_SSL: ['yes', '1', 'on'],
   KAFKA_SASL_PASSWORD: ['change-me'],
   KAFKA_SASL_MECHANISM: ['gssapi', 'scram'],
@@ -83,6 +93,8 @@ describe('settings', () => {
       basePath: '/api',
       trustProxy: null,
       topicPrefix: 'ride-calendar.',
+      partitioners: byTopic(() => 'murmur2'),
+      givenPartitioners: {},
       kafka: null,
       archiveDir: null,
       redis: null,
@@ -130,6 +142,22 @@ describe('settings', () => {
     ['KAFKA_SASL_PASSWORD', 'change-me', 'got "(hidden)", which is the example’s, want'],
   ])('%s names what is wrong with %j', (name, value, words) => {
     expect(refusal({ [name]: value })[0]).toContain(`Cannot use setting ${name}: ${words} `);
+  });
+
+  // docs/rules.md#one-partition-per-key
+  it('KAFKA_PARTITIONER names a partitioner for all topics, and others for some; those left out are as Java’s', () => {
+    const of = (value: string) => loadSettings({ KAFKA_PARTITIONER: value });
+    const java = byTopic(() => 'murmur2');
+    expect(loadSettings({})).toMatchObject({ partitioners: java, givenPartitioners: {} });
+    expect(of('CRC32').partitioners).toEqual(byTopic(() => 'crc32'));
+    expect(of('murmur2,attendance:crc32')).toMatchObject({
+      partitioners: { ...java, attendance: 'crc32' },
+      givenPartitioners: { ...java, attendance: 'crc32' },
+    });
+    expect(of('rides:other, crc32').partitioners).toEqual({ ...byTopic(() => 'crc32'), rides: 'other' });
+    const some = of('developer-keys:crc32');
+    expect(some.partitioners).toEqual({ ...java, 'developer-keys': 'crc32' });
+    expect(some.givenPartitioners).toEqual({ 'developer-keys': 'crc32' });
   });
 
   it('are named where a variable is one edit away from one, and only then', () => {

@@ -23,10 +23,11 @@ export function allMetrics(): Registry {
 }
 
 /** What a projector says that has nothing to do. */
-const idleStatus: ProjectorStatus = {
+export const idleStatus: ProjectorStatus = {
   role: 'leader',
   unreadableSinceMs: null,
   troubles: [],
+  notes: [],
   waits: new Map(),
   partitions: [],
   tagsInRepair: 0,

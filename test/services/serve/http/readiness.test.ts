@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { apiReadiness, untilStopped, watchedReads } from '../../../../services/serve/http/readiness.ts';
+import {
+  apiReadiness,
+  projectorReadiness,
+  untilStopped,
+  watchedReads,
+} from '../../../../services/serve/http/readiness.ts';
+import { idleStatus } from '../../../support/processes/metrics.ts';
 
 const nothing = () => null;
 const starting = { ready: false as const, reason: 'starting' };
@@ -24,6 +30,16 @@ it('troubles beside the reads add to the note of a ready API, which stays ready,
   expect(await noted()).toEqual({ ready: true, note: 'the projector has ended; nobody can sign in' });
   expect(await noted('a right')).toEqual({ ready: true, note: 'the projector has ended; a right; nobody can sign in' });
   expect(await apiReadiness(watchedReads({ ready: async () => starting }), ...troubles)()).toEqual(starting);
+});
+
+it('a projector’s note says what keeps views from following the log, then what else is to be known; alone it is no reason', async () => {
+  const of = (ready: boolean, troubles: string[], notes: string[]) =>
+    projectorReadiness(() => ({ ready, status: () => ({ ...idleStatus, troubles, notes }) }))();
+  expect(await of(true, [], [])).toEqual({ ready: true });
+  expect(await of(true, ['no riders'], ['misplaced'])).toEqual({ ready: true, note: 'no riders; misplaced' });
+  const reason = 'the views are not yet at the ends of the log sampled at the start';
+  expect(await of(false, [], ['misplaced'])).toEqual({ ready: false, reason });
+  expect(await of(false, ['no riders'], [])).toEqual({ ready: false, reason: `${reason}: no riders` });
 });
 
 it('a process that was told to stop is not ready', async () => {
