@@ -14,6 +14,8 @@ export interface DocsOptions {
   openapiUrl: string;
   /** Client id of these pages at the authorization server. The redirect URI is `<origin>/docs/oauth2-redirect.html`. */
   oauthClientId?: string;
+  /** Where `/` leads, relative to it. */
+  home?: string;
   /** A developer key that anybody at this machine may try. */
   sampleKey?: string;
   /** Inputs that find something, to fill the forms: a metro, a ride, a day (YYYY-MM-DD). */
@@ -59,7 +61,7 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
     });
   };
 
-  app.get('/', (_request, reply) => reply.headers(corsHeaders).redirect('docs'));
+  app.get('/', (_request, reply) => reply.headers(corsHeaders).redirect(options.home ?? 'docs'));
   serve('/docs', Buffer.from(docsPage(options, `docs/${version}`)), htmlType, headers);
   // Relative, so that it works behind a proxy that adds a path prefix.
   app.get('/docs/', (_request, reply) => reply.headers(corsHeaders).redirect('../docs', 308));

@@ -2,7 +2,7 @@ import { wait } from '../../projector/running/stop.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import { type ExitCode, type Io, needRedis } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
 import { serve } from './http/serve.ts';
@@ -12,6 +12,10 @@ import { processMetrics } from './metrics/process-metrics.ts';
 /** `ride-calendar api`: the read API and the authorization server, over another process's views. */
 export async function runApi({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
   needRedis(settings, 'api');
+  if (settings.calendarPage)
+    throw new SettingsError([
+      'Cannot use setting CALENDAR_PAGE: the page lists the metros, which only a process that folds the log knows; run the command start with it, and leave it out here',
+    ]);
   const log = makeLogger(settings);
   const metrics = apiMetrics(processMetrics(log));
   const files = await loadSignInFiles(settings);

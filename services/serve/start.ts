@@ -1,4 +1,5 @@
 import type { ViewReader } from '../../api/ports/view-reader.ts';
+import { calendarClientId } from '../../api/sign-in/clients/clients.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { race, Stop } from '../../projector/running/stop.ts';
 import type { OpenLog } from '../backends/open-log.ts';
@@ -8,7 +9,7 @@ import { makeLogger } from '../cli/logger.ts';
 import { TerminalBanner } from '../cli/terminal-banner.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
-import { firstDay, firstSteps, firstStepsText, picksRiders } from './http/first-steps.ts';
+import { firstDay, firstSteps, firstStepsText, metrosOf, picksRiders } from './http/first-steps.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
 import { ownKey, withKey } from './http/own-key.ts';
 import { serve } from './http/serve.ts';
@@ -54,6 +55,13 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
     const picks = picksRiders(settings, opened);
     const own = picks && opened.madeUp === null ? ownKey() : null;
     const key = opened.madeUp?.developer_key ?? own;
+    const calendarPage = () => ({
+      baseUrl: settings.baseUrl,
+      key,
+      metros: metrosOf(facts()),
+      clientId: picks || settings.signIn ? calendarClientId : null,
+      now: settings.nowMs === null ? null : new Date(settings.nowMs).toISOString(),
+    });
     const served = await serve({
       settings,
       reader: own === null ? reader : withKey(reader, own),
@@ -71,6 +79,7 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
       ...(picks && { sampleRiders: (count: number) => liveliestRiders(facts(), count) }),
       ...(key !== null && { sampleKey: key }),
       ...(settings.embedded && first && { sample: first }),
+      ...(settings.calendarPage && { calendarPage }),
     });
     await served.listen();
     const steps = await firstSteps(settings, opened, facts(), files.keys, key, first);

@@ -146,7 +146,7 @@ const brokers = listOf(
 const portOf = (broker: string): number => Number(broker.slice(broker.lastIndexOf(':') + 1));
 
 /** Our paths beside the interface. The base path must not overlap them. */
-const ownPaths = /^\/(docs|healthz|readyz|metrics|oauth|\.well-known)(\/|$)/;
+const ownPaths = /^\/(docs|calendar|healthz|readyz|metrics|oauth|\.well-known)(\/|$)/;
 
 const baseUrl = url(['http:', 'https:'], user, query)
   .transform((value) => ({ origin: value.origin, path: value.pathname.replace(/\/$/, '') }))
@@ -235,6 +235,7 @@ export const settingRules = {
   METRICS_PORT: rule(wholeNumber(1, 65_535), 'a whole number from 1 to 65535'),
   DRAIN_SECONDS: rule(wholeNumber(0, 3_600), 'a whole number of seconds from 0 to 3600'),
   CACHE_SECONDS: rule(wholeNumber(0, 31_536_000), 'a whole number of seconds from 0 to 31536000'),
+  CALENDAR_PAGE: rule(onOrOff, 'on or off'),
   NOW: rule(instant, 'an instant with its offset, such as 2015-06-13T19:00:00Z'),
   LOG_LEVEL: rule(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

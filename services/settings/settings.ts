@@ -101,6 +101,10 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
     errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
   if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), errors);
   if (has('SIGN_IN')) checkPicking(has, given, errors);
+  if (given.CALENDAR_PAGE && !isLocal(given))
+    errors.push(
+      'Cannot use setting CALENDAR_PAGE: got "on", but HOST or BASE_URL can be reached by others, want off: the page shares the origin of sign-in, and is for trying the service on one machine',
+    );
   checkRedis(given, errors);
 }
 
@@ -145,6 +149,7 @@ function checkPicking(has: (name: SettingName) => boolean, given: Given, errors:
   );
 }
 
+const isLocal = (given: Given): boolean => isLoopback(hostOf(given)) && isLoopback(originOf(given).hostname);
 const hostOf = (given: Given): string => given.HOST ?? '127.0.0.1';
 const portOf = (given: Given): number => given.PORT ?? 8080;
 const originOf = (given: Given): URL => new URL(given.BASE_URL?.origin ?? `http://127.0.0.1:${portOf(given)}`);
@@ -160,12 +165,7 @@ function settingsOf(given: Given) {
     keyPrefix: given.REDIS_KEY_PREFIX ?? 'ride-calendar:',
   });
   const redis = given.REDIS_URL ? redisAt(given.REDIS_URL, cluster) : null;
-  const embedded =
-    !given.KAFKA_BROKERS &&
-    !redis &&
-    !given.SIGN_IN_ISSUER &&
-    isLoopback(host) &&
-    isLoopback(new URL(base.origin).hostname);
+  const embedded = !given.KAFKA_BROKERS && !redis && !given.SIGN_IN_ISSUER && isLocal(given);
   return {
     host,
     port,
@@ -223,6 +223,8 @@ function settingsOf(given: Given) {
     cacheSeconds: given.CACHE_SECONDS ?? 0,
     /** Milliseconds since the epoch. Sets only the calendar's time (docs/rules.md#clock). Null: the real clock. */
     nowMs: given.NOW ?? null,
+    /** Whether `start` serves /calendar. */
+    calendarPage: given.CALENDAR_PAGE ?? embedded,
     logLevel: given.LOG_LEVEL ?? 'info',
     /** No Kafka, no Redis and no sign-in issuer, and both HOST and BASE_URL are only this machine. */
     embedded,

@@ -42,8 +42,9 @@ const clientShape = z
 
 /** Ids of the service's own clients. */
 const docsClientId = 'docs';
+export const calendarClientId = 'calendar';
 export const connectedAppsClientId = 'connected-apps';
-export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, connectedAppsClientId]);
+export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, calendarClientId, connectedAppsClientId]);
 
 /**
  * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591). Clients with `client_secret` are confidential, the
@@ -81,8 +82,8 @@ function memberProblem({ path, message }: z.core.$ZodIssue): string {
 }
 
 /**
- * The service's own clients: the reference at /docs, whose "Authorize" signs a rider in like any app; and the page of
- * connected apps, which only needs to know who the rider is and never redeems its code.
+ * The service's own clients: the reference at /docs, whose "Authorize" signs a rider in like any app; the page at
+ * /calendar; and the page of connected apps, which only needs to know who the rider is and never redeems its code.
  */
 export function ownClients(origin: string): ClientMetadata[] {
   const common = { token_endpoint_auth_method: 'none', application_type: 'web', scope: 'read' };
@@ -92,6 +93,13 @@ export function ownClients(origin: string): ClientMetadata[] {
       client_id: docsClientId,
       client_name: 'Ride Calendar reference',
       redirect_uris: [`${origin}/docs/oauth2-redirect.html`],
+    },
+    {
+      ...common,
+      client_id: calendarClientId,
+      client_name: 'Ride Calendar',
+      redirect_uris: [`${origin}/calendar`],
+      post_logout_redirect_uris: [`${origin}/calendar`],
     },
     {
       ...common,

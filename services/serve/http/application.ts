@@ -5,6 +5,7 @@ import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import type { SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
+import { type CalendarPageConfig, registerCalendarPage } from '../../calendar-page/register-calendar-page.ts';
 import { auditLog } from '../sign-in/audit-log.ts';
 import { openSignInState, type ServeSignInOptions, serveSignIn } from '../sign-in/serve-sign-in.ts';
 
@@ -12,6 +13,8 @@ export interface ApplicationOptions extends ServeSignInOptions {
   reader: ViewReader;
   /** Once it aborts, the process is not ready any more, and answers are the last of their connections. */
   signal: AbortSignal;
+  /** Serves the calendar page, with what it is told at each visit. */
+  calendarPage?: () => CalendarPageConfig;
   /** Shown and filled in at /docs. */
   sampleKey?: string;
   /** Inputs that find something, to fill the forms at /docs. */
@@ -20,7 +23,7 @@ export interface ApplicationOptions extends ServeSignInOptions {
 
 /** The API, its documentation and sign-in, not listening yet. */
 export async function application(options: ApplicationOptions, closing: AbortSignal) {
-  const { settings, reader, metrics, log, files, sampleKey, sample } = options;
+  const { settings, reader, metrics, log, files, sampleKey, sample, calendarPage } = options;
   const { baseUrl, origin } = settings;
   const cache = new ViewCache(reader, { onRead: metrics.read });
   metrics.measureCache(cache);
@@ -50,9 +53,11 @@ export async function application(options: ApplicationOptions, closing: AbortSig
   registerDocs(app, {
     openapiUrl: `${baseUrl}/openapi.json`,
     oauthClientId: 'docs',
+    ...(calendarPage && { home: 'calendar' }),
     ...(sampleKey !== undefined && { sampleKey }),
     ...(sample && { sample }),
   });
+  if (calendarPage) registerCalendarPage(app, calendarPage);
   const registered = await serveSignIn(app, cache, store, audit, options);
   signIn = registered;
   return {

@@ -36,6 +36,13 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
   return best && { metro: best.metro, day: dayText(best.day), ride: best.ride };
 }
 
+/** Every metro, the one with the most rides first. */
+export const metrosOf = (facts: Facts) =>
+  facts.metros
+    .flatMap((record, metro) => (record ? [{ ...record, rides: facts.ridesOfMetro.get(metro)?.size ?? 0 }] : []))
+    .sort((a, b) => b.rides - a.rides || (a.metro < b.metro ? -1 : 1))
+    .map(({ metro, name, time_zone }) => ({ slug: metro, name, zone: time_zone }));
+
 /** What to try first on a service that has just started. */
 export async function firstSteps(
   settings: Settings,
@@ -53,6 +60,8 @@ export async function firstSteps(
     serves: opened.where,
     baseUrl,
     docs: `${origin}/docs`,
+    /** Null: this process does not serve the calendar page. */
+    calendar: settings.calendarPage ? `${origin}/calendar` : null,
     /** The key of made-up data, or this process's own where riders can be picked. Null: none is known. */
     developerKey,
     /** A day that has nights. */
@@ -79,8 +88,10 @@ function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
 
 /** The first steps as lines to print. */
 export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): string {
-  const { serves, baseUrl, docs, developerKey, day, signIn, rider, token } = steps;
-  const lines = [`Ride Calendar serves ${serves}.`, '', `  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
+  const { serves, baseUrl, docs, calendar, developerKey, day, signIn, rider, token } = steps;
+  const lines = [`Ride Calendar serves ${serves}.`, ''];
+  if (calendar) lines.push(`  Calendar       ${calendar}`);
+  lines.push(`  Base URL       ${baseUrl}`, `  Docs           ${docs}`);
   if (developerKey) lines.push(`  Developer key  ${developerKey}`);
   if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
   if (token) {
