@@ -139,7 +139,7 @@ function drawFrame() {
   const { view, metro, q } = state;
   const day = state.day ?? today();
   const words = dayInWords(day, today());
-  if (view !== 'ride') at('heading').textContent = { mine: 'My nights', week: `Week from ${words}` }[view] ?? words;
+  if (view !== 'ride') at('heading').textContent = { mine: 'My nights', week: 'Seven days' }[view] ?? words;
   const isIn = signIn?.isSignedIn() ?? false;
   const step = view === 'week' ? 7 : 1;
   const links = {

@@ -13,9 +13,9 @@ const text = (name, className, ...children) => element(name, { class: className,
 const names = (riders) => new Intl.ListFormat('en').format(riders.map(({ name, handle }) => name ?? `@${handle}`));
 const whys = { led: 'You lead this ride', going: 'You are going', ridden: 'You rode it', saved: 'You saved it' };
 
-function place({ withheld, place_name, neighbourhood }) {
-  const known = [withheld ? '🔒 Secret meeting point' : place_name, neighbourhood].filter(Boolean);
-  return text('p', 'place', known.join(' · ') || 'The meeting point is not given');
+function place({ withheld, place_name, neighbourhood }, going) {
+  const name = withheld ? '🔒 Secret meeting point' : (place_name ?? 'Meeting point not given');
+  return text('p', 'place', [name, neighbourhood, going].filter(Boolean).join(' · '));
 }
 
 /** `★ Ada and Bo, Cy, Di and 3 more are going`: close friends first, as the API sends them. */
@@ -42,15 +42,14 @@ export function nightCard(night, { href, day, own = {}, isNew }) {
     element('p', { class: 'time' }, meet_time ?? '–'),
     element(
       'div',
-      { class: 'about' },
+      {},
       element('h3', {}, isOff ? element('s', {}, name) : name),
       isOff && text('p', 'off', `Called off${reason ? `: ${reason}` : ''}`),
       day && element('p', {}, day),
-      place(meeting),
+      place(meeting, `${going_count} ${past ? 'were going' : 'going'}`),
       own.why && text('p', 'own', whys[own.why]),
       own.friends && friendsGoing(own.friends),
       own.flagged && text('p', 'flag', `⚑ You flagged ${names(own.flagged)}, who will be there`),
     ),
-    element('p', { class: 'going' }, `${going_count} ${past ? 'were going' : 'going'}`),
   );
 }
