@@ -51,7 +51,6 @@ export function createApi(baseUrl, credentials) {
 }
 
 function refusal({ status, headers }, text) {
-  // docs: a 400 names the wrong input and says why.
   const { input, detail } = status === 400 ? JSON.parse(text) : {};
   const message = input ? `The calendar does not take this ${input}: ${detail}` : messages[status];
   const retryAfter = status >= 500 || status === 429 ? Number(headers.get('Retry-After') ?? 10) : null;

@@ -201,8 +201,7 @@ function drawParts(parts, isRefresh) {
 
 // --- Asking ---
 
-let latest = 0;
-let timer;
+let [latest, timer] = [0, undefined];
 
 function show() {
   state = stateOf(location.search);

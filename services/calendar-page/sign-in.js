@@ -90,7 +90,6 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
     async accessToken() {
       const now = kept('tokens');
       if (now === null || Date.now() < now.endsMs - 30_000) return now?.access_token ?? null;
-      // One refresh at a time, whoever asks.
       refreshing ??= tokens({ grant_type: 'refresh_token', refresh_token: now.refresh_token }).finally(() => {
         refreshing = null;
       });

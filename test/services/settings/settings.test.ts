@@ -77,6 +77,7 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   DRAIN_SECONDS: ['-1', '1.5', 'ten', '3601'],
   CACHE_SECONDS: ['-1', '1.5', 'ten', '99999999999'],
   NOW: ['2015-06-13', '2015-06-13T19:00:00', '2015-02-30T19:00:00Z', '0000-01-01T00:00:00Z', 'yesterday', '1434222000'],
+  CALENDAR_PAGE: ['yes', 'true'],
   LOG_LEVEL: ['verbose', 'INFO'],
 };
 
@@ -107,6 +108,7 @@ describe('settings', () => {
       drainSeconds: 0,
       cacheSeconds: 0,
       nowMs: null,
+      calendarPage: true,
       logLevel: 'info',
       embedded: true,
     });
@@ -120,6 +122,15 @@ describe('settings', () => {
       expect(lines[0]).toMatch(new RegExp(`^Cannot use setting ${name}: got .+, want .+`));
     },
   );
+
+  it('serve the calendar page beside real services only where asked, and to this machine only', () => {
+    const real = { REDIS_URL: 'redis://127.0.0.1:6379' };
+    expect(loadSettings(real).calendarPage).toBe(false);
+    expect(loadSettings({ ...real, CALENDAR_PAGE: 'on' }).calendarPage).toBe(true);
+    expect(loadSettings({ CALENDAR_PAGE: 'off' }).calendarPage).toBe(false);
+    for (const open of [{ HOST: '0.0.0.0' }, { BASE_URL: 'https://rides.example.org/api' }])
+      expect(refusal({ ...open, CALENDAR_PAGE: 'on' })).toEqual([expect.stringContaining('CALENDAR_PAGE')]);
+  });
 
   it('are each tested with a wrong value, but for those that take any text', () => {
     expect(Object.keys(wrong).concat(anyText).sort()).toEqual(Object.keys(settingRules).sort());
