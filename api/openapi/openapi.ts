@@ -1,6 +1,6 @@
 import { type OperationName, operationPaths } from '../../schemas/interface/inputs.ts';
 import { wwwAuthenticate } from '../messages/refusals.ts';
-import { serviceUrl } from '../messages/service-url.ts';
+import { type ServiceUrl, serviceUrl } from '../messages/service-url.ts';
 import {
   type Caching,
   componentHeaders,
@@ -13,6 +13,7 @@ import {
   parametersOf,
   shared,
 } from './openapi-components.ts';
+import { description } from './openapi-description.ts';
 import {
   dayExample,
   flaggedNightsExample,
@@ -58,7 +59,7 @@ const answer = (name: string, description: string, example: unknown) => ({
   example,
 });
 
-const rangeWords = 'The range is at most 31 days: `to` is neither before `from` nor more than 31 days after it.';
+const rangeWords = '`to` may be `from` itself, and is at most 31 days after it.';
 
 /** The seven operations (docs/rules.md#paths). */
 const operations: Record<OperationName, Operation> = {
@@ -76,43 +77,46 @@ const operations: Record<OperationName, Operation> = {
     tag: 'Calendar',
     summary: "One day of a metro's calendar",
     description:
-      'The nights of one day, with filters: any of the items within one filter, all of the filters across them. ' +
-      'Cancelled nights stay listed.',
+      'The nights of one day, by meet time, with those without one last. Within one filter any item is enough; all filters ' +
+      'must hold. Cancelled nights stay listed.',
     answer: answer('Day', 'The day; a day without nights has an empty list.', dayExample),
   },
   getRide: {
     tag: 'Calendar',
     summary: 'One ride and the dates it meets',
-    description: 'A posted ride with every night its page lists, by its public id.',
+    description: 'A posted ride by its public id, with all of its nights: past, coming and cancelled.',
     answer: answer('Ride', 'The ride.', rideExample),
   },
   getMyNights: {
     tag: 'Rider',
-    summary: "The rider's nights and why each is theirs",
-    description: "Nights from 30 days ago to 90 days ahead, as the rider's own calendar shows them.",
+    summary: 'Your nights, and why each is yours',
+    description:
+      'The nights from 30 days ago to 90 days ahead that the rider led, is going to, rode or saved. Beside them: the riders they flagged who are going to these nights.',
     answer: answer('MyNights', "The rider's nights.", myNightsExample),
   },
   getKnown: {
     tag: 'Rider',
-    summary: 'The riders the rider follows among the people going, night by night',
-    description: `For each night in the range on which somebody the rider follows is going: how many, and up to two names. ${rangeWords}`,
-    answer: answer('KnownNights', 'The nights somebody the rider follows is going to.', knownNightsExample),
+    summary: 'How many riders you follow are going, night by night',
+    description:
+      'For each night in the range that somebody is going to whom the reader follows: how many, and up to two names, close friends ' +
+      `first. Only riders who are followed count: a close friend who is not followed is in \`/me/friends\` alone. ${rangeWords}`,
+    answer: answer('KnownNights', 'The nights that somebody is going to whom the reader follows.', knownNightsExample),
   },
   getFriends: {
     tag: 'Rider',
-    summary: "The rides the rider's friends are going to, night by night",
+    summary: 'Nights that your friends are going to',
     description:
-      'Friends are the riders the rider follows plus those the rider marked close. Nights with a close friend come ' +
-      `first; within a night, close friends come first. ${rangeWords}`,
-    answer: answer('FriendNights', 'The nights friends are going to.', friendNightsExample),
+      'Friends are the riders whom the reader follows, and those they marked as close friends. Nights with a close friend ' +
+      `come first; within a night, close friends come first. ${rangeWords}`,
+    answer: answer('FriendNights', 'The nights that friends are going to.', friendNightsExample),
   },
   getFlagged: {
     tag: 'Rider',
-    summary: 'The nights a rider the rider flagged is going to',
+    summary: 'Nights that riders you flagged are going to',
     description:
-      'The nights in the range where a flagged rider said going or confirmed, with those riders. Made for marking ' +
-      `the public calendar's nights, which carry no flags. ${rangeWords}`,
-    answer: answer('FlaggedNights', 'The nights flagged riders are going to.', flaggedNightsExample),
+      'The nights in the range that flagged riders are going to, with these riders. It is for marking the nights of the public ' +
+      `calendar, which carries no flags. ${rangeWords}`,
+    answer: answer('FlaggedNights', 'The nights that flagged riders are going to.', flaggedNightsExample),
   },
 };
 
@@ -126,7 +130,7 @@ export function openApiDocument(baseUrl: string): object {
   const { origin } = service;
   return {
     openapi: '3.1.0',
-    info: information(origin),
+    info: information(service),
     servers: [{ url: service.resource }],
     tags,
     paths: Object.fromEntries(
@@ -173,18 +177,12 @@ function operationObject(name: OperationName): Json {
   };
 }
 
-function information(origin: string): Json {
+function information({ origin, resource }: ServiceUrl): Json {
   return {
     title: 'Ride Calendar',
     version: interfaceVersion,
     summary: 'A calendar of group bike rides, to read.',
-    description: [
-      'A ride repeats on dates; one date of one ride is a **night**. Calendars are organised by **metro**, a region with a time zone.',
-      'The calendar itself is public to holders of a developer key, sent as `X-Api-Key`: it tells how many are going, never who. ' +
-        'A rider who signs in (OAuth 2.1, authorization code with PKCE) can also read their own nights, and which of their friends and of the riders they flagged are going.',
-      'Everything is read with GET, and HEAD; any other method is answered 405 with `Allow`. Every 200 has an `ETag`: send it back as `If-None-Match` and an unchanged answer is a 304 without a body. Calendar answers are compressed where `Accept-Encoding` takes zstd, br or gzip. ' +
-        'Unknown query parameters are ignored, and the contract only grows within a major version: ignore fields you do not know.',
-    ].join('\n\n'),
+    description: description(origin, resource),
     contact: { name: 'Ride Calendar', url: `${origin}/docs` },
     license: { name: 'MIT', identifier: 'MIT' },
   };
@@ -192,7 +190,10 @@ function information(origin: string): Json {
 
 const tags = [
   { name: 'Calendar', description: 'What anybody with a developer key, or signed in, can read.' },
-  { name: 'Rider', description: "The signed-in rider's own layer." },
+  {
+    name: 'Rider',
+    description: 'What only a signed-in rider can read. *You* and *the reader* are that rider.',
+  },
   { name: 'Interface', description: 'The interface about itself.' },
 ];
 

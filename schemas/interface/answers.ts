@@ -123,8 +123,11 @@ export const flaggedNight = z
   });
 
 export const flaggedNights = z
-  .strictObject({ nights: z.array(flaggedNight).describe('The nights a flagged rider is going to.') })
-  .register(answerRegistry, { id: 'FlaggedNights', description: 'The nights a rider the reader flagged is going to.' });
+  .strictObject({ nights: z.array(flaggedNight).describe('The nights that flagged riders are going to.') })
+  .register(answerRegistry, {
+    id: 'FlaggedNights',
+    description: 'Nights that riders whom the reader flagged are going to.',
+  });
 
 export const myNight = z
   .strictObject({

@@ -57,6 +57,17 @@ it('the document is of version 3.1.0, describes version 2.1.0 of seven paths, an
   expect(JSON.stringify(document)).not.toMatch(/additionalProperties|9007199254740991|\$schema|\$id|anyOf/);
 });
 
+it('the document says what a developer needs who has nothing but the base URL', () => {
+  const { description } = document.info;
+  const headings = [...description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual(['Who may use it', 'Requests', 'Days and times', 'Caching', 'Errors', 'Versions']);
+  for (const word of ['X-Api-Key', 'Bearer', 'far=under_5,5_to_10', 'If-None-Match', 'Retry-After', 'local midnight'])
+    expect(description).toContain(word);
+  // Every address is of this service.
+  expect(description.match(/https?:\/\/[^/\s]+/g)).toEqual(Array(3).fill('https://rides.example.org'));
+  expect(description).toContain('https://rides.example.org/calendar/api/metros/portland/days/2026-06-13');
+});
+
 // docs/rules.md#openapi-schemas, #fields-of-answers
 it.each(Object.keys(fields))(
   'component %s has exactly the fields of the interface, described and in its order',
