@@ -55,7 +55,7 @@ export const auditEvents = {
   },
   token_refused: {
     when: 'a request of the interface had an access token that is not live',
-    causes: ['malformed', 'signature', 'expired', 'issuer', 'audience', 'scope'],
+    causes: ['malformed', 'signature', 'expired', 'future', 'issuer', 'audience', 'scope'],
   },
   unknown_key_used: {
     when: 'an access token names a signing key that is not among ours: retired, or never ours',

@@ -14,15 +14,19 @@ const ownScheme = /^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+
  * to https, to this machine (RFC 8252) or to an app's own scheme. Names must not pretend to be something else on the
  * consent page.
  */
-export function clientProblem({ client_name: name, redirect_uris: uris }: ClientMetadata): string | null {
-  const ofName = name === undefined ? null : nameProblem(name);
+export function clientProblem(client: ClientMetadata): string | null {
+  const ofName = client.client_name === undefined ? null : nameProblem(client.client_name);
   if (ofName !== null) return `client_name ${ofName}`;
-  for (const uri of Array.isArray(uris) ? uris : []) {
-    const problem = redirectProblem(String(uri));
-    if (problem !== null) return `redirect_uris ${problem}`;
-  }
+  for (const member of addressMembers)
+    for (const uri of Array.isArray(client[member]) ? client[member] : []) {
+      const problem = redirectProblem(String(uri));
+      if (problem !== null) return `${member} ${problem}`;
+    }
   return null;
 }
+
+// Where answers go, and where riders go on after signing out.
+const addressMembers = ['redirect_uris', 'post_logout_redirect_uris'];
 
 /**
  * Whether a program on the rider's device could receive this client's responses (RFC 8252, 8.6). Such a client is
@@ -93,16 +97,16 @@ const knownMembers = [
   'token_endpoint_auth_method',
   'application_type',
   'client_name',
-  'scope',
+  'post_logout_redirect_uris',
   // Refused later, with an error that says so.
   'skip_consent',
 ];
 
-/** Keeps only the members of client metadata that have a meaning here; of redirect URIs those that are texts. */
+/** Keeps only the members of client metadata that have a meaning here; of addresses those that are texts. */
 export function knownMetadata(given: ClientMetadata): ClientMetadata {
   const known = knownMembers.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]);
   const metadata: ClientMetadata = Object.fromEntries(known);
-  if (Array.isArray(metadata.redirect_uris))
-    metadata.redirect_uris = metadata.redirect_uris.filter((uri) => typeof uri === 'string');
+  for (const member of addressMembers)
+    if (Array.isArray(metadata[member])) metadata[member] = metadata[member].filter((uri) => typeof uri === 'string');
   return metadata;
 }

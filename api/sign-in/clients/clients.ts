@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sampleClientId } from '../tokens/access-token.ts';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
 import { type ClientMetadata, clientProblem, isOnDevice } from './client-policy.ts';
 
@@ -15,6 +16,7 @@ const clientShape = z
       .optional(),
     client_name: z.string().optional(),
     redirect_uris: z.array(z.string(), 'must be a list of URIs').min(1, 'must name at least one URI'),
+    post_logout_redirect_uris: z.array(z.string(), 'must be a list of URIs').optional(),
     token_endpoint_auth_method: z.enum(clientAuthMethods, `must be one of ${clientAuthMethods.join(', ')}`).optional(),
     grant_types: z
       .array(z.enum(['authorization_code', 'refresh_token'], 'must be authorization_code or refresh_token'))
@@ -40,11 +42,16 @@ const clientShape = z
     if (problem !== null) complain(problem.split(' ', 1)[0]!, problem.slice(problem.indexOf(' ') + 1));
   });
 
-/** Ids of the service's own clients. */
+/** Ids of the service's own clients, and of the one that sample tokens name. */
 const docsClientId = 'docs';
 export const calendarClientId = 'calendar';
 export const connectedAppsClientId = 'connected-apps';
-export const ownIds: ReadonlySet<string> = new Set<string>([docsClientId, calendarClientId, connectedAppsClientId]);
+export const ownIds: ReadonlySet<string> = new Set<string>([
+  docsClientId,
+  calendarClientId,
+  connectedAppsClientId,
+  sampleClientId,
+]);
 
 /**
  * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591). Clients with `client_secret` are confidential, the
@@ -86,7 +93,7 @@ function memberProblem({ path, message }: z.core.$ZodIssue): string {
  * /calendar; and the page of connected apps, which only needs to know who the rider is and never redeems its code.
  */
 export function ownClients(origin: string): ClientMetadata[] {
-  const common = { token_endpoint_auth_method: 'none', application_type: 'web', scope: 'read' };
+  const common = { token_endpoint_auth_method: 'none', application_type: 'web' };
   return [
     {
       ...common,

@@ -43,8 +43,6 @@ async function meaningful(response: Response): Promise<ClientMetadata> {
   const kept: ClientMetadata = knownMetadata(document);
   for (const member of ['client_id', 'client_secret', 'client_secret_expires_at'])
     if (document[member] !== undefined) kept[member] = document[member];
-  // The document is written for many servers. The authorization request says which scopes are wanted here.
-  delete kept.scope;
   // RFC 7591's default is for clients with a secret, which such a document cannot contain.
   kept.token_endpoint_auth_method ??= 'none';
   return kept;

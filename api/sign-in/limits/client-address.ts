@@ -1,17 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 
 const addresses = new AsyncLocalStorage<string>();
 
 /** Makes a request's client address available to everything that is done on its behalf, also inside oidc-provider. */
 export function keepClientAddress(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => addresses.run(request.ip, done));
+  app.addHook('onRequest', ({ ip, socket }, _reply, done) =>
+    addresses.run(addressIn(ip) ?? socket.remoteAddress ?? ip, done),
+  );
 }
 
 /**
- * The client address of the request that is being answered, as far as proxies are trusted. Undefined outside of any
- * request.
+ * The client address of the request that is being answered, as far as proxies are trusted; where they forward what is no
+ * address, that of the connection. Undefined outside of any request.
  */
 export const clientAddress = (): string | undefined => addresses.getStore();
 
@@ -30,6 +32,13 @@ export function warnOfUnnamedProxy(app: FastifyInstance, log: FastifyBaseLogger)
     }
     done();
   });
+}
+
+/** An address without the port that some proxies write beside it: `192.0.2.7:1000`, `[2001:db8::1]:5`. Null: it is none. */
+export function addressIn(text: string): string | null {
+  const [, bracketed, bare] = /^(?:\[(.+)\]|([^:]+))(?::\d+)?$/.exec(text) ?? [];
+  const address = bracketed ?? bare ?? text;
+  return isIP(address) === 0 ? null : address;
 }
 
 /**

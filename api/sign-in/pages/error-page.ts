@@ -84,6 +84,10 @@ const providerWords = new Map<string, { title: string; text: string }>(
       title: 'This app is not known here',
       text: 'The app that sent you is not registered with this service, or its registration has ended. Tell its makers.',
     },
+    invalid_scope: {
+      title: 'This app asked for more than there is',
+      text: 'The only scope that an app can have here is “read”, and it asked for another one. Tell its makers.',
+    },
     invalid_redirect_uri: {
       title: 'This app asked for a wrong address',
       text: 'The address to which the app wants its answer is not one that it registered. To protect you, nothing was sent. Tell its makers.',

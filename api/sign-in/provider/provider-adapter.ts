@@ -2,7 +2,10 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { faultStatus } from '../../messages/fault-status.ts';
 import type { StatePayload } from '../../ports/sign-in-state.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
+import { grantClaim } from '../tokens/access-token.ts';
+import { verifyAccessToken } from '../tokens/token-checker.ts';
 import type { ProviderOptions } from './provider-options.ts';
+import { accessTokenMark } from './provider-requests.ts';
 import type { RiderErasure } from './rider-erasure.ts';
 import { isBearer, storeId } from './sealed-store.ts';
 
@@ -18,6 +21,9 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     rider !== undefined && (await erasure.isGone(rider).catch(() => false));
 
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
+    // Access tokens are not stored. One says itself what it is, when its app revokes it.
+    if (kind === 'AccessToken')
+      return id.startsWith(accessTokenMark) ? await revocable(id.slice(accessTokenMark.length), options) : undefined;
     const payload = await store.find(kind, storeId(kind, id));
     return payload ? { ...payload, ...(isBearer(kind) && { jti: id }) } : undefined;
   };
@@ -97,6 +103,19 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     // Device codes are not supported.
     findByUserCode: async () => undefined,
   };
+}
+
+/** An access token of ours, live or not. Undefined if it is none. */
+async function revocable(
+  token: string,
+  { keys, service }: Pick<ProviderOptions, 'keys' | 'service'>,
+): Promise<AdapterPayload | undefined> {
+  const expected = { issuer: service.origin, audience: service.resource };
+  const claims = await verifyAccessToken(token, keys, { ...expected, currentDate: new Date(0) }).catch(() => null);
+  const grantId = claims?.[grantClaim];
+  return typeof grantId === 'string'
+    ? { kind: 'AccessToken', clientId: String(claims!.client_id), grantId }
+    : undefined;
 }
 
 /** Kinds that give nothing without their grant. */

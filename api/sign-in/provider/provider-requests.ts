@@ -1,7 +1,16 @@
 import type { ServiceUrl } from '../../messages/service-url.ts';
-import { readScope } from '../tokens/access-token.ts';
+import { offlineScope, readScope } from '../tokens/access-token.ts';
 
 /** Requests as oidc-provider should see them: without what has no meaning here. */
+
+/** Comes before an access token at the revocation endpoint: oidc-provider would refuse a JWT there by its looks. */
+export const accessTokenMark = 'access-token:';
+
+/** Marks the token of a revocation if it looks like an access token, for the adapter to find. */
+export function markAccessToken(form: URLSearchParams): void {
+  const token = form.get('token');
+  if (token?.split('.').length === 3) form.set('token', accessTokenMark + token);
+}
 
 // oidc-provider's other parameters have no meaning here: hints, languages, OpenID Connect's nonce.
 const knownParameters = new Set([
@@ -35,7 +44,10 @@ const knownParameters = new Set([
 export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): string {
   const known = [...new URLSearchParams(query)].filter(([name]) => knownParameters.has(name));
   const params = new URLSearchParams(canonicalForm(new URLSearchParams(known), service));
-  if (params.getAll('scope').every((scope) => scope.trim() === '')) params.set('scope', readScope);
+  if (!params.has('scope')) params.set('scope', readScope);
+  // Of a character that no scope may have oidc-provider would say no more than that. As `?` it is a wrong scope like any.
+  const scopes = params.getAll('scope');
+  if (scopes.length === 1) params.set('scope', scopes[0]!.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?'));
   const modes = params.getAll('response_mode');
   if (modes.length === 1 && modes[0] !== '' && modes[0] !== 'query') params.set('response_mode', 'not-offered');
   const types = params.getAll('response_type');
@@ -44,12 +56,20 @@ export function canonicalAuthorizeQuery(query: string, service: ServiceUrl): str
 }
 
 /**
- * A form without the one resource that there is: oidc-provider takes that one for a request that names none, and refuses
- * any other. A slash at its end is accepted (docs/rules.md#resource).
+ * A form without what changes nothing. The one resource that there is: oidc-provider takes that one for a request that
+ * names none, and refuses any other; a slash at its end is accepted (docs/rules.md#resource). And `offline_access`, which
+ * many apps add to every scope (docs/rules.md#scope).
  */
 export function canonicalForm(form: URLSearchParams, { resource }: ServiceUrl): string {
   const ours = ['', resource, `${resource}/`];
-  return new URLSearchParams(
-    [...form].filter(([name, value]) => name !== 'resource' || !ours.includes(value)),
-  ).toString();
+  const kept = [...form]
+    .map(([name, value]) => [name, name === 'scope' ? withoutOffline(value) : value] as [string, string])
+    .filter(([name, value]) => (name !== 'resource' || !ours.includes(value)) && (name !== 'scope' || value !== ''));
+  return new URLSearchParams(kept).toString();
 }
+
+const withoutOffline = (scope: string): string =>
+  scope
+    .split(' ')
+    .filter((each) => each !== '' && each !== offlineScope)
+    .join(' ');

@@ -1,9 +1,9 @@
-import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type AccessToken, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { borrowedName, type ClientMetadata, clientProblem, isOnDevice } from '../clients/client-policy.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from '../clients/clients.ts';
-import { readScope } from '../tokens/access-token.ts';
+import { grantClaim, readScope } from '../tokens/access-token.ts';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
 import { allowRead, type Grants } from './grants.ts';
 import { providerAdapter, translated } from './provider-adapter.ts';
@@ -13,6 +13,9 @@ import type { RiderErasure } from './rider-erasure.ts';
 
 const stateLengthMax = 1000;
 
+/** Why a scope is refused. */
+export const scopeWords = `the only scope here is ${readScope}`;
+
 /** A request is stored until its sign-in ends, and anybody may begin one. The app gets the error, with its state. */
 function checkStateLength(_ctx: unknown, state: string | undefined): void {
   if (state !== undefined && state.length > stateLengthMax)
@@ -20,7 +23,7 @@ function checkStateLength(_ctx: unknown, state: string | undefined): void {
 }
 
 /**
- * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, logout by apps, pushed requests, DPoP,
+ * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP,
  * implicit flow or optional PKCE; one scope and one resource (docs/rules.md#code-flow).
  */
 export function providerSettings(options: ProviderOptions, erasure: RiderErasure, grants: Grants): Configuration {
@@ -29,7 +32,11 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
   const check = clientCheck(clients, options.knownClients);
   return {
     adapter: (kind: string) => providerAdapter(kind, options, erasure),
-    clients: clients.map(withHashedSecret) as unknown as NonNullable<Configuration['clients']>,
+    // The operator's own name for a client is good enough for riders. No client has a scope, since there is but one: of
+    // another, oidc-provider would say no more than that this client may not have it.
+    clients: clients.map(({ scope: _, ...client }) =>
+      withHashedSecret({ client_name: client.client_id, ...client }),
+    ) as unknown as NonNullable<Configuration['clients']>,
     // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
     scopes: [readScope],
@@ -49,6 +56,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     pkce: { required: () => true },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
+    extraTokenClaims: async (_ctx, token) => ({ [grantClaim]: (token as AccessToken).grantId }),
     // Signing out ends the browser's session. Apps stay connected (docs/rules.md#signing-out).
     expiresWithSession: async () => false,
     loadExistingGrant: translated(async (ctx: KoaContextWithOIDC) => await existingGrant(ctx, options, grants)),
@@ -85,12 +93,16 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
       userinfo: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
+      // Only for its metadata and its match of addresses. The pages are ours (routes/sign-out.ts)
+      rpInitiatedLogout: { enabled: true },
       // docs/rules.md#revocation
       revocation: {
         enabled: true,
         // Tokens of other clients are ignored like unknown ones, so that nobody learns whose a token is (RFC 7009).
-        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+        // And so is one whose connection has ended already.
+        allowedPolicy: async (_ctx, client, token) =>
+          token.clientId === client.clientId &&
+          (await options.store.find('Grant', (token as { grantId?: string }).grantId ?? '')) !== null,
       },
       registration: { enabled: options.registration, issueRegistrationAccessToken: false },
       clientIdMetadataDocument: {
@@ -106,7 +118,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
             throw new errors.InvalidTarget(`the only resource here is ${service.resource}`);
           // oidc-provider drops unknown scopes silently. A client should learn that it asks for too much.
           const unknown = [...scopesOf(ctx)].filter((scope) => scope !== readScope);
-          if (unknown.length > 0) throw new errors.InvalidScope('the only scope here is read', unknown.join(' '));
+          if (unknown.length > 0) throw new errors.InvalidScope(scopeWords, unknown.join(' '));
           return {
             scope: readScope,
             audience: service.resource,

@@ -8,11 +8,12 @@ import { type AuditCause, auditEvents } from '../../ports/audit-trail.ts';
 import { DocumentAwayError } from '../../ports/metadata-fetch.ts';
 import type { ClientMetadata } from '../clients/client-policy.ts';
 import { isSecretOf } from '../clients/client-secrets.ts';
+import { readScope } from '../tokens/access-token.ts';
 import { grantsOf } from './grants.ts';
 import { clientKind, temporarilyUnavailable } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { withholdErrors } from './provider-pages.ts';
-import { providerSettings } from './provider-settings.ts';
+import { providerSettings, scopeWords } from './provider-settings.ts';
 import { riderErasure } from './rider-erasure.ts';
 
 /** A request as oidc-provider should see it. */
@@ -67,6 +68,15 @@ export async function openProvider(options: ProviderOptions) {
     erasure,
     grants,
     client,
+    /**
+     * Adds the redirect URI that a token request may leave out (OAuth 2.1): the verifier proves that it comes from whom
+     * the code was for. oidc-provider wants one. For a code of nobody any will do.
+     */
+    async fillRedirectUri(form: URLSearchParams): Promise<void> {
+      if (form.get('grant_type') !== 'authorization_code' || form.has('redirect_uri')) return;
+      const code = await provider.AuthorizationCode.find(form.get('code') ?? '', { ignoreExpiration: true });
+      form.set('redirect_uri', code?.redirectUri ?? service.origin);
+    },
     /** The session of a request's browser. A new one if it has none. */
     session: (request: FastifyRequest, reply: FastifyReply): Promise<Session> =>
       provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
@@ -136,8 +146,12 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.status === 503) ctx.set('Retry-After', '5');
+    // Revocation has nothing to say. Some clients refuse a type that is not JSON, also of nothing.
+    if (ctx.body === '') ctx.remove('Content-Type');
+    lastByDuration(ctx, provider.cookieName('session'), lifetimes.interaction);
   });
-  provider.on('registration_create.success', (_ctx: KoaContextWithOIDC, client: Client) => {
+  provider.on('registration_create.success', (ctx: KoaContextWithOIDC, client: Client) => {
+    (ctx.body as ClientMetadata).scope = readScope;
     audit('client_registered', { client: client.clientId });
   });
   provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
@@ -156,7 +170,7 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError & { retryAfter?: number }) => {
     if (error.retryAfter !== undefined) ctx.set('Retry-After', String(error.retryAfter));
     logger.debug({ error: error.error, detail: error.error_detail }, 'token request refused');
-    const fault = error.error === 'invalid_grant' ? grantFault(error) : { cause: causeOf(error.error) };
+    const fault = error.error === 'invalid_grant' ? grantFault(error) : otherFault(error);
     audit('token_request_refused', { client: ctx.oidc.client?.clientId, cause: fault.cause });
     if (fault.words) (ctx.body as { error_description: string }).error_description = fault.words;
   });
@@ -167,9 +181,23 @@ function listen(provider: Provider, { store, lifetimes, logger, audit }: Provide
   (provider as EventEmitter).on('error', (error: Error) => logger.error({ err: error }, 'sign-in failed'));
 }
 
+/**
+ * oidc-provider says by its own clock when a cookie ends, so a clock that is slow would end it before it began. A pending
+ * sign-in's lasts as long as that, a session's as long as the browser is open.
+ */
+function lastByDuration(ctx: Pick<KoaContextWithOIDC, 'response'>, session: string, seconds: number): void {
+  const lines = [(ctx.response.get('Set-Cookie') as string | string[] | undefined) ?? []].flat();
+  if (lines.length === 0) return;
+  const durable = (line: string): string =>
+    line.replace(/; expires=(?!Thu, 01 Jan 1970)[^;]*/i, line.startsWith(session) ? '' : `; max-age=${seconds}`);
+  ctx.response.set('Set-Cookie', lines.map(durable));
+}
+
 /** An OAuth error as the audit trail names it. */
-const causeOf = (error: string): AuditCause<'token_request_refused'> =>
-  auditEvents.token_request_refused.causes.find((cause) => cause === error) ?? 'other';
+const otherFault = ({ error }: errors.OIDCProviderError): TokenFault => ({
+  cause: auditEvents.token_request_refused.causes.find((cause) => cause === error) ?? 'other',
+  ...(error === 'invalid_scope' && { words: scopeWords }),
+});
 
 interface TokenFault {
   cause: AuditCause<'token_request_refused'>;

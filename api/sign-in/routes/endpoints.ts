@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { corsHeaders, options } from '../../messages/answer.ts';
 import { isLoopback } from '../../messages/service-url.ts';
 import { type ClientMetadata, knownMetadata } from '../clients/client-policy.ts';
+import { clientAddress } from '../limits/client-address.ts';
 import { pageHeaders, pagePolicy } from '../pages/page.ts';
-import { canonicalAuthorizeQuery, canonicalForm } from '../provider/provider-requests.ts';
+import { canonicalAuthorizeQuery, canonicalForm, markAccessToken } from '../provider/provider-requests.ts';
 import { paths, resourceMetadata, serverMetadata } from '../tokens/metadata.ts';
 import { noStore } from './faults.ts';
 import { formOf, takeJson } from './request-body.ts';
@@ -62,7 +63,7 @@ function addAuthorize(app: FastifyInstance, { service, provider, limits, pages, 
     const { host } = request.headers;
     if (who === 'picker' && host !== service.host && isLoopback((host ?? '').replace(/:\d+$/, '')))
       return reply.redirect(`${service.origin}${paths.authorize}?${query}`, 307);
-    const wait = await limits.authorize(request.ip);
+    const wait = await limits.authorize(clientAddress()!);
     if (wait !== null) return pages.trouble(reply, 'busy', wait);
     await provider.answer(request, reply, {
       url: `${paths.authorize}?${canonicalAuthorizeQuery(query, service)}`,
@@ -77,16 +78,18 @@ function addAuthorize(app: FastifyInstance, { service, provider, limits, pages, 
 function addTokenEndpoints(app: FastifyInstance, { service, provider }: SignInParts): void {
   for (const path of [paths.token, paths.revoke]) {
     app.post(path, async (request, reply) => {
-      const form = canonicalForm(formOf(request), service);
+      const form = new URLSearchParams(canonicalForm(formOf(request), service));
+      if (path === paths.token) await provider.fillRedirectUri(form);
+      else markAccessToken(form);
       // oidc-provider would refuse another resource only once it has used up the refresh token.
-      if (path === paths.token && new URLSearchParams(form).has('resource')) {
+      if (path === paths.token && form.has('resource')) {
         const why = `the only resource here is ${service.resource}`;
         return reply.code(400).headers(noStore).send({ error: 'invalid_target', error_description: why });
       }
       await provider.answer(request, reply, {
         url: path,
         accept: 'application/json',
-        body: { text: form, type: formType },
+        body: { text: form.toString(), type: formType },
         headers: noStore,
       });
     });
@@ -96,7 +99,7 @@ function addTokenEndpoints(app: FastifyInstance, { service, provider }: SignInPa
 
 function addRegistration(app: FastifyInstance, { provider, limits }: SignInParts): void {
   app.post(paths.register, async (request, reply) => {
-    const wait = await limits.registrations(request.ip);
+    const wait = await limits.registrations(clientAddress()!);
     if (wait !== null) {
       const why = `too many registrations; try again in ${wait} seconds`;
       const headers = { ...noStore, 'Retry-After': String(wait) };

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../../schemas/events/patterns.ts';
+import { clientAddress } from '../limits/client-address.ts';
 import { lineLimit } from '../limits/line-limit.ts';
 import { type Trouble, troubles } from '../pages/error-page.ts';
 import { isAway } from '../provider/provider.ts';
@@ -41,7 +42,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
       const interaction = await provider.interaction(request, reply, request.params.uid);
       if (interaction?.prompt.name !== 'login') return pages.trouble(reply, 'expired');
       // Each attempt is kept as long as an interaction, so strangers could fill the store.
-      const wait = await limits.authorize(request.ip);
+      const wait = await limits.authorize(clientAddress()!);
       if (wait !== null) return pages.trouble(reply, 'busy', wait);
       const attempt = newAttempt();
       const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');

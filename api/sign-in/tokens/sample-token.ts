@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { accessTokenSeconds, readScope } from './access-token.ts';
+import { accessTokenSeconds, readScope, sampleClientId } from './access-token.ts';
 import { privateKeyOf, type SigningKeys } from './signing-keys.ts';
 
 export interface SampleTokenOptions {
@@ -23,7 +23,7 @@ export interface SampleTokenOptions {
 export async function signSampleToken(options: SampleTokenOptions): Promise<string> {
   const { rider, keys, issuer, audience, lifetimeSeconds = accessTokenSeconds } = options;
   const now = Math.floor(Date.now() / 1000);
-  return await new SignJWT({ scope: readScope, client_id: 'sample' })
+  return await new SignJWT({ scope: readScope, client_id: sampleClientId })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: keys[0].kid })
     .setIssuer(issuer)
     .setAudience(audience)

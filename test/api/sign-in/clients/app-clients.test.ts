@@ -101,6 +101,16 @@ describe('dynamic registration', () => {
     expect((await codeFor(origin, body)).code).not.toBe('');
   });
 
+  // docs/rules.md#scope
+  test.each(['read', 'offline_access', 'openid profile email offline_access', 'read write', '', 7])(
+    'has scope read, whatever it asks for: %j',
+    async (scope) => {
+      const { status, body } = await post({ redirect_uris: [callback], token_endpoint_auth_method: 'none', scope });
+      expect([status, body.scope]).toEqual([201, 'read']);
+      expect((await codeFor(origin, body)).code).not.toBe('');
+    },
+  );
+
   // docs/rules.md#consent
   test.each([
     ['native', 'http://127.0.0.1/cb', 'web'],
@@ -116,7 +126,12 @@ describe('dynamic registration', () => {
     ['no addresses', { redirect_uris: [] }, 'invalid_redirect_uri'],
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
     ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
-    ['another scope', { scope: 'read write' }, 'invalid_client_metadata'],
+    [
+      'a plain http address to sign out to',
+      { post_logout_redirect_uris: ['http://app.example/'] },
+      'invalid_client_metadata',
+      'must be https',
+    ],
     ['keys to authenticate', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
     ['a name that turns text around', { client_name: 'a\u202eb' }, 'invalid_client_metadata'],
     ['a name with a thin space', { client_name: 'Ride \u0421\u200aalendar' }, 'invalid_client_metadata'],

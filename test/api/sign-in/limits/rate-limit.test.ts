@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { networkOf } from '../../../../api/sign-in/limits/client-address.ts';
+import { addressIn, networkOf } from '../../../../api/sign-in/limits/client-address.ts';
 import { rateLimit } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
@@ -14,6 +14,21 @@ test.each([
   ['64:ff9b::192.0.2.7', '64:ff9b:0::/48'],
   ['fe80::1%eth0', 'fe80:0:0::/48'],
 ])('the limits count %s as %s', (address, network) => expect(networkOf(address)).toBe(network));
+
+test.each([
+  ['192.0.2.7:1000', '192.0.2.7'],
+  ['[2001:db8::1]:5', '2001:db8::1'],
+  ['[2001:db8::1]', '2001:db8::1'],
+  ['2001:db8::1', '2001:db8::1'],
+  ['::ffff:192.0.2.7', '::ffff:192.0.2.7'],
+  ['fe80::1%eth0', 'fe80::1%eth0'],
+  ['unknown', null],
+  ['192.0.2.300', null],
+  ['192.0.2.7:', null],
+  ['192.0.2.7:1000:2', null],
+  ['[192.0.2', null],
+  ['', null],
+])('the address in %j is %j', (text, address) => expect(addressIn(text)).toBe(address));
 
 test('a limit for all together counts what was let through, so one network can’t use it up', async () => {
   const limit = rateLimit(memorySignInState(), 'test', { max: 10, allMax: 50, windowSeconds: 60 });

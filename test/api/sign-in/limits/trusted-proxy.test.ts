@@ -39,6 +39,16 @@ test('each address behind a trusted proxy has limits of its own', async () => {
   expect(await registering(by('203.0.113.1, 127.0.0.1'))).toBe(429);
 });
 
+test('a port beside an address is cut off, and what is no address counts as the proxy itself', async () => {
+  service = await startSignInService({ trustProxy: ['127.0.0.1'] });
+  for (let port = 1000; port < 1100; port++) expect(await registering(by(`203.0.113.1:${port}`))).toBe(201);
+  expect(await registering(by('203.0.113.1'))).toBe(429);
+  for (let i = 0; i < 100; i++) expect(await registering(by(`garbage-${i}`))).toBe(201);
+  for (const forwarded of ['unknown', '"203.0.113.9"']) expect(await registering(by(forwarded))).toBe(429);
+  for (let port = 1000; port < 1100; port++) expect(await registering(by(`[2001:db8::1]:${port}`))).toBe(201);
+  expect(await registering(by('2001:db8::2'))).toBe(429);
+});
+
 test('documents that apps name themselves by are fetched for each address behind the proxy', async () => {
   let fetched = 0;
   const never: typeof fetch = async () => {

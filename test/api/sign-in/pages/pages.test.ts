@@ -75,6 +75,18 @@ describe('every page', () => {
     expect(response.headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:9 ");
   });
 
+  test('calls an app that has no name so, and not by its id; the operator’s own by the operator’s id', async () => {
+    for (const [app, name] of [
+      [await register(origin, { client_name: undefined }), 'Unnamed app'],
+      [{ client_id: 'named' }, 'named'],
+    ] as const) {
+      const browser = new TestBrowser(origin);
+      const at = await begin(browser, app);
+      expect(at.page).toContain(`<strong>${name}</strong> asks you to sign in`);
+      expect((await browser.submit(at.url, { do: 'pick', rider: 'rider-ada' })).page).toContain(`Let ${name} read`);
+    }
+  });
+
   // docs/rules.md#head
   test('answers HEAD as GET without the body', async () => {
     const browser = new TestBrowser(origin);

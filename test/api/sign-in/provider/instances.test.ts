@@ -130,9 +130,12 @@ test('behind https every cookie is Secure, and every address is the public one',
   const started = await fetch(authorizeUrl(inside, client, newPkce()), { redirect: 'manual' });
   const cookies = started.headers.getSetCookie();
   expect(cookies).toHaveLength(4);
-  for (const cookie of cookies)
+  for (const cookie of cookies) {
     for (const part of [/^__(Host|Secure)-ride_calendar_/, /; secure/i, /; httponly/i, /; samesite=lax/i])
       expect(cookie).toMatch(part);
+    // A browser must not compare our clock with its own.
+    expect([cookie.match(/expires/i), /; max-age=(\d+)/i.exec(cookie)?.[1]]).toEqual([null, '900']);
+  }
   expect(started.headers.get('strict-transport-security')).toContain('max-age');
   const metadata = await (await fetch(`${inside}/.well-known/oauth-protected-resource/v/one`)).json();
   expect(metadata).toMatchObject({

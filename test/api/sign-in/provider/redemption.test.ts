@@ -1,6 +1,8 @@
-import { decodeJwt } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
+import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
+import { privateKeyOf, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import {
   type Client,
@@ -13,7 +15,7 @@ import {
   signedIn,
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { newSigningKeys, startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 import { Gathering } from './gathering.ts';
 
 const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
@@ -64,6 +66,7 @@ describe('at the token endpoint', () => {
       sub: 'rider-ada',
       client_id: id,
       scope: 'read',
+      grant: expect.any(String),
       jti: expect.any(String),
       iat: expect.any(Number),
       exp: claims.iat! + 600,
@@ -186,33 +189,111 @@ describe('at the token endpoint', () => {
     expect(await refresh(origin, client, token, { resource: 'https://elsewhere.example/api' })).toMatchObject(
       refused('invalid_target'),
     );
-    expect(await refresh(origin, client, token, { scope: 'read write' })).toMatchObject(refused('invalid_scope'));
+    for (const scope of ['read write', 'openid', 'read "ä']) {
+      const { status, body } = await refresh(origin, client, token, { scope });
+      expect([status, body.error, body.error_description]).toEqual([
+        400,
+        'invalid_scope',
+        'the only scope here is read',
+      ]);
+    }
     later(11);
     expect((await refresh(origin, client, token, { resource: `${service.baseUrl}/`, scope: 'read' })).status).toBe(200);
   });
 
+  // docs/rules.md#scope
+  test.each(['read offline_access', 'offline_access', 'offline_access  read', ''])(
+    'an app may repeat the scope it asked for wherever it asks: %j',
+    async (scope) => {
+      const client = await register(origin, { scope });
+      const { code, pkce } = await codeFor(origin, client, { scope });
+      const { body } = await redeem(origin, client, code, pkce.verifier, { scope });
+      expect(await refresh(origin, client, body.refresh_token, { scope })).toMatchObject({
+        status: 200,
+        body: { scope: 'read' },
+      });
+    },
+  );
+
+  // docs/rules.md#redirect-uris
+  test('a token request may leave redirect_uri out, for any port of a native app too, and one that is sent must match', async () => {
+    const client = await register(origin, { redirect_uris: [callback, 'https://app.example/cb'] });
+    const at = { redirect_uri: 'http://127.0.0.1:54321/callback' };
+    const { code, pkce } = await codeFor(origin, client, at);
+    const { client_id } = client;
+    const ask = (more: Record<string, string>) =>
+      tokenRequest(origin, { grant_type: 'authorization_code', client_id, code, ...more });
+    const code_verifier = pkce.verifier;
+    for (const redirect_uri of [callback, '', 'https://app.example/cb'])
+      expect((await ask({ code_verifier, redirect_uri })).status).toBe(400);
+    // The verifier proves whose code it is.
+    for (const wrong of [{}, { code_verifier: 'v'.repeat(43) }, { code: 'x', code_verifier }])
+      expect(await ask(wrong)).toMatchObject(refused('invalid_grant'));
+    expect((await ask({ code_verifier, client_id: (await register(origin)).client_id })).status).toBe(400);
+    expect((await ask({ code_verifier })).status).toBe(200);
+  });
+
+  const revoke = async ({ client_id }: Client, token: string, more: Record<string, string> = {}) => {
+    const body = new URLSearchParams({ client_id, token, ...more });
+    const response = await fetch(`${origin}/oauth/revoke`, { method: 'POST', body });
+    // Of nothing there is no type, which some clients would refuse.
+    return [response.status, await response.text(), response.headers.get('content-type')];
+  };
+  const revoked = [200, '', null];
+
   // docs/rules.md#revocation, #access-tokens
-  test('a revoked refresh token ends its family; another client can’t revoke it, and nobody an access token', async () => {
+  test.each([
+    ['refresh_token', {}, 0],
+    ['access_token', {}, 0],
+    ['access_token', { token_type_hint: 'access_token' }, 0],
+    ['access_token', { token_type_hint: 'refresh_token' }, 0],
+    ['access_token', {}, 3_600],
+  ] as const)(
+    'a revoked %s ends its family, once, and no other client can: %j, after %i s',
+    async (which, hint, seconds) => {
+      const { client, tokens } = await signedIn(origin);
+      const other = await register(origin);
+      expect(await revoke(other, tokens[which], hint)).toEqual(revoked);
+      const second = await refresh(origin, client, tokens.refresh_token);
+      expect(second.status).toBe(200);
+      later(seconds);
+      told.length = 0;
+      expect(await revoke(client, tokens[which], hint)).toEqual(revoked);
+      for (const token of [tokens.refresh_token, second.body.refresh_token, second.body.access_token])
+        expect(await revoke(client, token)).toEqual(revoked);
+      expect(told).toEqual([['grant_ended', { client: client.client_id, cause: 'revoked' }]]);
+      expect((await refresh(origin, client, second.body.refresh_token)).body).toMatchObject({
+        error: 'invalid_grant',
+        error_description: expect.stringContaining('has ended'),
+      });
+      expect(told.at(-1)).toEqual(refusedFor('grant_revoked'));
+      expect((await nights(service.baseUrl, second.body.access_token)).status).toBe(seconds === 0 ? 200 : 401);
+      await nights(service.baseUrl, 'no.such.token');
+      expect(told.at(-1)).toEqual(['token_refused', { cause: 'malformed' }]);
+    },
+  );
+
+  test('what looks like an access token and is none of ours ends nothing', async () => {
     const { client, tokens } = await signedIn(origin);
-    const other = await register(origin);
-    const revoke = async ({ client_id }: Client, token: string) => {
-      const body = new URLSearchParams({ client_id, token });
-      return (await fetch(`${origin}/oauth/revoke`, { method: 'POST', body })).status;
-    };
-    expect(await revoke(other, tokens.refresh_token)).toBe(200);
-    const second = await refresh(origin, client, tokens.refresh_token);
-    expect(second.status).toBe(200);
-    expect(await revoke(client, tokens.access_token)).toBe(400);
-    expect(await revoke(client, tokens.refresh_token)).toBe(200);
-    expect(told.at(-1)).toEqual(['grant_ended', { client: client.client_id, cause: 'revoked' }]);
-    expect((await refresh(origin, client, second.body.refresh_token)).body).toMatchObject({
-      error: 'invalid_grant',
-      error_description: expect.stringContaining('has ended'),
-    });
-    expect(told.at(-1)).toEqual(refusedFor('grant_revoked'));
-    expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(200);
-    await nights(service.baseUrl, 'no.such.token');
-    expect(told.at(-1)).toEqual(['token_refused', { cause: 'malformed' }]);
+    const [header, claims] = tokens.access_token.split('.');
+    const of = (more: object) => new SignJWT({ ...decodeJwt(tokens.access_token), ...more });
+    const sign = (jwt: SignJWT, keys: SigningKeys, typ: string) =>
+      jwt.setProtectedHeader({ alg: 'ES256', typ, kid: keys[0].kid }).sign(privateKeyOf(keys[0]));
+    const sample = { rider: 'rider-ada', keys: service.keys, issuer: origin, audience: service.baseUrl };
+    for (const token of [
+      `${header}.${claims}.`,
+      `${header}.${claims}.${'A'.repeat(86)}`,
+      'a.b.c',
+      '..',
+      String(decodeJwt(tokens.access_token).grant),
+      await sign(of({}), await newSigningKeys(), 'at+jwt'),
+      await sign(of({}), service.keys, 'JWT'),
+      await sign(of({ iss: 'https://elsewhere.example' }), service.keys, 'at+jwt'),
+      await sign(of({ grant: undefined }), service.keys, 'at+jwt'),
+      await signSampleToken(sample),
+    ])
+      expect(await revoke(client, token)).toEqual(revoked);
+    expect((await refresh(origin, client, tokens.refresh_token)).status).toBe(200);
   });
 
   test('where it is not known who exists, codes and refresh tokens are not used up', async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
         token_endpoint_auth_method: 'none',
         redirect_uris: ['https://app.example/cb', 'https://app.example/cb?x=1'],
       },
-      { client_id: 'named', token_endpoint_auth_method: 'none', redirect_uris: [callback] },
+      { client_id: 'named', token_endpoint_auth_method: 'none', redirect_uris: [callback], scope: 'read' },
     ],
   });
   origin = service.origin;
@@ -93,6 +93,7 @@ describe('an authorization request', () => {
     ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
     ['for more than read', { scope: 'read write' }, 'invalid_scope'],
     ['for an identity', { scope: 'openid read' }, 'invalid_scope'],
+    ['for what can be no scope', { scope: 'read "lä' }, 'invalid_scope'],
     ['for another resource', { resource: 'https://elsewhere.example/api' }, 'invalid_target'],
     ['with a request object', { request: 'e30.e30.' }, 'request_not_supported'],
     ['with a request by reference', { request_uri: 'http://127.0.0.1:1/x' }, 'request_uri_not_supported'],
@@ -108,12 +109,15 @@ describe('an authorization request', () => {
       const shown = await ask(more);
       expect([status, shown.status, shown.location]).toEqual([303, 400, null]);
       expect(shown.page).toContain(`<code>${error}</code>`);
+      if (error === 'invalid_scope') expect(shown.page).toContain('The only scope that an app can have here is “read”');
       const link = /href="([^"]+)">Go on to an app on this device</.exec(shown.page)![1]!;
       for (const answer of [location!, link.replaceAll('&#38;', '&')]) {
         const url = new URL(answer);
         expect([url.origin + url.pathname, url.hash]).toEqual([callback, '']);
         expect(Object.fromEntries(url.searchParams)).toMatchObject({ error, state: 'the-state', iss: origin });
         expect(url.searchParams.has('code')).toBe(false);
+        if (error === 'invalid_scope')
+          expect(url.searchParams.get('error_description')).toContain('only scope here is read');
       }
     },
   );
@@ -123,6 +127,8 @@ describe('an authorization request', () => {
     { scope: '' },
     { scope: ' ' },
     { scope: 'read offline_access' },
+    { scope: 'offline_access' },
+    { scope: 'read offline_access', prompt: 'consent' },
     { resource: 'ours' },
     { resource: 'ours/' },
   ] as Record<string, string>[])('with %j gets a token for read', async (given) => {

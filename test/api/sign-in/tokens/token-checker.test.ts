@@ -45,22 +45,28 @@ async function token({ claims = {}, header = {}, signedBy = keys }: Forgery = {}
     .sign(privateKeyOf(signedBy[0]));
 }
 
+const past = Math.floor(Date.now() / 1000) - 1;
+
 describe('an access token', () => {
   test('of ours names its rider, at once the second time, and may carry more scopes beside read', async () => {
     for (const good of [
       await token(),
       await token({ claims: { scope: 'write read' } }),
       await signSampleToken({ rider: 'rider-1', keys, issuer, audience }),
+      // Of a clock that is a little fast.
+      await token({ claims: { iat: past + 50, exp: past + 650 } }),
     ]) {
       expect(await checker.check(good)).toBe('rider-1');
       expect(checker.check(good)).toBe('rider-1');
     }
   });
 
-  const past = Math.floor(Date.now() / 1000) - 1;
   const none = (claim: string): Forgery => ({ claims: { [claim]: undefined } });
   const refused: [string, Forgery, AuditCause<'token_refused' | 'unknown_key_used'>][] = [
     ['that expired', { claims: { exp: past } }, 'expired'],
+    ['older than ten minutes, whatever it says', { claims: { iat: past - 600, exp: past + 600 } }, 'expired'],
+    ['of a clock that was a day fast', { claims: { iat: past + 86_400, exp: past + 87_000 } }, 'future'],
+    ['of a clock that is over a minute fast', { claims: { iat: past + 66, exp: past + 600 } }, 'future'],
     ['that is not valid yet', { claims: { nbf: past + 600 } }, 'malformed'],
     ['without an expiry', none('exp'), 'malformed'],
     ['for another resource', { claims: { aud: 'https://elsewhere.example/api' } }, 'audience'],
@@ -126,6 +132,18 @@ describe('the cache of verified tokens', () => {
     expect(timed.check(good)).toBe('rider-1');
     now += 1000;
     expect(await timed.check(good)).toBeNull();
+  });
+
+  test('holds none from the future of a clock that was set back', async () => {
+    let now = Date.now() + 86_400_000;
+    const timed = createTokenChecker({ issuer, audience, keys, nowMs: () => now });
+    const iat = Math.floor(now / 1000);
+    const early = await token({ claims: { iat, exp: iat + 600 } });
+    expect(await timed.check(early)).toBe('rider-1');
+    now -= 59_000;
+    expect(timed.check(early)).toBe('rider-1');
+    now -= 86_400_000;
+    expect(await timed.check(early)).toBeNull();
   });
 
   test('is bounded: the oldest makes room', async () => {
