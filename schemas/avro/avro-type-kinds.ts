@@ -10,7 +10,21 @@ export const isEnum = (type: Type): type is types.EnumType => type.typeName === 
 export const isFixed = (type: Type): type is types.FixedType => type.typeName === 'fixed';
 export const isArray = (type: Type): type is types.ArrayType => type.typeName === 'array';
 export const isMap = (type: Type): type is types.MapType => type.typeName === 'map';
-export const nameOf = (type: Type): string => type.name ?? type.typeName;
+
+/** Logical types of primitive ones, which avsc does not keep. */
+export const logicalTypes = new WeakMap<Type, string>();
+
+export function nameOf(type: Type): string {
+  const logical = logicalTypes.get(type);
+  return logical === undefined ? (type.name ?? type.typeName) : `${logical} (${type.typeName})`;
+}
+
+/** False where both have a logical type, and not the same: its unit or its kind is another (docs/rules.md#schema-versions). */
+export function isSameKind(writer: Type, reader: Type): boolean {
+  const [has, wants] = [logicalTypes.get(writer), logicalTypes.get(reader)];
+  return has === undefined || wants === undefined || has === wants;
+}
+
 export const unqualified = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
 /** A schema that nests deeper is refused, because the code that reads it recurses as deep. */

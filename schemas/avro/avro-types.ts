@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import avro, { type Schema, type Type } from 'avsc';
 import { byTopic, topicNames } from '../events/records.ts';
 import { Cursor } from './avro-cursor.ts';
-import { assertDepth } from './avro-type-kinds.ts';
+import { assertDepth, logicalTypes } from './avro-type-kinds.ts';
 
 /** Our own Avro schemas (`schemas/events/*.avsc`; docs/rules.md#fields-of-records), and parsing of other schemas. */
 const folder = join(import.meta.dirname, '../events');
@@ -49,7 +49,18 @@ function writeBig(tap: Tap, value: bigint): void {
   tap.buf[tap.pos++] = Number(rest);
 }
 
-const exactLongType = new ExactLongType() as unknown as avro.types.LongType;
+const makeLong = () => new ExactLongType() as unknown as Type;
+const exactLongType = makeLong();
+
+/** A long of any size, and primitive types that have a logical one. */
+function typeHook(node: Schema): Type | undefined {
+  const { type, logicalType } = node as { type?: string; logicalType?: string };
+  if (type === undefined || !primitiveTypes.has(type)) return undefined;
+  if (logicalType === undefined) return type === 'long' ? exactLongType : undefined;
+  const made = type === 'long' ? makeLong() : avro.Type.forSchema({ type } as Schema);
+  logicalTypes.set(made, logicalType);
+  return made;
+}
 
 /** Parses one of our schemas for reading and writing. A union of null and a type is plainly null or the value. */
 export function parseOurs(schema: Schema): Type {
@@ -60,7 +71,7 @@ export function parseOurs(schema: Schema): Type {
     wrapUnions: false,
     omitRecordMethods: true,
     registry,
-    typeHook: (node) => ((node as { type?: unknown }).type === 'long' ? exactLongType : undefined),
+    typeHook,
   });
 }
 
@@ -72,7 +83,9 @@ export function parseWriter(text: string, references: readonly string[] = []): T
   const registry: Record<string, Type> = Object.create(null);
   const structures = structuresOf([...references, text]);
   // Wrapped unions are never ambiguous, whatever they contain.
-  return structures.map((schema) => avro.Type.forSchema(schema as Schema, { wrapUnions: true, registry })).at(-1)!;
+  return structures
+    .map((schema) => avro.Type.forSchema(schema as Schema, { wrapUnions: true, registry, typeHook }))
+    .at(-1)!;
 }
 
 /**
@@ -80,11 +93,12 @@ export function parseWriter(text: string, references: readonly string[] = []): T
  * its branch's name, and a long that is not a safe integer is a bigint.
  */
 export function parseForEditing(text: string): Type {
+  // A type may be named as a member of every object is, such as `constructor`.
+  const registry = Object.assign(Object.create(null), { long: exactLongType });
   return avro.Type.forSchema(structureOf(JSON.parse(text), () => {}) as Schema, {
     wrapUnions: true,
-    // A type may be named as a member of every object is, such as `constructor`.
-    registry: Object.create(null),
-    typeHook: (node) => (((node as { type?: unknown }).type ?? node) === 'long' ? exactLongType : undefined),
+    registry,
+    typeHook,
   });
 }
 
@@ -112,7 +126,9 @@ function structureOf(schema: unknown, count: () => void, depth = 0): unknown {
   const type = node.type;
   if (typeof type !== 'string') return inner(type);
   count();
-  if (!complexTypes.has(type)) return primitiveTypes.has(type) ? { type } : type;
+  if (primitiveTypes.has(type))
+    return typeof node.logicalType === 'string' ? { type, logicalType: node.logicalType } : { type };
+  if (!complexTypes.has(type)) return type;
   const copy: Record<string, unknown> = { type };
   for (const key of ['name', 'namespace', 'symbols', 'size']) if (node[key] !== undefined) copy[key] = node[key];
   if (node.items !== undefined) copy.items = inner(node.items);

@@ -7,6 +7,7 @@ import {
   isFixed,
   isMap,
   isRecord,
+  isSameKind,
   isUnion,
   nameOf,
   takesBytes,
@@ -114,7 +115,7 @@ class DecoderCode {
       }
       throw new IncompatibleSchemaError(`no branch of the union takes ${nameOf(writer)}`);
     }
-    const promotion = promotions[reader.typeName]?.[writer.typeName];
+    const promotion = isSameKind(writer, reader) ? promotions[reader.typeName]?.[writer.typeName] : undefined;
     if (promotion === 'c.string()' && this.#options.textsInPlace) return 'c.place()';
     if (promotion !== undefined) return promotion;
     if (isRecord(writer) && isRecord(reader)) {

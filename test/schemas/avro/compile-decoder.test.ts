@@ -39,6 +39,33 @@ describe("a reader's own defaults and types", () => {
     expect(() => read(writer, reader, { a: null, b: { Inner: { x: 1 } } })).toThrow('incompatible writer schema');
   });
 
+  test.each([
+    ['long', 'timestamp-millis', 'long', 'timestamp-millis', null],
+    ['long', undefined, 'long', 'timestamp-millis', null],
+    ['int', undefined, 'int', 'time-millis', null],
+    ['long', 'timestamp-micros', 'long', undefined, null],
+    ['string', 'uuid', 'string', undefined, null],
+    ['long', 'timestamp-micros', 'long', 'timestamp-millis', 'timestamp-micros (long) is no timestamp-millis (long)'],
+    ['long', 'timestamp-nanos', 'long', 'timestamp-millis', 'timestamp-nanos (long) is no'],
+    ['long', 'local-timestamp-millis', 'long', 'timestamp-millis', 'local-timestamp-millis (long) is no'],
+    ['int', 'date', 'long', 'timestamp-millis', 'date (int) is no timestamp-millis (long)'],
+    ['int', 'date', 'int', 'time-millis', 'date (int) is no time-millis (int)'],
+    ['long', 'time-micros', 'int', 'time-millis', 'time-micros (long) is no time-millis (int)'],
+    ['string', undefined, 'int', 'date', 'string is no date (int)'],
+    ['string', 'date', 'int', 'date', 'date (string) is no date (int)'],
+  ])('%s %s is read as %s %s, or not: %#', (type, logicalType, readerType, readerLogical, fault) => {
+    // As a field, and as one in a union, where the other branch would be taken.
+    const writer = record('R', { name: 'at', type: { type, logicalType } });
+    const reader = record('R', { name: 'at', type: { type: readerType, logicalType: readerLogical } });
+    const maybe = record('R', { name: 'at', type: ['null', { type: readerType, logicalType: readerLogical }] });
+    const value = { at: type === 'string' ? 'x' : 7 };
+    if (fault === null) for (const one of [reader, maybe]) expect(read(writer, one, value)).toEqual(value);
+    else {
+      expect(() => read(writer, reader, value)).toThrow(fault);
+      expect(() => read(writer, maybe, value)).toThrow();
+    }
+  });
+
   test('maps come back with any key', () => {
     const map = { type: 'map', values: 'int' };
     const bytes = Buffer.concat([Buffer.from([2, 18]), Buffer.from('__proto__'), Buffer.from([4, 0])]);

@@ -57,6 +57,15 @@ const damages: Record<string, [damage: Damage, message: string]> = {
     (archive, file) => putBlock(archive, file, 1_000_001, Buffer.alloc(0)),
     'FILE at byte BLOCK: its block has over 1000000 records: write it again with smaller blocks',
   ],
+  'timestamps of another unit': [
+    (archive) => {
+      const schema = JSON.parse(
+        JSON.stringify(archivedSchemas.riders).replaceAll('timestamp-millis', 'timestamp-micros'),
+      );
+      return archive.writeFile('riders', 0, 0, schema, [archivedRider(0)]);
+    },
+    'FILE: its schema is not that of an archive of riders: timestamp-micros (long) is no timestamp-millis (long)',
+  ],
   'no container': [
     (_, file) => writeFile(file, '{"rider":"r0001"}'),
     'FILE at byte 0: it does not begin as an Avro Object Container File',
