@@ -1,4 +1,5 @@
 import { type Forgotten, forgetRider } from '../../infra/archive/forgetting/forget-rider.ts';
+import { missingFolders } from '../../infra/archive/format/archive-files.ts';
 import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/running/log.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
@@ -26,6 +27,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
   return runWithProgress(command, io, async (progress) => {
     const prefix = archivePrefix(dir, settings.topicPrefix);
     const onProgress = percentOf(progress);
+    for (const { file, problem } of missingFolders(dir, prefix)) io.err(`${file}: ${problem}`);
     const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };
   });

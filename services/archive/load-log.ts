@@ -66,7 +66,7 @@ export async function archiveLoad(
 ): Promise<LoadResult> {
   const { append, log } = options;
   const listing = listArchive(dir, prefix, 'archive load');
-  const bounds = await archiveBounds(listing, (message) => log?.warn(message));
+  const bounds = await archiveBounds({ dir, prefix, listing }, (message) => log?.warn(message));
   const there = await target.log.bounds();
   if (!append) checkEmpty(there);
   const sources = sourcesOf({ listing, bounds }, 'timestamp');

@@ -63,7 +63,7 @@ async function openArchive(
   io: Io,
 ): Promise<PastLog> {
   const listing = listArchive(of.dir, of.prefix, named);
-  const bounds = await archiveBounds(listing, (cut) => io.err(`May not be exact: ${cut}`));
+  const bounds = await archiveBounds({ ...of, listing }, (cut) => io.err(`May not be exact: ${cut}`));
   return { ...of, listing, bounds, manifest: readManifest(of.dir), isCompacted: false, close() {} };
 }
 

@@ -7,6 +7,7 @@ import {
   type ArchiveListing,
   archiveFolder,
   listArchive,
+  missingFolders,
   pathWithin,
 } from '../format/archive-files.ts';
 import { isForgetting, journalPath } from '../format/archive-journal.ts';
@@ -64,7 +65,8 @@ export async function checkArchive(options: CheckOptions, readsAll: boolean): Pr
     }
   }
   await check.rejected();
-  return { ...check.found, problems: [...unfinished(dir, manifest), ...foreign, ...check.found.problems] };
+  const missing = missingFolders(dir, prefix).map((one) => ({ ...one, kind: 'missing' as const }));
+  return { ...check.found, problems: [...unfinished(dir, manifest), ...missing, ...foreign, ...check.found.problems] };
 }
 
 /** What commands that write archives have not come to the end of. */

@@ -106,6 +106,13 @@ export function listArchive(dir: string, prefix: string, named: string, onMisnam
   return Object.fromEntries(topicNames.map((topic, index) => [topic, listOf(topic, index)])) as ArchiveListing;
 }
 
+/** The topics whose whole folder an archive lacks. All have one in an archive that we write. */
+export const missingFolders = (dir: string, prefix: string): { file: string; problem: string }[] =>
+  topicNames
+    .map((topic) => archiveFolder(dir, prefix, topic))
+    .filter((folder) => archiveFileNames(folder) === null)
+    .map((file) => ({ file, problem: 'there is no such folder: the topic counts as empty' }));
+
 /**
  * Throws ArchiveError for what is neither file nor folder in an archive or in one of its topics' folders, and for a folder
  * that has a file's name (docs/rules.md#archive-files): what a link points to may be outside, and archive forget would rewrite it; reading a pipe

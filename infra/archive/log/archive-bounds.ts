@@ -2,10 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import type { Bounds, LogBounds } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { OpenArchiveFile } from '../format/archive-file.ts';
-import { ArchiveError, type ArchiveFile, type ArchiveListing } from '../format/archive-files.ts';
+import { ArchiveError, type ArchiveFile, type ArchiveListing, missingFolders } from '../format/archive-files.ts';
 
 /** Of each partition, the records with `low <= offset < end`. Only whole blocks count. Throws ArchiveError. */
-export async function archiveBounds(listing: ArchiveListing, warn: (message: string) => void): Promise<LogBounds> {
+export async function archiveBounds(
+  { dir, prefix, listing }: { dir: string; prefix: string; listing: ArchiveListing },
+  warn: (message: string) => void,
+): Promise<LogBounds> {
+  for (const { file, problem } of missingFolders(dir, prefix)) warn(`${file}: ${problem}`);
   const bounds = {} as LogBounds;
   for (const topic of topicNames) {
     bounds[topic] = [];

@@ -37,7 +37,7 @@ export function archiveEventLog(options: ArchiveEventLogOptions): EventLog {
 
   async function open() {
     const listing = listArchive(dir, prefix, named);
-    return { listing, bounds: await archiveBounds(listing, (message) => log?.warn(message)) };
+    return { listing, bounds: await archiveBounds({ dir, prefix, listing }, (message) => log?.warn(message)) };
   }
 
   async function follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void> {
