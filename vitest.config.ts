@@ -36,6 +36,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Tests of processes mostly wait: two workers left a third of two cores idle.
     maxWorkers: 4,
+    // On a busy machine vitest's own second is no time at all. What never comes fails a minute later.
+    expect: { poll: { timeout: 60_000 } },
     // The ride-management system of tests has oidc-provider's own pages, and it warns of them.
     onConsoleLog: (log) => !log.startsWith('oidc-provider '),
     projects: [

@@ -2,7 +2,15 @@ import { findBackends } from '../../infra/local/find-backends.ts';
 import { race, wait } from '../../projector/running/stop.ts';
 import { stopSignal } from '../cli/stop-signal.ts';
 
-// `npm run backends`: Kafka and Redis to try things on, until Ctrl-C.
+const usage = `npm run backends
+  Starts Kafka and Redis to try things on, until Ctrl-C: in containers, or as processes of Debian's packages and Kafka's jars.
+  KAFKA_BROKERS or REDIS_URL is used instead where it is set.`;
+
+if (process.argv.length > 2) {
+  const isHelp = process.argv[2] === '--help';
+  console[isHelp ? 'log' : 'error'](isHelp ? usage : `It takes no arguments.\n\n${usage}`);
+  process.exit(isHelp ? 0 : 2);
+}
 
 const signalled = wait(stopSignal());
 console.log('Starting Kafka and Redis; the first time takes a minute …');

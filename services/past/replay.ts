@@ -36,9 +36,10 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   const asked: Asked = { paths: get ?? [], fromFile, rider };
   const requests = requestsOf('replay', asked, settings.basePath);
   const served = options.serve ? settingsOfThePast(settings, nowMs) : null;
-  if (served) await assertCanListen(served);
   const log = await openPastLog('replay', archive, settings, io);
   try {
+    // Before the fold, which may take long.
+    if (served) await assertCanListen(served);
     const past = await foldPoint(log, point, io);
     const said = saidOf(log, point, nowMs, past);
     if (served) return await serveAndSay(past, said, served, options, io);

@@ -17,10 +17,10 @@ export async function runProjector({ json }: { json?: boolean }, settings: Setti
   const register = processMetrics(log);
   const metrics = projectorMetrics(register);
   const { signal } = io;
+  const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
   // Checked before it leads: a projector that cannot run must not replace another.
   const at = operatorsAt(settings) ?? settings;
   await assertCanListen(at);
-  const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
   const store = openViewStore(settings);
   const projecting = await project(opened, store, metrics.projector, log, signal);
   metrics.measure(() => projecting.current());

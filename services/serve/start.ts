@@ -32,9 +32,9 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
   const { signal } = io;
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
-  await assertCanListenOnAll(settings);
   const openLog = () => openEventLog(settings, log, projected.kafkaAnswered);
   const opened = await openLog();
+  await assertCanListenOnAll(settings);
   const store = openViewStore(settings);
   const reader = store.reader();
   const stop = new Stop([signal]);

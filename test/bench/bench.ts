@@ -10,6 +10,10 @@ import { type Bench, measureInTurns } from './versions.ts';
 /** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. docs/benchmarks.md has the options. */
 const benches: Record<string, Bench> = { start, reads, me, freshness, archive };
 
+if (process.argv[2] === '--help') {
+  console.log(`npm run bench -- NAME…   measures: ${Object.keys(benches).join(', ')} (docs/benchmarks.md)`);
+  process.exit();
+}
 const names = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const asked = names.flatMap((name) => benches[name] ?? []);
 if (names.length === 0 || asked.length < names.length) {

@@ -5,7 +5,7 @@ import { checkHistory } from './checker.ts';
 import { readHistory } from './history.ts';
 
 /**
- * `node test/faults/check-history.ts FILE [--quiet-machine]`: prints what a history must not hold. Ends with 1 if there is anything, or no
+ * `npx node test/faults/check-history.ts FILE [--quiet-machine]`: prints what a history must not hold. Ends with 1 if there is anything, or no
  * file. An answer may be ten seconds older than another one, in a fault or without, unless the machine was quiet.
  */
 const { values, positionals } = parseArgs({
@@ -13,7 +13,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [file] = positionals;
-if (file === undefined) throw new Error('Usage: node test/faults/check-history.ts FILE [--quiet-machine]');
+if (file === undefined) throw new Error('Usage: npx node test/faults/check-history.ts FILE [--quiet-machine]');
 const lines = await readHistory((await open(file)).readLines());
 const findings = checkHistory(lines, values['quiet-machine'] ? usualLimits : busyLimits);
 const shownMax = 20;

@@ -90,7 +90,7 @@ describe('the views', { timeout: 120_000 }, () => {
         const last = startProjector(new MemoryEventLog(compacted), store.writer(), null, { clock: fastClock });
         await leading(last);
         const wanted = await replayed(compacted);
-        await expect.poll(() => dumpViews(store), { timeout: 5_000 }).toEqual(wanted);
+        await expect.poll(() => dumpViews(store)).toEqual(wanted);
         await last.stop();
       }),
       // Each life waits for the fences to stand still.

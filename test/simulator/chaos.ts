@@ -11,14 +11,18 @@ npm run chaos -- --seed 17        one world, with all that its processes say`;
 function optionsGiven() {
   const number = { type: 'string' } as const;
   try {
-    return parseArgs({ options: { seed: number, seeds: number, from: number } }).values;
+    return parseArgs({ options: { seed: number, seeds: number, from: number, help: { type: 'boolean' } } }).values;
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`);
     process.exit(2);
   }
 }
 
-const { seed, from = '1', seeds = '1000' } = optionsGiven();
+const { seed, from = '1', seeds = '1000', help } = optionsGiven();
+if (help) {
+  console.log(usage);
+  process.exit();
+}
 const failuresMax = 10;
 const progressMs = 10_000;
 const toldPairs = 10;

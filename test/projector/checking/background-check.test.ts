@@ -206,13 +206,13 @@ it('finds nothing in views that are right while changes and fan-outs flow, and m
   }
   expect([faulty, said]).toEqual([[], []]);
   const key = store.keys.of(tagOf(rides[0]!), 'ride', rides[0]!);
-  await expect.poll(() => running.projector.status().unreadableSinceMs, { timeout: 10_000 }).toBeNull();
+  await expect.poll(() => running.projector.status().unreadableSinceMs).toBeNull();
   const right = store.redis.keys.get(key) as Buffer;
   const wrong = Buffer.from(right);
   // Its digest is right.
   wrong[wrong.length - 1]! ^= 1;
   store.redis.keys.set(key, wrong);
-  await expect.poll(() => `${store.redis.keys.get(key)}`, { timeout: 10_000 }).toBe(`${right}`);
+  await expect.poll(() => `${store.redis.keys.get(key)}`).toBe(`${right}`);
   expect([faulty, said]).toEqual([['ride'], [expect.stringContaining(`different ride ${rides[0]}`)]]);
   await running.stop();
 });

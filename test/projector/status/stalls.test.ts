@@ -15,8 +15,6 @@ import { sampleRecords } from '../../support/worlds/records.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
 
-const soon = { timeout: 10_000 };
-
 let running: Running | undefined;
 afterEach(() => running?.stop().catch(() => {}));
 
@@ -67,24 +65,24 @@ async function stuck() {
 
 test('a store that does not answer is waited for, and shows in every change that it delayed', async () => {
   const { log, samples, hold, ageMs, waits, isThere, projector } = await stuck();
-  await expect.poll(ageMs, soon).toBeNull();
+  await expect.poll(ageMs).toBeNull();
   expect(projector.status()).toMatchObject({ role: 'leader', waits: new Map(), tagsInRepair: 0 });
   const release = hold();
   for (let i = 1; i <= 5; i++) log.append(riderAt(i));
-  await expect.poll(ageMs, soon).toBeGreaterThan(1_000);
+  await expect.poll(ageMs).toBeGreaterThan(1_000);
   expect(waits()).toEqual(['redis']);
   expect(samples).toEqual([]);
   release();
-  await expect.poll(() => isThere(5), soon).toBe(true);
-  await expect.poll(() => samples.filter((seconds) => seconds > 1), soon).toHaveLength(5);
+  await expect.poll(() => isThere(5)).toBe(true);
+  await expect.poll(() => samples.filter((seconds) => seconds > 1)).toHaveLength(5);
   expect(samples).toHaveLength(5);
-  await expect.poll(ageMs, soon).toBeNull();
-  await expect.poll(waits, soon).toEqual([]);
+  await expect.poll(ageMs).toBeNull();
+  await expect.poll(waits).toEqual([]);
 });
 
 test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
   const { told, ageMs, waits, projector } = await stuck();
-  await expect.poll(ageMs, soon).toBeNull();
+  await expect.poll(ageMs).toBeNull();
   const sinceMs = Date.now() - 3_000;
   const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waitsFor: null };
   told.status = { partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' };
@@ -98,9 +96,9 @@ test('a log that does not answer or lacks topics is waited for though nobody kno
 
 test('a projector that has ended makes nothing readable any more', async () => {
   const { ageMs, projector } = await stuck();
-  await expect.poll(ageMs, soon).toBeNull();
+  await expect.poll(ageMs).toBeNull();
   await running!.stop();
-  await expect.poll(ageMs, soon).toBeGreaterThan(100);
+  await expect.poll(ageMs).toBeGreaterThan(100);
   expect(projector.status().role).toBe('standby');
 });
 
@@ -116,7 +114,7 @@ test('a standby whose looks at the store take too long to tell who leads waits f
   const { projector } = running;
   // Longer than any call is under way.
   const waitedMs = () => clock.nowMs() - (projector.status().waits.get('redis') ?? Number.POSITIVE_INFINITY);
-  await expect.poll(waitedMs, soon).toBeGreaterThan(60_000);
+  await expect.poll(waitedMs).toBeGreaterThan(60_000);
   expect(projector.role).toBe('standby');
 });
 
@@ -126,7 +124,7 @@ test('Kafka is waited for while it does not say where it ends, and an archive, w
     startProjector(Object.assign(logOf(), never, more), new MemoryViewStore().writer(), null);
   const archive = begin({});
   const kafka = begin({ identity: async () => 'topic ids' });
-  await expect.poll(() => [...kafka.projector.status().waits.keys()], soon).toEqual(['kafka']);
+  await expect.poll(() => [...kafka.projector.status().waits.keys()]).toEqual(['kafka']);
   expect([...archive.projector.status().waits.keys()]).toEqual([]);
   await Promise.all([archive.stop(), kafka.stop()]);
 });

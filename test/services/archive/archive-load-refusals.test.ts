@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { journalPath } from '../../../infra/archive/format/archive-journal.ts';
 import { runArchiveLoad } from '../../../services/archive/archive-load.ts';
@@ -66,6 +68,10 @@ test('an exact_since that somebody moved is refused by every command that reads 
   const { dir } = saved;
   const path = `${dir}/manifest.json`;
   writeFileSync(path, readFileSync(path, 'utf8').replace('"exact_since": "2', '"exact_since": "1'));
+  // What is given is judged before the port: it is told first, wherever the port is taken.
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const taken = { PORT: String((server.address() as AddressInfo).port) };
   for (const command of [
     `archive check ${dir}`,
     `archive forget a ${dir}`,
@@ -75,11 +81,12 @@ test('an exact_since that somebody moved is refused by every command that reads 
     `changes --from 2026-01-01T00:00:00Z --to 2026-01-02T00:00:00Z --archive ${dir}`,
     `export ${dir}-tables --archive ${dir}`,
     `rejected list --archive ${dir}`,
+    `replay --serve --as-of 2026-01-01T00:00:00Z`,
     `projector`,
     `start`,
   ]) {
     const log = command.startsWith('archive load') ? { KAFKA_BROKERS: '127.0.0.1:1' } : { ARCHIVE_DIR: dir };
-    const env = { LOG_LEVEL: 'silent', REDIS_URL: 'redis://127.0.0.1:1', ...log };
+    const env = { ...taken, LOG_LEVEL: 'silent', REDIS_URL: 'redis://127.0.0.1:1', ...log };
     const { code, out, err } = await heard((io) => runCli(command.split(' '), io, env) as Promise<0>);
     expect([command, code > 0, [...out, ...err].join('\n')]).toEqual([
       command,
@@ -87,6 +94,7 @@ test('an exact_since that somebody moved is refused by every command that reads 
       expect.stringContaining(`Cannot read ${path}: its checksum is not that of its content`),
     ]);
   }
+  server.close();
   await expect(saved.save()).rejects.toThrow('its checksum is not that of its content');
 });
 

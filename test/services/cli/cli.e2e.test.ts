@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,25 @@ async function told(args: string[], env: Record<string, string> = {}) {
 }
 
 describe('the command line', () => {
+  it('--help of every program of `npm run` prints its usage, and starts nothing', async () => {
+    const root = fileURLToPath(new URL('../../..', import.meta.url));
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object };
+    const programs = Object.entries(scripts).flatMap(([name, text]: [string, string]) => {
+      const [, file] = /^node (\S+\.ts)$/.exec(text) ?? [];
+      return file ? [[name, file] as const] : [];
+    });
+    expect(programs.map(([name]) => name)).toContain('backends');
+    for (const [name, file] of programs) {
+      const { code, out, err } = await run(`"${process.execPath}" "${join(root, file)}" --help`);
+      expect({ name, code, err, out }).toEqual({
+        name,
+        code: 0,
+        err: '',
+        out: expect.stringContaining(`npm run ${name}`),
+      });
+    }
+  });
+
   it('--help lists every command, and each has an example, --json and the exit codes', async () => {
     const { commands } = commandLine(quietIo, {});
     const { code, out } = await told(['--help']);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../../../infra/local/free-port.ts';
+import { freePort, freePorts } from '../../../infra/local/free-port.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard, quietIo } from '../../support/processes/heard.ts';
 import { portlandDirectory, portlandKeys } from '../../support/worlds/portland.ts';
@@ -104,7 +104,9 @@ describe('replay --get', () => {
 describe('replay --serve', () => {
   it('for a rider who was not there then says so, and serves nothing', async () => {
     // Were it to serve, it would not end by itself.
-    const { code, out, err } = await replay(...asOf, '--serve', '--rider', 'nobody');
+    const PORT = String(await freePort());
+    const args = ['replay', '--archive', portlandDirectory, ...asOf, '--serve', '--rider', 'nobody'];
+    const { code, out, err } = await heard((io) => runCli(args, io, env({ PORT })));
     expect({ code, out }).toEqual({ code: 1, out: [] });
     expect(err.at(-1)).toBe('Cannot serve for --rider nobody: there was no such rider as nobody then');
   });
