@@ -5,8 +5,8 @@
 export const auditEvents = {
   sign_in: { when: 'a rider proved who they are, or was picked', causes: ['provider', 'picked'] },
   sign_in_refused: {
-    when: 'a rider came back from the sign-in provider and was not let in',
-    causes: ['unknown_rider', 'provider', 'other_browser'],
+    when: 'a rider was not let in: the sign-in provider refused them or has a fault, or who came back is nobody here',
+    causes: ['unknown_rider', 'provider', 'other_browser', 'upstream_unavailable'],
   },
   consent: { when: 'a rider allowed an app to read', causes: [] },
   consent_skipped: {

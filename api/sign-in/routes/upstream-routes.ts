@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { idPattern } from '../../../schemas/events/patterns.ts';
+import type { AuditTrail } from '../../ports/audit-trail.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { lineLimit } from '../limits/line-limit.ts';
 import { type Trouble, troubles } from '../pages/error-page.ts';
@@ -33,7 +34,7 @@ interface KeptAttempt extends UpstreamAttempt {
  */
 export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
   const { service, provider, riders, store, pages, lifetimes, limits, audit, logger } = parts;
-  const upstreamTrouble = upstreamTroubles(logger);
+  const upstreamTrouble = upstreamTroubles(logger, audit);
   const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
@@ -78,7 +79,6 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
       const next = { to: `${again}/start?other=1`, words: 'Use another account' };
       return pages.trouble(reply, { ...troubles.noRider, next });
     } catch (error) {
-      if (error instanceof UpstreamRefusedError) audit('sign_in_refused', { cause: 'provider' });
       // The attempt is used up. The interaction is not, so the rider can try again.
       const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
       if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
@@ -88,14 +88,16 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
 }
 
 /** What a fault of the upstream provider is answered with. Throws any other fault. */
-function upstreamTroubles(log: FastifyBaseLogger): (error: unknown) => Trouble {
+function upstreamTroubles(log: FastifyBaseLogger, audit: AuditTrail): (error: unknown) => Trouble {
   const isWorthALine = lineLimit(Date.now);
   return (error) => {
     if (error instanceof UpstreamAwayError) {
+      audit('sign_in_refused', { cause: 'upstream_unavailable' });
       if (isWorthALine(error.name)) log.error({ err: error }, 'the riders’ sign-in can’t be reached');
       return troubles.upstreamAway;
     }
     if (error instanceof UpstreamRefusedError) {
+      audit('sign_in_refused', { cause: 'provider' });
       if (isWorthALine(error.name)) log.warn(error.message);
       return troubles.upstreamRefused;
     }

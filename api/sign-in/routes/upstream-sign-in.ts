@@ -19,7 +19,7 @@ export interface UpstreamAttempt {
 export class UpstreamAwayError extends Error {
   override name = 'UpstreamAwayError';
 }
-/** The upstream provider did not let somebody in, or what the browser brought back fails a check. */
+/** The upstream provider says no to a person, or what the browser brought back fails a check. */
 export class UpstreamRefusedError extends Error {
   override name = 'UpstreamRefusedError';
 }
@@ -41,18 +41,19 @@ const freshMs = 3_600_000;
  */
 export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSettings, redirectUri: string) {
   const server = new URL(issuer);
-  let known: { config: Promise<oidc.Configuration>; untilMs: number } | undefined;
+  let known: { metadata: Promise<oidc.ServerMetadata>; untilMs: number } | undefined;
 
+  /** A new one each time, which fetches the provider's keys anew: it may just have rotated them. */
   const configuration = async (): Promise<oidc.Configuration> => {
     if (!known || known.untilMs <= Date.now()) {
-      const config = discover(server, clientId, clientSecret);
-      known = { config, untilMs: Date.now() + freshMs };
-      config.catch(() => {
+      const metadata = discover(server, clientId, clientSecret);
+      known = { metadata, untilMs: Date.now() + freshMs };
+      metadata.catch(() => {
         known = undefined;
       });
     }
     try {
-      return await known.config;
+      return configured(await known.metadata, server, clientId, clientSecret);
     } catch (cause) {
       throw new UpstreamAwayError(`Cannot read the metadata of SIGN_IN_ISSUER ${server.host}`, { cause });
     }
@@ -76,6 +77,11 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
     /** The `sub` of the rider who came back, all checks done. Throws UpstreamAwayError or UpstreamRefusedError. */
     async finish(callback: URL, { state, nonce, codeVerifier }: UpstreamAttempt): Promise<string> {
       const config = await configuration();
+      let asked = false;
+      config[oidc.customFetch] = (...request) => {
+        asked = true;
+        return fetch(...(request as Parameters<typeof fetch>));
+      };
       try {
         const tokens = await oidc.authorizationCodeGrant(config, callback, {
           expectedState: state,
@@ -87,7 +93,7 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
       } catch (cause) {
         const reason = reasonOf(cause);
         // A browser brought the authorization response, and anybody may have written it: it is kept out of the log.
-        if (isAway(cause))
+        if (!isRefusal(cause, asked))
           throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
             ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
           });
@@ -99,21 +105,25 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
 
 export type UpstreamSignIn = ReturnType<typeof upstreamSignIn>;
 
-async function discover(server: URL, clientId: string, secret: string): Promise<oidc.Configuration> {
-  // Settings allow http on this machine alone.
-  const insecure = server.protocol === 'http:' && isLoopback(server.hostname);
+// Settings allow http on this machine alone.
+const isInsecure = (server: URL): boolean => server.protocol === 'http:' && isLoopback(server.hostname);
+
+async function discover(server: URL, clientId: string, secret: string): Promise<oidc.ServerMetadata> {
   const found = await oidc.discovery(server, clientId, secret, undefined, {
     timeout: timeoutSeconds,
-    ...(insecure && { execute: [oidc.allowInsecureRequests] }),
+    ...(isInsecure(server) && { execute: [oidc.allowInsecureRequests] }),
   });
-  const metadata = found.serverMetadata();
+  return found.serverMetadata();
+}
+
+function configured(metadata: oidc.ServerMetadata, server: URL, clientId: string, secret: string): oidc.Configuration {
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   const authentication = methods.includes('client_secret_basic')
     ? oidc.ClientSecretBasic(secret)
     : oidc.ClientSecretPost(secret);
   const config = new oidc.Configuration(metadata, clientId, { client_secret: secret }, authentication);
   config.timeout = timeoutSeconds;
-  if (insecure) oidc.allowInsecureRequests(config);
+  if (isInsecure(server)) oidc.allowInsecureRequests(config);
   oidc.enableNonRepudiationChecks(config);
   return config;
 }
@@ -124,11 +134,25 @@ function reasonOf(cause: unknown): string {
   return error === undefined ? (code ?? 'unknown') : (/^[a-z_]{1,40}$/.exec(error)?.[0] ?? 'other');
 }
 
-/** Whether trying again may help: the fault is the provider's, not the rider's or the request's. */
-function isAway(error: unknown): boolean {
-  if (error instanceof oidc.AuthorizationResponseError) return error.error === 'temporarily_unavailable';
-  if (error instanceof oidc.ResponseBodyError) return error.status >= 500;
-  if (error instanceof oidc.ClientError) return error.code === 'OAUTH_TIMEOUT';
-  // What fetch throws where nobody answers.
-  return error instanceof TypeError;
+// What a provider says of itself, or of this service, whatever the status. The others are about what a browser brought.
+const ownFaults: ReadonlySet<string> = new Set([
+  'server_error',
+  'temporarily_unavailable',
+  'slow_down',
+  'invalid_client',
+  'unauthorized_client',
+]);
+
+/**
+ * Whether an error is the provider's no to a rider, or about what the browser brought back. Any other is a fault of the
+ * provider: a status of 500 and more, 429, an answer that is not OAuth's, no keys. `asked`: the provider was asked, so the
+ * browser's answer had passed its checks.
+ */
+function isRefusal(error: unknown, asked: boolean): boolean {
+  if (error instanceof oidc.AuthorizationResponseError) return !ownFaults.has(error.error);
+  if (!asked) return error instanceof oidc.ClientError;
+  if (error instanceof oidc.ResponseBodyError)
+    return error.status < 500 && error.status !== 429 && !ownFaults.has(error.error);
+  // The ID token of another sign-in.
+  return ((error as Error).cause as { cause?: { claim?: string } } | undefined)?.cause?.claim === 'nonce';
 }
