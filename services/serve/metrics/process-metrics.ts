@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import tzdata from 'tzdata' with { type: 'json' };
 import { generation } from '../../../infra/redis/redis-keys.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { buildInfo } from '../../cli/build-info.ts';
@@ -53,17 +54,26 @@ export function metricsIn(register: Registry) {
 }
 
 /** The Prometheus metrics of every process. A projector and an API add their own. */
-export function processMetrics(log: Pick<Log, 'warn'>, authorityFile = process.env.NODE_EXTRA_CA_CERTS): Registry {
+export function processMetrics(
+  log: Pick<Log, 'warn'>,
+  authorityFile = process.env.NODE_EXTRA_CA_CERTS,
+  zones = process.versions.tz ?? 'none',
+): Registry {
   const register = new Registry();
   collectDefaultMetrics({ register });
   const { series } = metricsIn(register);
   const build = buildInfo();
   series(
     'build_info',
-    '1; the labels say which build runs, and in which format it keeps views',
-    ['version', 'commit', 'view_format'],
-    (set) => set({ ...build, view_format: generation }, 1),
+    '1; the labels say which build runs, in which format it keeps views, and which time zone data its Node has',
+    ['version', 'commit', 'view_format', 'tz'],
+    (set) => set({ ...build, view_format: generation, tz: zones }, 1),
   );
+  // Both are named after their year, such as 2026c.
+  if (zones === 'none' || zones < tzdata.version)
+    log.warn(
+      `The time zone data of this Node (${process.versions.node}) is ${zones}, older than ${tzdata.version}, which this version was tested with: where a zone's rules changed, \`past\` turns at the wrong hour. Update Node, see engines in package.json`,
+    );
   const expiryMs = earliestExpiryMs(authorityFile, log);
   series(
     'certificate_expiry_timestamp_seconds',

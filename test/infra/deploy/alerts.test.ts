@@ -17,7 +17,7 @@ const wellSeries = [
   ['ride_calendar:processes:expected{part="projector"}', '2x200'],
   ['ride_calendar:processes:expected{part="api"}', '2x200'],
   ['up{instance="a", job="ride-calendar"}', '1x200'],
-  ['ride_calendar_build_info{instance="a"}', '1x200'],
+  ['ride_calendar_build_info{instance="a", tz="2026c"}', '1x200'],
   ['process_start_time_seconds{instance="a"}', '0x200'],
   ['ride_calendar_role{instance="a", role="leader"}', '1x200'],
   ['ride_calendar_role{instance="b", role="leader"}', '0x200'],

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
+import tzdata from 'tzdata' with { type: 'json' };
 import { expect, it, vi } from 'vitest';
 import { apiMetrics } from '../../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../../services/serve/metrics/process-metrics.ts';
@@ -35,6 +36,26 @@ it('certificate_expiry_timestamp_seconds is when the first certificate ends that
     vi.useRealTimers();
     await rm(folder, { recursive: true });
   }
+});
+
+// docs/rules.md#past
+it('build_info says which time zone data the process has, and a warning that it is older than the release’s', async () => {
+  const warned = (zones?: string) => {
+    const lines: string[] = [];
+    const register = processMetrics({ warn: (line) => void lines.push(line) }, '', zones);
+    return {
+      lines,
+      of: async () => (await values(register, 'ride_calendar_build_info')).map(({ labels }) => labels.tz),
+    };
+  };
+  const older = warned('2025b');
+  expect(older.lines).toEqual([expect.stringContaining(`is 2025b, older than ${tzdata.version}`)]);
+  expect(await older.of()).toEqual(['2025b']);
+  expect(warned('none').lines).toHaveLength(1);
+  expect([warned(tzdata.version).lines, warned('2099a').lines]).toEqual([[], []]);
+  // The Node that comes with the packages has all that the release was tested with, or each start would warn.
+  expect(warned().lines).toEqual([]);
+  expect(await warned().of()).toEqual([process.versions.tz]);
 });
 
 it('sign_in_state_at_risk is 1 while sign-in’s Redis would lose sign-ins; what it was while the store is away', async () => {
