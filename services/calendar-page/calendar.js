@@ -94,7 +94,7 @@ async function days(count) {
     if (meeting.neighbourhood_slug) choices.where[meeting.neighbourhood_slug] = meeting.neighbourhood;
   const isFiltered = q + far + who + where !== '';
   return answers.map(({ answer, request }, i) => ({
-    heading: count > 1 && dayInWords(answer.day, today()),
+    heading: count > 1 ? dayInWords(answer.day, today()) : `${answer.nights.length || 'No'} rides`,
     nights: answer.nights.map((night) => ({ night, own: own(nightId(night)) })),
     empty: isFiltered ? 'No ride fits these filters.' : 'No ride meets on this day.',
     requests: i > 0 ? [request] : [request, ...requests],
@@ -103,9 +103,8 @@ async function days(count) {
 
 /** Nights of several days: those to come, then the past ones, latest first. */
 function inTime(nights, request, intro) {
-  const dated = nights.map((each) => ({ ...each, day: dayInWords(each.night.day, today()) }));
-  const past = dated.filter(({ night }) => night.past).reverse();
-  const coming = dated.filter(({ night }) => !night.past);
+  const past = nights.filter(({ night }) => night.past).reverse();
+  const coming = nights.filter(({ night }) => !night.past);
   const parts = [{ intro, heading: 'Coming up', nights: coming, empty: 'Nothing is coming up.', requests: [request] }];
   return past.length > 0 ? [...parts, { heading: 'Past', nights: past, requests: [] }] : parts;
 }
@@ -118,16 +117,17 @@ const views = {
     at('heading').textContent = answer.title;
     const lines = [answer.type, answer.description].filter(Boolean);
     const intro = lines.map((line) => element('p', { class: 'text', dir: 'auto' }, line));
-    return inTime(
-      answer.nights.map((night) => ({ night })),
-      request,
-      intro,
-    );
+    const dated = (night) => ({ night: { ...night, title: dayInWords(night.day, today()) } });
+    return inTime(answer.nights.map(dated), request, intro);
   },
   async mine() {
     const { answer, request } = await get('/me/nights', {}, true);
     const flagged = byNight(answer.flagged, ({ riders }) => riders);
-    const own = ({ night, why }) => ({ night, own: { why, flagged: flagged[nightId(night)] } });
+    const own = ({ night, why }) => ({
+      night,
+      day: dayInWords(night.day, today()),
+      own: { why, flagged: flagged[nightId(night)] },
+    });
     return inTime(answer.nights.map(own), request, []);
   },
 };
