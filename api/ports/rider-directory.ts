@@ -16,4 +16,6 @@ export interface RiderCard {
 
 export interface SampleRider extends RiderCard {
   rider: string;
+  /** What there is to see as this rider, in words. */
+  sees: string;
 }

@@ -31,8 +31,8 @@ export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typ
 <input type="hidden" name="do" value="pick">
 <ul class="riders">
 ${riders.map(
-  ({ rider, handle, name }) =>
-    html`<li><button name="rider" value="${rider}"><strong>${name ?? handle}</strong> <span class="soft">@${handle}</span></button></li>
+  ({ rider, handle, name, sees }) =>
+    html`<li><button name="rider" value="${rider}"><strong>${name ?? handle}</strong> <span class="soft">@${handle}: ${sees}</span></button></li>
 `,
 )}</ul>
 </form>

@@ -1,6 +1,6 @@
 import type { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
-import { type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
+import { close, type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
 import { decodeCard, riderKey } from '../../../schemas/views/view-kinds.ts';
 
 /**
@@ -20,8 +20,19 @@ export function riderDirectory(cache: ViewCache, sample: (count: number) => Samp
 
 /** The riders with the most to see: of those who follow and flagged somebody, the ones with the most RSVPs. */
 export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
-  const { riders, riderIds, attendance, relations } = facts;
+  const { riders, riderIds, attendance, relations, led } = facts;
   const liveliest: { rider: number; kinds: number; answers: number }[] = [];
+  const others = (rider: number, mask: number): number =>
+    Array.from({ length: relations.length(rider) }, (_, i) => relations.bits(rider, i)).filter((bits) => bits & mask)
+      .length;
+  const sees = (rider: number): string =>
+    [
+      `follows ${others(rider, follows)}`,
+      `${others(rider, close)} close friends`,
+      `${others(rider, flagged)} flagged`,
+      `${attendance.length(rider)} RSVPs`,
+      `leads ${led.get(rider)?.size ?? 0} rides`,
+    ].join(', ');
   for (let rider = 0; rider < riders.length; rider++) {
     if (!facts.riderExists(rider)) continue;
     let seen = 0;
@@ -36,5 +47,6 @@ export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
       rider: riderIds.text(rider),
       handle: riders[rider]!.handle,
       name: riders[rider]!.name || null,
+      sees: sees(rider),
     }));
 }

@@ -32,7 +32,7 @@ export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
   const directory: TestRiders = {
     away: false,
     erase: (rider) => living.delete(rider),
-    publish: (rider) => living.set(rider, { rider, handle: rider, name: null }),
+    publish: (rider) => living.set(rider, { rider, handle: rider, name: null, sees: 'nobody' }),
     async card(rider) {
       if (directory.away) throw new StoreAwayError('the views are away');
       const found = living.get(rider);
@@ -44,9 +44,9 @@ export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
 }
 
 export const sampleRiders: SampleRider[] = [
-  { rider: 'rider-ada', handle: 'ada', name: 'Ada Lovelace' },
-  { rider: 'rider-bo', handle: 'bo', name: null },
-  { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>' },
+  { rider: 'rider-ada', handle: 'ada', name: 'Ada Lovelace', sees: 'follows 2' },
+  { rider: 'rider-bo', handle: 'bo', name: null, sees: 'follows 2' },
+  { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>', sees: 'follows 2' },
 ];
 
 /** A view reader that knows riders' cards, and nothing else. */

@@ -33,7 +33,10 @@ describe('a rider who is erased', () => {
     fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
   const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
   beforeAll(async () => {
-    const riders = testRiders([...ids.map((rider) => ({ rider, handle: rider, name: null })), ...sampleRiders]);
+    const riders = testRiders([
+      ...ids.map((rider) => ({ rider, handle: rider, name: null, sees: 'nobody' })),
+      ...sampleRiders,
+    ]);
     service = await startSignInService({ store, riders });
     origin = service.origin;
   });

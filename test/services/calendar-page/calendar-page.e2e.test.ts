@@ -1,0 +1,277 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../../support/processes/browser.ts';
+import { Processes, type RunningService } from '../../support/processes/process.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
+
+/** The calendar page as a visitor meets it: in Chromium, on Portland's real rides and on the sample. */
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const processes = new Processes();
+let browser: Browser;
+let portland: RunningService;
+
+const serve = async (env: Record<string, string>): Promise<RunningService> => {
+  const service = await processes.start('start', env);
+  await service.printed('Ctrl-C stops it.');
+  return service;
+};
+
+beforeAll(async () => {
+  [browser, portland] = await Promise.all([
+    launchBrowser(),
+    serve({ ARCHIVE_DIR: portlandDirectory, NOW: '2015-06-14T03:00:00Z', SIGN_IN: 'pick' }),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await processes.close();
+});
+
+/** What the page complained of, and what it asked of other hosts. */
+type Visit = { page: Page; complaints: string[] };
+
+async function open(service: RunningService, search: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(service.origin)) complaints.push(request.url());
+  });
+  await page.goto(`${service.origin}/calendar${search}`);
+  await page.waitForSelector('article, .empty');
+  return { page, complaints };
+}
+
+const heading = (page: Page): Promise<string | null> => page.textContent('h1');
+const titles = (page: Page): Promise<string[]> => page.locator('article h3').allTextContents();
+/** Waits until what follows an act is drawn. */
+const shows = (page: Page, selector: string): Promise<unknown> => page.waitForSelector(selector);
+
+/** What axe finds, whatever its weight. */
+async function barriers(page: Page): Promise<string[]> {
+  // The page's own policy lets nobody add scripts to it but the browser's driver.
+  await page.evaluate(axe);
+  return await page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`);
+}
+
+describe('the calendar page on Portland’s rides', () => {
+  it('is where / leads, and shows tonight by the metro’s own date: at 03:00 UTC it is the day before', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${portland.origin}/`);
+    await shows(page, 'article');
+    expect(new URL(page.url()).pathname).toBe('/calendar');
+    expect(await heading(page)).toBe('Tonight: Saturday, June 13');
+    const asked = await page.locator('.requests code').first().textContent();
+    expect(asked).toMatch(/^GET \/api\/metros\/portland\/days\/2015-06-13 → 200, \d+ bytes, \d+ ms$/);
+    await page.close();
+  });
+
+  it('goes to the day before and after, to a week and to a ride, and Back goes the same way', async () => {
+    const { page, complaints } = await open(portland, '?metro=portland');
+    const tonight = await titles(page);
+    await page.click('#after');
+    await shows(page, '[id$="/2015-06-14"]');
+    expect(await heading(page)).toBe('Tomorrow: Sunday, June 14');
+    await page.click('#week');
+    await shows(page, 'section:nth-of-type(7)');
+    expect(await page.locator('h2').first().textContent()).toContain('Sunday, June 14');
+    await page.click('article a >> nth=0');
+    await shows(page, '.text');
+    expect(page.url()).toContain('ride=');
+    for (let i = 0; i < 3; i++) await page.goBack();
+    await shows(page, '[id$="/2015-06-13"]');
+    expect(await titles(page)).toEqual(tonight);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('keeps filters in the address: a shared link shows the same, ticked', async () => {
+    const { page } = await open(portland, '?metro=portland&day=2015-06-13');
+    const all = await titles(page);
+    await page.click('summary');
+    await page.check('#far input[value="5_to_10"]');
+    await page.fill('#q', 'ride');
+    await page.click('text=Search');
+    await page.waitForFunction(`document.querySelectorAll('article').length < ${all.length}`);
+    const some = await titles(page);
+    const shared = await open(portland, new URL(page.url()).search);
+    expect(await titles(shared.page)).toEqual(some);
+    expect(await shared.page.isChecked('#far input[value="5_to_10"]')).toBe(true);
+    expect(await shared.page.inputValue('#q')).toBe('ride');
+    await shared.page.click('summary');
+    await shared.page.click('#clear');
+    await shared.page.waitForFunction(`document.querySelectorAll('article').length === ${all.length}`);
+    await shared.page.fill('#q', 'no such ride anywhere');
+    await shared.page.press('#q', 'Enter');
+    await shared.page.waitForSelector('.empty:text("No ride fits")');
+    await Promise.all([page.close(), shared.page.close()]);
+  });
+
+  it.each([
+    [360, 'dark'],
+    [768, 'light'],
+    [1280, 'light'],
+  ] as const)('at %i pixels, %s, fits and is for everybody', async (width, colorScheme) => {
+    for (const search of ['?metro=portland', '?view=week&day=2015-06-12', '?day=2015-01-01', '?ride=pp15r4935']) {
+      const { page, complaints } = await open(portland, search, { viewport: { width, height: 800 }, colorScheme });
+      await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect(await barriers(page), search).toEqual([]);
+      expect(complaints).toEqual([]);
+      await page.close();
+    }
+  });
+});
+
+const night = {
+  ride: 'abcd',
+  title: '<img src=x onerror=alert(1)> 東京ナイトライド 🚲 '.padEnd(300, 'Straßenbahnfahrt'),
+  day: '2015-06-13',
+  meet_time: null,
+  time_zone: 'America/Los_Angeles',
+  status: 'cancelled',
+  cancellation_reason: '<b>Storm</b>',
+  past: true,
+  going_count: 3,
+  meeting: { withheld: true, place_name: null, neighbourhood: null, neighbourhood_slug: null },
+  url: 'https://rides.example.org/abcd',
+};
+
+describe('the calendar page, whatever it is sent', () => {
+  /** Opens tonight with answers of the test's own in place of the service's. */
+  async function openWith(answer: () => { status?: number; headers?: Record<string, string>; json?: unknown }) {
+    const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
+    await page.route('**/api/metros/**', (route) => {
+      const { status = 200, headers = {}, json } = answer();
+      return route.fulfill({ status, headers: { ETag: `"${Math.random()}"`, ...headers }, json });
+    });
+    await page.goto(`${portland.origin}/calendar?metro=portland`);
+    return page;
+  }
+  const day = (nights: unknown[]) => ({ json: { metro: 'portland', day: '2015-06-13', nights } });
+
+  it('shows a called-off night struck through with its reason, a secret place as such, riders’ texts as text', async () => {
+    const page = await openWith(() => day([night]));
+    await shows(page, 'article.past');
+    expect(await page.textContent('article s')).toBe(night.title);
+    expect(await page.textContent('article .off')).toBe('Called off: <b>Storm</b>');
+    expect(await page.textContent('article .place')).toContain('Secret meeting point');
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await barriers(page)).toEqual([]);
+    await page.close();
+  });
+
+  it('asks again every ten seconds, and marks what changed', async () => {
+    let going = 3;
+    const page = await openWith(() =>
+      day([
+        { ...night, going_count: going },
+        { ...night, ride: 'efgh' },
+      ]),
+    );
+    await shows(page, 'article');
+    going = 4;
+    await page.waitForSelector('article.new', { timeout: 30_000 });
+    expect(await page.locator('article.new').count()).toBe(1);
+    expect(await page.textContent('article.new .place')).toContain('4 were going');
+    expect(await page.textContent('#news')).toBe('One night changed just now.');
+    await page.close();
+  });
+
+  it('says a 503 in words, and asks again after Retry-After', async () => {
+    let isAway = true;
+    const page = await openWith(() =>
+      isAway ? { status: 503, headers: { 'Retry-After': '2' }, json: {} } : day([night]),
+    );
+    await page.waitForSelector('#notice:has-text("cannot be read just now. Asking again in 2 seconds")');
+    isAway = false;
+    await shows(page, 'article');
+    expect(await page.textContent('#notice')).toBe('');
+    await page.close();
+  });
+
+  it('says which input the calendar does not take', async () => {
+    const { page } = await open(portland, '?metro=portland');
+    await page.goto(`${portland.origin}/calendar?metro=portland&where=No+Slug`);
+    await page.waitForSelector('#notice:has-text("does not take this where")');
+    await page.close();
+  });
+});
+
+describe('the calendar page on the sample', () => {
+  let sample: RunningService;
+  beforeAll(async () => {
+    sample = await serve({});
+  });
+
+  /** Signs in as the first rider who is offered, and comes back to the page. */
+  async function signIn(page: Page): Promise<void> {
+    await page.click('#account');
+    await page.click('.riders button >> nth=0');
+    await page.click('button[value=allow]');
+    await page.waitForSelector('#account:has-text("Sign out")');
+  }
+
+  it('signs a rider in: why a night is theirs, friends who are going, flagged riders; and out again', async () => {
+    const { page, complaints } = await open(sample, '?view=week');
+    await signIn(page);
+    expect(page.url()).toBe(`${sample.origin}/calendar?view=week`);
+    await shows(page, '.own:has-text("are going")');
+    await shows(page, '.own:has-text("★")');
+    await shows(page, '.flag:has-text("You flagged")');
+    expect(await page.locator('.requests >> nth=0 >> code').count()).toBe(4);
+    await page.click('#mine');
+    await shows(page, 'h2:has-text("Coming up")');
+    await shows(page, '.own:has-text("You are going")');
+    expect(await barriers(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+
+    await page.click('#account');
+    await page.click('main button');
+    await page.waitForSelector('#account:has-text("Sign in")');
+    expect(new URL(page.url()).pathname).toBe('/calendar');
+    expect(await page.evaluate("sessionStorage.getItem('tokens')")).toBe(null);
+    // Whoever sits there next says who they are.
+    await page.click('#account');
+    await page.waitForSelector('.riders');
+    expect(new URL(page.url()).pathname).toContain('/oauth/');
+    await page.close();
+  });
+
+  it('refreshes a token before it ends, once for all that is asked meanwhile', async () => {
+    const { page } = await open(sample, '');
+    await signIn(page);
+    await shows(page, 'article');
+    const refreshes: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/oauth/token')) refreshes.push(request.postData() ?? '');
+    });
+    await page.evaluate(
+      "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), endsMs: 0 }))",
+    );
+    await page.click('#week');
+    await shows(page, 'section:nth-of-type(7)');
+    expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
+    expect(await page.textContent('#account')).toBe('Sign out');
+    await page.close();
+  });
+});
+
+describe('the files of the calendar page', () => {
+  it('are its own origin’s alone, and let no inline script or style run', async () => {
+    for (const path of ['/calendar', '/calendar/calendar.js', '/calendar/config.json']) {
+      const { status, headers } = await fetch(portland.origin + path);
+      expect(status).toBe(200);
+      expect(headers.get('access-control-allow-origin')).toBe(null);
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+      expect(headers.get('content-security-policy')).not.toContain('unsafe');
+    }
+  });
+});
