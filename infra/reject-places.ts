@@ -1,19 +1,14 @@
-import type { Reject } from '../projector/ports/event-log.ts';
-
-/** The place and timestamp of a bad record. */
-type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+import type { RejectPlace } from '../projector/ports/event-log.ts';
 
 /** Some 400 MB of places. With more bad records than this, an early one may be set aside twice. */
 const placesMax = 4_000_000;
 
-/**
- * Remembers which bad records are set aside already: the latest `max` of them (docs/rules.md#rejected-once). Place and timestamp
- * identify a record, because offsets are used again when a topic is recreated or a log is loaded from an archive.
- */
+/** Remembers which bad records are set aside already: the latest `max` of them (docs/rules.md#rejected-once). */
 export class RejectPlaces {
   readonly #max: number;
   /** The oldest first. */
   readonly #places = new Set<string>();
+  #isWhole = true;
 
   constructor(max = placesMax) {
     this.#max = max;
@@ -21,11 +16,18 @@ export class RejectPlaces {
 
   add(reject: RejectPlace): void {
     this.#places.add(placeOf(reject));
-    if (this.#places.size > this.#max) this.#places.delete(this.#places.values().next().value!);
+    if (this.#places.size <= this.#max) return;
+    this.#places.delete(this.#places.values().next().value!);
+    this.#isWhole = false;
+  }
+
+  /** Whether none was forgotten. */
+  get isWhole(): boolean {
+    return this.#isWhole;
   }
 
   /** Those that are not in the set yet, each once. */
-  unknown(rejects: readonly Reject[]): Reject[] {
+  unknown<T extends RejectPlace>(rejects: readonly T[]): T[] {
     const byPlace = new Map(rejects.map((reject) => [placeOf(reject), reject]));
     return [...byPlace].flatMap(([place, reject]) => (this.#places.has(place) ? [] : [reject]));
   }

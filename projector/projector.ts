@@ -105,7 +105,7 @@ export class Projector {
       stop.end();
       this.#status.ended();
       await coming;
-      await this.#folding?.intake.drain();
+      await this.#folding?.intake.aside.drain();
     }
   }
 
@@ -142,7 +142,7 @@ export class Projector {
   /** The store is in this process: nobody has led before, and nobody else will. */
   async #leadInProcess(folding: Folding, leader: Leader): Promise<void> {
     this.#status.stand('leader');
-    folding.intake.beginPublishing();
+    folding.intake.aside.begin();
     await leader.lead(new Map(this.#deps.tags.map((tag) => [tag, nothingLeft])));
   }
 }

@@ -35,7 +35,7 @@ export async function foldToBeginning(taken: TakenTags, ends: Position, deps: Be
   const sums = await foldThrough(inTurn, deps);
   const isOfFacts = (stored: StoredPosition | null | undefined): stored is StoredPosition =>
     stored != null && sums.get(placeOf(stored)) === stored.sum;
-  folding.intake.beginPublishing();
+  folding.intake.aside.begin();
   const compare = new Set<number>();
   const names: string[] = [];
   const fanOuts: StoredFanOut[] = [];

@@ -120,7 +120,8 @@ export class Leader {
     });
     for (const [tag, write] of this.#pending.takeOn(begin.names, begin.fanOuts)) await lanes.add(tag, write);
     const checking = this.#check(lanes, repairs, stop);
-    await Promise.all([repairs.run(stop), this.#writeRounds(rounds, lanes, repairs, stop), checking]);
+    const writing = this.#writeRounds(rounds, lanes, repairs, stop);
+    await Promise.all([repairs.run(stop), writing, checking, folding.intake.aside.watch(stop)]);
     // One more round: with its position a compare that has just ended is over for the next leader as well.
     if (!lanes.signal.aborted) await rounds.run(folding.position);
     await this.#finish(lanes);

@@ -44,7 +44,7 @@ export class Terms {
       status.stand('leader');
       if ((await this.#lead(taken)) === 'stopped') return;
       // docs/rules.md#rejected
-      folding.intake.endPublishing();
+      folding.intake.aside.end();
       status.stand('standby');
       this.#lastLimit = null;
     }

@@ -133,7 +133,7 @@ export interface EventLog {
   /**
    * Delivers every record from `from` on, each partition in order and without gaps, and goes on as the log grows.
    * Resolves once `signal` aborts and the present batch is done. Rejects with a fault that cannot be recovered from:
-   * PartitionsChangedError, LogTruncatedError.
+   * PartitionsChangedError, LogTruncatedError. May be called while another call goes on: `status` is of the first one alone.
    */
   follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void>;
   /** How far the following has got, and what holds it up; null while nobody follows. Absent: it is never held up. */
@@ -141,13 +141,17 @@ export interface EventLog {
   close(): Promise<void>;
 }
 
-/**
- * Where bad records go. A reject that is published already (same topic, partition, offset and timestamp) is not
- * published again.
- */
+/** Where a bad record stood. The timestamp too, because offsets are used again when a topic is made anew. */
+export type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
+
+/** Where bad records go. A reject that it holds already (same place) is not published again. */
 export interface RejectSink {
   /** Resolves once all of them are acknowledged (durable), to the number that were new. */
   publish(rejects: Reject[]): Promise<number>;
+  /** Looks whether it still holds all that it held when this was asked last. The first time it cannot know. */
+  holdsAll(): Promise<boolean>;
+  /** Those that it did not hold when it looked last. */
+  missing<T extends RejectPlace>(places: readonly T[]): T[];
   close(): Promise<void>;
 }
 

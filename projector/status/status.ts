@@ -3,7 +3,7 @@ import type { EventLog, LogStatus, Position } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
-import type { Log } from '../running/log.ts';
+import { countText, type Log } from '../running/log.ts';
 import { measuredWriter } from './measured-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects } from './unresolved-rejects.ts';
@@ -34,6 +34,8 @@ export interface ProjectorStatus {
   tagsInRepair: number;
   /** Bad records that are still the last of their key, by reason. */
   unresolvedRejects: ReadonlyMap<string, number>;
+  /** Bad records of the log that a leader did not find where they are set aside, and has yet to set aside again. */
+  missingRejects: number;
 }
 
 interface StatusDeps {
@@ -47,6 +49,9 @@ interface StatusDeps {
 const otherLogWords =
   'the views in the store are of another log, and this projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR';
 
+const rejectsWaitWords =
+  'bad records wait to be set aside in the topic of rejected records, and the stored position with them: the log says why';
+
 /** What a projector does: whether it leads and is ready, what is stuck, since when, and what it waits for. It decides nothing. */
 export class Status {
   /** The view writer, with its calls measured. */
@@ -54,6 +59,7 @@ export class Status {
   readonly changes: UnreadableChanges;
   readonly rejects = new UnresolvedRejects();
   readonly waits: Waits;
+  missingRejects = 0;
   #role: Role = 'standby';
   #ready = false;
   #besideOtherLog = false;
@@ -198,11 +204,18 @@ export class Status {
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
       troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
-      notes,
+      notes: [...this.#rejectNotes, ...notes],
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,
+      missingRejects: this.missingRejects,
     };
+  }
+
+  get #rejectNotes(): string[] {
+    const areMissing = `the topic of rejected records lacks ${countText(this.missingRejects, 'bad record')} of the log, which are set aside again`;
+    const wait = this.waits.current().has('rejects');
+    return [...(this.missingRejects > 0 ? [areMissing] : []), ...(wait ? [rejectsWaitWords] : [])];
   }
 
   /** Each once: every tag may say the same. */

@@ -70,7 +70,11 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
   const rejects: Reject[] = [];
   try {
     const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
-    await topic.readOn((some) => rejects.push(...some), io.signal);
+    await topic.readOn(
+      (some) => rejects.push(...some),
+      io.signal,
+      () => rejects.splice(0),
+    );
     return rejects;
   } finally {
     await cluster.close();

@@ -1,4 +1,5 @@
 import { batchHeaders } from '../../infra/kafka/protocol/record-batch.ts';
+import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import type { EventLog, LogBounds, Position, RawRecord, Reject } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
@@ -6,7 +7,6 @@ import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import { isTopicName, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { followToEnds } from '../backends/follow-to-ends.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';

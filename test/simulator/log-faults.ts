@@ -101,6 +101,14 @@ export const logFaults = {
     }
     scene.struck('compactLog');
   },
+  /** The topic of rejected records loses some of them, or all. */
+  loseRejects(scene: Scene) {
+    const { random, around, changes } = scene;
+    if (random.chance(0.5)) scene.publish(changes.bad());
+    const count = random.pick([1, 2, Number.POSITIVE_INFINITY]);
+    scene.later(random.int(0, 300), () => around.rejects.lose(count, scene.timeline.nowMs));
+    scene.struck('loseRejects');
+  },
   publishBad(scene: Scene) {
     const { random, weather, changes } = scene;
     weather.unacknowledged = random.pick([0, 0.5, 0.9]);

@@ -54,7 +54,8 @@ export class LogReader {
       follow: async (from, follower, signal) => {
         const sinceMs = this.#process.clock.nowMs();
         const following: Following = { from, follower, signal, sinceMs, epochs: new Map(), held: new Map() };
-        this.#following = following;
+        // A second one reads bad records again.
+        this.#following ??= following;
         void this.#noteHeldBack(following);
         await this.#follow(following);
       },

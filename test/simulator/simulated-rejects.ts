@@ -8,12 +8,32 @@ import type { SimulatedProcess } from './simulated-process.ts';
 export class SimulatedRejects {
   /** Of those that are set aside. */
   readonly places = new Set<string>();
+  /** When some were lost, the last time. */
+  lostMs = Number.NEGATIVE_INFINITY;
+  /** How often. */
+  #losses = 0;
+
+  /** The topic is made anew, or a broker loses its tail. */
+  lose(count: number, nowMs: number): void {
+    this.lostMs = nowMs;
+    this.#losses += 1;
+    for (const place of [...this.places].slice(-count)) this.places.delete(place);
+  }
 
   adapter(process: SimulatedProcess, random: Random, weather: Weather): RejectSink {
     const faulty = (): void => {
       if (random.chance(weather.unacknowledged)) throw new Error('The topic of bad records cannot be reached');
     };
+    let seen = -1;
     return {
+      holdsAll: async () => {
+        await process.clock.sleep(random.unit() * 5);
+        faulty();
+        const held = seen === this.#losses;
+        seen = this.#losses;
+        return held;
+      },
+      missing: (places) => places.filter((place) => !this.places.has(placeOf(place))),
       publish: async (rejects) => {
         await process.clock.sleep(random.unit() * 5);
         faulty();

@@ -15,6 +15,7 @@ const promptMs = 1_000;
  * each second: later if the log doesn't answer.
  */
 const retriedMs = 2_500;
+const rejectsLookedAtMs = 10_000;
 
 /** What a projector says it waits for, or works on. A standby's wait for its leader says nothing of a fault. */
 const named = ({ waits, troubles, tagsInRepair }: ProjectorStatus): boolean =>
@@ -102,7 +103,9 @@ export class StatusWatch {
     }
     const isUnnamed = ageMs > stuckMs && !named(status);
     if (this.#ms(`${name} names nothing`, isUnnamed) > retriedMs) yield `${name} does not say what it waits for`;
-    const isRejectStuck = log.bad.some((place) => !around.rejects.places.has(place)) && !named(status);
+    // A leader looks for what was lost there every ten seconds.
+    const isLookedAt = timeline.nowMs - around.rejects.lostMs > rejectsLookedAtMs;
+    const isRejectStuck = isLookedAt && log.bad.some((place) => !around.rejects.places.has(place)) && !named(status);
     if (this.#ms(`${name} has rejects`, isRejectStuck) > stuckMs)
       yield `${name} does not say that bad records are not set aside`;
     if (this.#ms(`${name} is well`, ageMs < promptMs && !named(status)) > stuckMs) yield* this.#compare(name);

@@ -55,8 +55,13 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
     identity: () => untilAnswered('Cannot look up the topics', () => topics.identity(), asking),
     follow: async (from, follower, signal) => {
       const stop = new Stop([signal, closed.signal]);
-      following = new Following(options, topics, from, follower, stop.signal);
-      await following.run(cluster).finally(() => stop.end());
+      const group = following ? null : (options.group ?? null);
+      const mine = new Following({ ...options, group }, topics, from, follower, stop.signal);
+      following ??= mine;
+      await mine.run(cluster).finally(() => {
+        stop.end();
+        if (following === mine) following = null;
+      });
     },
     status: () => following?.status() ?? null,
     close: async () => {

@@ -1,8 +1,8 @@
-import { MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
+import { type Bounds, LogTruncatedError, MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop } from '../../../projector/running/stop.ts';
 import { type Long, longOf } from '../../../schemas/events/instants.ts';
-import type { KafkaCluster } from '../client/kafka-cluster.ts';
+import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
 import { batchBytesMax, type FetchedRecord } from '../protocol/record-batch.ts';
 import { Fetcher } from './fetcher.ts';
@@ -53,12 +53,22 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
 /** Room for a bad record that nearly fills a batch, and for the headers with its place. */
 const rejectedBatchBytesMax = batchBytesMax + (1 << 20);
 
-/** Reads `rejected` from where it last stopped to its present end. */
+/** What `rejected` was when it was read, and how far. */
+interface ReadTopic {
+  topic: KafkaTopic;
+  bounds: readonly Bounds[];
+  position: number[];
+}
+
+/**
+ * Reads `rejected` from where it last stopped to its present end. If it may have lost what was read (it is another topic, begins
+ * later, ends before that position, or has had another leader, which may lack records), it reads it anew.
+ */
 export class RejectedTopic {
   readonly name: string;
   readonly #cluster: KafkaCluster;
   readonly #log: Log;
-  #position: number[] = [];
+  #read: ReadTopic | null = null;
 
   constructor(cluster: KafkaCluster, topicPrefix: string, log: Log) {
     this.name = `${topicPrefix}rejected`;
@@ -67,10 +77,26 @@ export class RejectedTopic {
   }
 
   /**
-   * Hands the bad records on some at a time: all of them may not fit in memory. Throws MissingTopicsError without the
-   * topic, and the signal's reason.
+   * Hands the bad records on some at a time: all of them may not fit in memory. `onAnew`: nothing that was handed on counts
+   * any more. Throws MissingTopicsError without the topic, and the signal's reason.
    */
-  async readOn(onRejects: (rejects: Reject[]) => unknown, signal: AbortSignal): Promise<void> {
+  async readOn(
+    onRejects: (rejects: Reject[]) => unknown,
+    signal: AbortSignal,
+    onAnew: () => unknown = () => {},
+  ): Promise<void> {
+    for (;;) {
+      const found = await this.#find(signal);
+      if (!this.#read || mayHaveLost(this.#read, found)) {
+        await onAnew();
+        this.#read = { ...found, position: found.bounds.map(({ low }) => low) };
+      }
+      this.#read.bounds = found.bounds;
+      if (await this.#readToEnd(this.#read, onRejects, signal)) return;
+    }
+  }
+
+  #find(signal: AbortSignal): Promise<Pick<ReadTopic, 'topic' | 'bounds'>> {
     const find = async () => {
       const [topic] = await this.#cluster.topics([this.name]);
       if (!topic)
@@ -78,28 +104,51 @@ export class RejectedTopic {
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
     const isFatal = (error: unknown) => error instanceof MissingTopicsError;
-    const found = () => untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
-    const { topic, bounds } = await found();
-    const from = bounds.map(({ low }, partition) => Math.max(low, this.#position[partition] ?? 0));
-    const behind = () => bounds.some(({ end }, partition) => from[partition]! < end);
-    if (!behind()) return;
+    return untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+  }
+
+  /** False: it lost something meanwhile. */
+  async #readToEnd(read: ReadTopic, onRejects: (rejects: Reject[]) => unknown, signal: AbortSignal): Promise<boolean> {
+    const { topic, bounds, position } = read;
+    const behind = () => bounds.some(({ end }, partition) => position[partition]! < end);
+    if (!behind()) return true;
     const done = new Stop([signal]);
     const fetcher = new Fetcher(
       this.#cluster,
-      from.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
+      position.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
       {
         onPiece: async ({ partition }, { records, nextOffset }) => {
           await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
-          from[partition] = nextOffset;
+          position[partition] = nextOffset;
           if (!behind()) done.stop();
           return null;
         },
-        topics: async () => [(await found()).topic],
+        topics: async () => {
+          const found = await this.#find(done.signal);
+          if (mayHaveLost(read, found)) done.stop();
+          return [found.topic];
+        },
       },
       { log: this.#log, checkEveryMs: 10_000, bytesMax: rejectedBatchBytesMax },
     );
-    await fetcher.run(done.signal).finally(() => done.end());
+    const isLost = await fetcher
+      .run(done.signal)
+      .then(
+        () => false,
+        (cause: unknown) => {
+          if (cause instanceof LogTruncatedError) return true;
+          throw cause;
+        },
+      )
+      .finally(() => done.end());
     signal.throwIfAborted();
-    this.#position = from;
+    return !isLost && !behind();
   }
 }
+
+const mayHaveLost = (read: ReadTopic, { topic, bounds }: Pick<ReadTopic, 'topic' | 'bounds'>): boolean =>
+  read.topic.id !== topic.id ||
+  read.topic.partitions.length !== topic.partitions.length ||
+  read.topic.partitions.some(({ epoch }, partition) => epoch !== topic.partitions[partition]!.epoch) ||
+  read.bounds.some(({ low }, partition) => low < bounds[partition]!.low) ||
+  read.position.some((offset, partition) => bounds[partition]!.end < offset);

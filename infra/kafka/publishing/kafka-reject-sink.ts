@@ -21,31 +21,63 @@ export function kafkaRejectSink(options: {
   const { kafka, topicPrefix, log } = options;
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, topicPrefix, log);
-  const published = new RejectPlaces();
   const closed = new Stop([options.signal]);
   const { signal } = closed;
+  let published = new RejectPlaces();
+  let holdsAll = false;
   let producer: DurableProducer | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
+  /** The next one begins with a number of its own: the broker may have forgotten, or never have had, what this one sent. */
+  const leaveProducer = async () => {
+    const left = producer;
+    producer = null;
+    await left?.close();
+  };
+  const look = () =>
+    rejected.readOn(
+      (rejects) => {
+        for (const reject of rejects) published.add(reject);
+      },
+      signal,
+      async () => {
+        published = new RejectPlaces();
+        holdsAll = false;
+        await leaveProducer();
+      },
+    );
   const publishNow = async (rejects: readonly Reject[]) => {
-    await rejected.readOn((rejects) => {
-      for (const reject of rejects) published.add(reject);
-    }, signal);
+    await look();
     const fresh = published.unknown(rejects);
     if (fresh.length === 0) return 0;
     producer ??= new DurableProducer(kafka, log, signal);
-    await producer.send(
-      rejected.name,
-      fresh.map((reject) => ({ key: reject.raw.key, value: reject.raw.value, headers: headersOf(reject) })),
-    );
+    const messages = fresh.map((reject) => ({
+      key: reject.raw.key,
+      value: reject.raw.value,
+      headers: headersOf(reject),
+    }));
+    await producer.send(rejected.name, messages).catch(async (cause: unknown) => {
+      await leaveProducer();
+      throw cause;
+    });
     return fresh.length;
   };
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = queue.then(work);
+    queue = mine.catch(() => undefined);
+    return mine;
+  };
   return {
-    publish: (rejects) => {
-      const mine = queue.then(() => publishNow(rejects));
-      queue = mine.catch(() => undefined);
-      return mine;
-    },
+    publish: (rejects) => inTurn(() => publishNow(rejects)),
+    holdsAll: () =>
+      inTurn(async () => {
+        await look();
+        const held = holdsAll;
+        holdsAll = true;
+        return held;
+      }),
+    // Those that were forgotten may be there.
+    missing: (places) => (published.isWhole ? published.unknown(places) : []),
     close: async () => {
       closed.end();
       await queue;

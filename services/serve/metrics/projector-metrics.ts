@@ -139,4 +139,9 @@ function addGauges(register: Registry, current: () => MeasuredProjector): void {
     const { unresolvedRejects } = status();
     for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
   });
+  value(
+    'missing_rejects',
+    'Bad records of the log that the leader did not find in the topic of rejected records, and has yet to set aside again',
+    () => status().missingRejects,
+  );
 }

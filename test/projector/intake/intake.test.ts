@@ -6,7 +6,8 @@ import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metri
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { silentLog } from '../../../projector/running/log.ts';
 import type { Status } from '../../../projector/status/status.ts';
-import type { AnyRecord } from '../../../schemas/events/records.ts';
+import { type AnyRecord, byTopic } from '../../../schemas/events/records.ts';
+import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
@@ -19,7 +20,11 @@ const at = (riders: number): Position => positionAt({ riders });
 function intakeWith(
   accepts: (rejects: Reject[]) => void | Promise<void>,
   withSink = true,
-  more: { metrics?: Partial<ProjectorMetrics>; status?: Pick<Status, 'rejects' | 'waits'>; leads?: boolean } = {},
+  more: {
+    metrics?: Partial<ProjectorMetrics>;
+    status?: Pick<Status, 'rejects' | 'waits' | 'missingRejects'>;
+    leads?: boolean;
+  } = {},
 ) {
   const fold = new Fold();
   const barriers = new PositionBarriers(start);
@@ -41,11 +46,14 @@ function intakeWith(
             published.push(...rejects);
             return rejects.length;
           },
+          holdsAll: async () => true,
+          missing: () => [],
           async close() {},
         }
       : null,
+    eventLog: new MemoryEventLog({ partitions: byTopic(() => 1), records: [] }),
   });
-  if (more.leads !== false) intake.beginPublishing();
+  if (more.leads !== false) intake.aside.begin();
   return { intake, fold, barriers, clock, published, counted };
 }
 
@@ -86,7 +94,7 @@ describe('a bad record', () => {
     const { intake, fold, published, counted } = intakeWith(() => {});
     const other = rider(5, 'r1', { ...sampleRecords.riders, rider: 'r2' });
     await intake.take(batch(rider(0, 'r1'), undecodable(1), rider(4, 'not an id'), other, rider(6, 'r3')));
-    await intake.drain();
+    await intake.aside.drain();
     const { facts } = fold;
     expect(['r1', 'r2', 'r3', 'not an id'].map((id) => facts.riderIds.find(id))).toEqual([0, -1, 1, -1]);
     expect([0, 1].map((number) => facts.riderExists(number))).toEqual([true, true]);
@@ -109,7 +117,7 @@ describe('a bad record', () => {
     await intake.take(batch(rider(1, 'good1')));
     barriers.begin(at(2), '');
     expect([fold.facts.riderIds.find('good1'), settled(barriers, at(2))]).toEqual([0, start]);
-    await intake.drain();
+    await intake.aside.drain();
     expect(clock.slept).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
     expect(published.map(({ offset }) => offset)).toEqual([0]);
     expect(settled(barriers, at(2))).toEqual(at(2));
@@ -118,42 +126,9 @@ describe('a bad record', () => {
   it('is only counted where there is nowhere to set it aside', async () => {
     const { intake, published, counted, barriers } = intakeWith(() => {}, false);
     await intake.take(batch(undecodable(0)));
-    await intake.drain();
+    await intake.aside.drain();
     expect([published, counted]).toEqual([[], ['riders: unknown schema id']]);
     expect(settled(barriers, at(1))).toEqual(at(1));
-  });
-
-  // The log may have lost its tail and grown again: then the leader never saw what stands before its position now.
-  it('is left to the leader by a standby, and handed to the sink, which knows those it has, as soon as it leads', async () => {
-    const { intake, published, barriers } = intakeWith(() => {}, true, { leads: false });
-    for (let i = 0; i < 3_000; i += 60)
-      await intake.take(batch(...Array.from({ length: 60 }, (_, j) => undecodable(i + j))));
-    await intake.drain();
-    expect(published).toEqual([]);
-    intake.beginPublishing();
-    await intake.drain();
-    expect(published.map(({ offset }) => offset)).toEqual(Array.from({ length: 1_000 }, (_, i) => 2_000 + i));
-    expect(settled(barriers, at(3_000))).toEqual(at(3_000));
-    intake.beginPublishing();
-    intake.endPublishing();
-    await intake.take(batch(undecodable(3_000)));
-    await intake.drain();
-    expect(published).toHaveLength(1_000);
-  });
-
-  // Key, value and headers count; with eight batches there are exactly 64 MiB.
-  const eight = Buffer.alloc(8 << 20);
-  it.each<[string, number, Partial<Reject['raw']>]>([
-    ['a value of 20 MiB', 3, { value: Buffer.alloc(20 << 20) }],
-    ['a value of 8 MiB', 8, { value: eight }],
-    ['a key of 8 MiB', 8, { key: eight }],
-    ['two headers of 8 MiB', 4, { headers: { a: eight, b: eight } }],
-  ])('that has %s is kept by a standby as far as 64 MiB go', async (_, kept, raw) => {
-    const { intake, published } = intakeWith(() => {}, true, { leads: false });
-    for (let i = 0; i < 10; i++) await intake.take(batch(sized(i, raw)));
-    intake.beginPublishing();
-    await intake.drain();
-    expect(published.map(({ offset }) => offset)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].slice(-kept));
   });
 
   it('makes the log wait only with more than a thousand, or 64 MiB, not acknowledged', async () => {
@@ -166,7 +141,7 @@ describe('a bad record', () => {
     await other.take(batch(sized(0, { value: Buffer.alloc(64 << 20) })));
     expect(await settles(other.take(batch(sized(1, { value: Buffer.alloc(1) }))))).toBe(false);
     accepted.resolve();
-    await Promise.all([intake.drain(), other.drain()]);
+    await Promise.all([intake.aside.drain(), other.aside.drain()]);
     // Nothing is pending any more.
     accepted = Promise.withResolvers<void>();
     await intake.take(batch(...small));
@@ -184,6 +159,7 @@ it('what is folded, set aside and waited for is counted and told', async () => {
       revisionRegressed: (topic) => say(`a lower revision in ${topic}`),
     },
     status: {
+      missingRejects: 0,
       rejects: {
         passed: ({ keyBytes }) => say(`${keyBytes} is good`),
         rejected: (topic, key, reason) => say(`${topic} ${key}: ${reason}`),
@@ -201,7 +177,7 @@ it('what is folded, set aside and waited for is counted and told', async () => {
   await intake.take(batch(undecodable(3)));
   await intake.take(batch(undecodable(4)));
   accepted.resolve();
-  await intake.drain();
+  await intake.aside.drain();
   expect(told).toEqual([
     ...[
       'r1 is good',

@@ -65,7 +65,7 @@ it.each<[string, { from?: number; tags: Left[]; compared: number[]; foldedTo: nu
       await Promise.all(tags.map(async (left, i) => [i, await tagLeft(left, [`ride:${i}`])] as const)),
     );
     const { folding: fold, deps, said, stop } = await folding(from);
-    const published = vi.spyOn(fold.intake, 'beginPublishing');
+    const published = vi.spyOn(fold.intake.aside, 'begin');
     const begin = await foldToBeginning(taken, at(9), deps);
     expect(published).toHaveBeenCalledOnce();
     stop.abort();

@@ -76,7 +76,7 @@ describe('a projector', () => {
       judged: (could: boolean) => expect(could).toBe(true),
       followed: (fold: string) => expect(fold).toBe('no views'),
     };
-    const folding = { limit: null, intake: { endPublishing: () => void done.push(['reject no more']) } };
+    const folding = { limit: null, intake: { aside: { end: () => void done.push(['reject no more']) } } };
     const deps = {
       ...{ leadership, tags, leader, clock, folding, status, signal: stop.signal, identity: null },
       signs: { takeRefusal: () => null } as unknown as SignsOfLife,
@@ -134,7 +134,7 @@ describe('a standby folds', () => {
     const folding = {
       limit: null as Position | null,
       isBehind: (position: Position) => rides < position.rides[0]!,
-      intake: { endPublishing() {} },
+      intake: { aside: { end() {} } },
     };
     const leadership = {
       async look(some: readonly number[]) {

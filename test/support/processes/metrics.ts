@@ -32,6 +32,7 @@ export const idleStatus: ProjectorStatus = {
   partitions: [],
   tagsInRepair: 0,
   unresolvedRejects: new Map(),
+  missingRejects: 0,
 };
 
 interface Panel {

@@ -13,10 +13,11 @@ import { type Log, silentLog } from '../../../projector/running/log.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, topicNames } from '../../../schemas/events/records.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
 import { complete, lead } from '../stores/lead.ts';
+import { MemoryEventLog } from '../stores/memory-event-log.ts';
 
 export const baseUrl = 'http://127.0.0.1:8080/api';
 
@@ -40,11 +41,12 @@ export async function projecting(
   const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
   pending.begin();
   const { signal } = new AbortController();
-  const shared = { clock: realClock, log, signal };
+  const eventLog = new MemoryEventLog({ partitions: byTopic(() => 4), records: [] });
+  const shared = { clock: realClock, log, signal, eventLog };
   const intake = new Intake({ fold, sink, barriers, metrics, ...shared });
   const lanes = new TagLanes({ writer, tags: allTags, onWritten() {}, onCompare() {}, ...shared });
   const rounds = new Rounds({ facts, pending, lanes, barriers, identity: null });
-  intake.beginPublishing();
+  intake.aside.begin();
   await lead(writer);
   return {
     fold,

@@ -4,7 +4,7 @@ import { KafkaCluster } from '../../../infra/kafka/client/kafka-cluster.ts';
 import type { KafkaConnection } from '../../../infra/kafka/client/kafka-connection.ts';
 import { kafkaJs } from '../../../infra/kafka/client/kafka-js.ts';
 import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
-import { untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
+import { ensureTopics, untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
 import type { SchemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
 import { type Log, silentLog } from '../../../projector/running/log.ts';
@@ -73,6 +73,22 @@ export class TestKafka implements AsyncDisposable {
     const cluster = new KafkaCluster(this.connection);
     await untilTopicsExist(cluster, names);
     await cluster.close();
+  }
+
+  /** A topic is deleted, and made again as `topics` does. */
+  async makeAnew(name: TopicName | 'rejected'): Promise<void> {
+    await (await this.admin()).deleteTopics({ topics: [this.topicPrefix + name] });
+    // The broker may still tell of the one that it deletes.
+    while (!(await ensureTopics(this.options)).some(({ state }) => state === 'created')) await sleep(50);
+  }
+
+  /** Deletes the records of a partition up to an offset. */
+  async deleteRecords(name: TopicName | 'rejected', offset: number, partition = 0): Promise<void> {
+    const admin = await this.admin();
+    const topic = this.topicPrefix + name;
+    // Or kafkajs does not know the topic's leaders.
+    await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
   }
 
   /** Sends some records of `metros` with the given keys, as one batch. */

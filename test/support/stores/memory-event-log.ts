@@ -8,6 +8,8 @@ import type {
   LogBounds,
   Position,
   Reject,
+  RejectPlace,
+  RejectSink,
 } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { wait } from '../../../projector/running/stop.ts';
@@ -24,7 +26,17 @@ const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
  */
 export class MemoryEventLog implements EventLog, LogPublisher {
   readonly rejected: Reject[] = [];
-  readonly rejects = { publish: async (rejects: readonly Reject[]) => this.#reject(rejects) };
+  readonly rejects: RejectSink = {
+    publish: async (rejects) => this.#reject(rejects),
+    holdsAll: async () => {
+      const held = this.#heldRejects <= this.rejected.length;
+      this.#heldRejects = this.rejected.length;
+      return held;
+    },
+    missing: (places) => places.filter((place) => !this.#isRejected(place)),
+    close: async () => {},
+  };
+  #heldRejects = Number.POSITIVE_INFINITY;
   readonly #partitions: Record<TopicName, number>;
   #records: EncodedRecord[] = [];
   readonly #batchMax: number;
@@ -95,9 +107,14 @@ export class MemoryEventLog implements EventLog, LogPublisher {
   }
 
   #reject(rejects: readonly Reject[]): number {
-    const fresh = rejects.filter((one) => !this.rejected.some((known) => placeOf(known) === placeOf(one)));
+    const fresh = rejects.filter((one) => !this.#isRejected(one));
     this.rejected.push(...fresh);
+    this.#heldRejects += fresh.length;
     return fresh.length;
+  }
+
+  #isRejected(place: RejectPlace): boolean {
+    return this.rejected.some((known) => placeOf(known) === placeOf(place));
   }
 
   /** Delivers no more than the first records, though the log's ends are beyond them. */

@@ -11,13 +11,13 @@ import { ContainerFile, openContainer } from '../../../infra/archive/format/avro
 import type { ArchiveRecord, KnownPartition } from '../../../infra/archive/format/partition-ledger.ts';
 import { type ArchiveEventLogOptions, archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import { ArchiveWriter, type ArchiveWriterOptions } from '../../../infra/archive/saving/archive-writer.ts';
+import { followToEnds } from '../../../projector/intake/follow-to-ends.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { LogBatch, Reject } from '../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../projector/position/position.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
-import { followToEnds } from '../../../services/backends/follow-to-ends.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import type { EventLogFixture } from '../../contracts/event-log.ts';
 import { heard } from '../processes/heard.ts';

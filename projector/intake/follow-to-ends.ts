@@ -1,10 +1,10 @@
-import type { EventLog, LogBatch, LogBounds, Position } from '../../projector/ports/event-log.ts';
-import { partitionsBehind, positionOf } from '../../projector/position/position.ts';
-import { Stop } from '../../projector/running/stop.ts';
+import type { EventLog, LogBatch, LogBounds, Position } from '../ports/event-log.ts';
+import { partitionsBehind, positionOf } from '../position/position.ts';
+import { Stop } from '../running/stop.ts';
 
 /** Follows a log from a position until every partition has reached its end. Throws the signal's reason. */
 export async function followToEnds(
-  log: EventLog,
+  log: Pick<EventLog, 'follow'>,
   from: Position,
   bounds: LogBounds,
   signal: AbortSignal,
