@@ -60,6 +60,31 @@ function circle(targetsOf: (node: string) => Iterable<string>, nodes: Iterable<s
   return null;
 }
 
+/** Who reads the wall clock: tokens' and certificates' ends, headers, timestamps, dates of the calendar, times of files. */
+const wallClocks = [
+  'api/http/http-edge.ts',
+  'api/sign-in/provider/provider-settings.ts',
+  'api/sign-in/routes/interactions.ts',
+  'api/sign-in/tokens/sample-token.ts',
+  'api/sign-in/tokens/token-checker.ts',
+  'infra/archive/format/archive-lock.ts',
+  'infra/kafka/client/kafka-js.ts',
+  'projector/running/clock.ts',
+  'services/archive/load-log.ts',
+  'services/archive/save-log.ts',
+  'services/operate/rejected-resubmit.ts',
+  'services/past/export.ts',
+  'services/past/history.ts',
+  'services/past/past-log.ts',
+  'services/serve/http/application.ts',
+  'services/serve/metrics/process-metrics.ts',
+  'services/serve/metrics/projector-metrics.ts',
+  'services/serve/open-event-log.ts',
+  'services/serve/start.ts',
+  'services/simulate/sample-archive.ts',
+  'services/simulate/simulate.ts',
+];
+
 const top = (path: string): string => path.split('/')[0]!;
 const isPort = (path: string): boolean => dirname(path).endsWith('/ports') || dirname(path) === 'projector/running';
 
@@ -105,6 +130,13 @@ describe('the layout', () => {
     const listening = ofProcesses.filter((file) => own.test(readFileSync(join(root, file), 'utf8')));
     expect(listening.filter((file) => dirname(file) !== 'projector/running')).toEqual([]);
     expect(listening.length).toBeGreaterThan(0);
+  });
+
+  // docs/rules.md#clock
+  it('reads the wall clock only for instants that others read, or that others wrote', () => {
+    const wall = /Date\.now|new Date\(\)/;
+    const reading = sources.filter((file) => file.endsWith('.ts') && wall.test(readFileSync(join(root, file), 'utf8')));
+    expect(reading).toEqual(wallClocks);
   });
 
   it('names no source file twice', () => {

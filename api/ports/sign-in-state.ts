@@ -1,4 +1,3 @@
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { StoreMemory } from './view-reader.ts';
 
 /**
@@ -77,10 +76,10 @@ export interface LimiterOptions {
   duration: number;
 }
 
-/**
- * `penalty(key)` adds a point to a key's count and returns the new count. Throws StateStoreAwayError.
- */
-export type Limiter = Pick<RateLimiterAbstract, 'penalty'>;
+export interface Limiter {
+  /** Adds points to a key's count, one by default, and resolves to the new count. Throws StateStoreAwayError. */
+  penalty(key: string, points?: number): Promise<{ consumedPoints: number; msBeforeNext: number }>;
+}
 
 export interface OwnedEntry {
   kind: string;

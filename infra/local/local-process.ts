@@ -71,10 +71,10 @@ async function end(child: ChildProcess, hasExited: () => boolean, signal: NodeJS
 
 /** Waits until a server prints that it is up. Throws with its output if it ends first. */
 async function untilPrinted(text: string, name: string, server: LocalProcess): Promise<void> {
-  const deadline = Date.now() + upMsMax;
+  const deadline = performance.now() + upMsMax;
   while (!server.output().includes(text)) {
     if (server.hasExited()) throw new Error(`Cannot start ${name}: it ended at once. It printed:\n${server.output()}`);
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       await server.end('SIGKILL');
       throw new Error(`Cannot start ${name}: it is not up after ${upMsMax} ms. It printed:\n${server.output()}`);
     }

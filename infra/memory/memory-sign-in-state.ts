@@ -1,5 +1,5 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { PutOptions, StatePayload, StateStore } from '../../api/ports/sign-in-state.ts';
+import { realClock } from '../../projector/running/clock.ts';
 
 interface Kept {
   kind: string;
@@ -17,15 +17,17 @@ interface Kept {
  * strangers begin and never finish do not push out codes, sessions or grants.
  */
 const kindEntriesMax = 20_000;
+/** What has expired is dropped at the first entry that is put after this. */
+const sweepEveryMs = 60_000;
 
 /** Sign-in's state in this process, for the embedded default. A restart signs everybody out. */
-export function memorySignInState(): StateStore {
+export function memorySignInState({ nowMs } = realClock): StateStore {
   const kinds = new Map<string, Map<string, Kept>>();
-  const limiters = new Map<string, RateLimiterMemory>();
+  let sweptMs = nowMs();
 
   const live = (kind: string, id: string): Kept | undefined => {
     const entry = kinds.get(kind)?.get(id);
-    return entry !== undefined && entry.expiresMs > Date.now() ? entry : undefined;
+    return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
   };
   function* all(): Generator<Kept> {
     for (const entries of kinds.values()) yield* entries.values();
@@ -34,13 +36,14 @@ export function memorySignInState(): StateStore {
     entry === undefined ? null : (JSON.parse(entry.payload) as StatePayload);
   const remove = ({ kind, id }: Pick<Kept, 'kind' | 'id'>): boolean => kinds.get(kind)?.delete(id) ?? false;
   const sweep = (): void => {
-    const now = Date.now();
+    const now = nowMs();
+    sweptMs = now;
     for (const entry of all()) if (entry.expiresMs <= now) remove(entry);
   };
   const makeRoom = (kind: string): Map<string, Kept> => {
     const entries = kinds.get(kind) ?? new Map<string, Kept>();
     kinds.set(kind, entries);
-    if (entries.size >= kindEntriesMax) sweep();
+    if (entries.size >= kindEntriesMax || nowMs() - sweptMs > sweepEveryMs) sweep();
     if (entries.size >= kindEntriesMax) {
       const soonest = [...entries.values()].sort((a, b) => a.expiresMs - b.expiresMs);
       // A tenth at once, so that a full map is not sorted for every new entry.
@@ -50,7 +53,7 @@ export function memorySignInState(): StateStore {
   };
 
   const put = (kind: string, id: string, payload: StatePayload, { lifeSeconds, account }: PutOptions): Kept => {
-    const expiresMs = Date.now() + lifeSeconds * 1000;
+    const expiresMs = nowMs() + lifeSeconds * 1000;
     const kept = { kind, id, payload: JSON.stringify(payload), uses: 0, firstUseMs: 0, expiresMs, account };
     makeRoom(kind).set(id, kept);
     return kept;
@@ -71,7 +74,7 @@ export function memorySignInState(): StateStore {
     async use(kind, id, { graceMs, max, limit }) {
       const entry = live(kind, id);
       if (!entry) return null;
-      const now = Date.now();
+      const now = nowMs();
       if (entry.uses > 0 && now - entry.firstUseMs > graceMs) return { was: 'late' };
       if (entry.uses >= max) return { was: 'refused' };
       if (limit) {
@@ -84,14 +87,14 @@ export function memorySignInState(): StateStore {
     },
     async extend(kind, id, lifeSeconds) {
       const entry = live(kind, id);
-      if (entry) entry.expiresMs = Date.now() + lifeSeconds * 1000;
+      if (entry) entry.expiresMs = nowMs() + lifeSeconds * 1000;
     },
     async remove(kind, id) {
       remove({ kind, id });
     },
     async ofAccount(account, kind) {
       const owned = all().filter(
-        (entry) => entry.account === account && entry.expiresMs > Date.now() && (kind ?? entry.kind) === entry.kind,
+        (entry) => entry.account === account && entry.expiresMs > nowMs() && (kind ?? entry.kind) === entry.kind,
       );
       return [...owned.map((entry) => ({ kind: entry.kind, id: entry.id, payload: payloadOf(entry)! }))];
     },
@@ -105,11 +108,14 @@ export function memorySignInState(): StateStore {
           .filter((account) => account !== undefined),
       );
     },
-    limiter({ name, points, duration }) {
-      const limiter = limiters.get(name) ?? new RateLimiterMemory({ keyPrefix: name, points, duration });
-      limiters.set(name, limiter);
-      return limiter;
-    },
+    // Not by the library that counts in Redis: it goes by the wall clock here, and its timers would keep each request alive.
+    limiter: ({ name, duration }) => ({
+      async penalty(key, points = 1) {
+        const counted = live(name, key) ?? put(name, key, {}, { lifeSeconds: duration });
+        counted.uses += points;
+        return { consumedPoints: counted.uses, msBeforeNext: counted.expiresMs - nowMs() };
+      },
+    }),
     async risk() {
       // The embedded default loses its state on purpose, and the documentation says so.
       return null;

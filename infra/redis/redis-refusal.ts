@@ -88,7 +88,7 @@ const writerRights =
   '+get +getrange +set +del +hset +hdel +zadd +zrem +zscore +zcard +zrange +zremrangebyscore +zunionstore +time +info';
 /** The commands that sign-in's scripts call. */
 export const signInRights =
-  '+set +incrby +pttl +del +hget +hset +hdel +hgetall +hincrby +exists +pexpireat +time +zadd +zrange +zrem +zremrangebyscore';
+  '+set +incrby +pttl +del +hget +hset +hdel +hgetall +hincrby +exists +pexpireat +time +zadd +zrange +zrem +zremrangebyscore +zscan';
 
 /**
  * The right that a Redis user lacks, as an operator would grant it, parsed from Redis's error: `+subscribe`,

@@ -48,7 +48,7 @@ export class BackgroundCheck {
   async run(stop: AbortSignal): Promise<void> {
     const { tags, everyMs, clock, metrics } = this.#deps;
     // Terms may be short. They begin with different tags, so that every tag has its turn.
-    let next = Math.floor(clock.nowMs() / everyMs);
+    let next = Math.floor(clock.wallMs() / everyMs);
     let unchecked = new Set(tags);
     for (let pauseMs = everyMs; !stop.aborted; next++) {
       await clock.sleep(pauseMs, stop);
@@ -58,7 +58,7 @@ export class BackgroundCheck {
       pauseMs = Math.max(everyMs, (clock.nowMs() - beganMs) / shareOfTime);
       unchecked.delete(tag);
       if (unchecked.size > 0) continue;
-      metrics.checkedAll(clock.nowMs());
+      metrics.checkedAll(clock.wallMs());
       unchecked = new Set(tags);
     }
   }

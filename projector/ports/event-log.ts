@@ -77,8 +77,8 @@ export interface LogBatch {
   /** The next offset to read. Not a count, because compaction and transactions skip numbers. */
   nextOffset: number;
   /**
-   * Since when the first record has been there unread, in milliseconds since the epoch: its own time, or when the
-   * partition was last read to its end, whichever is later (a history that is loaded has old times). Absent: just now.
+   * Since when the first record has been there unread, as `Clock.nowMs` says it: its own time, or when the partition was
+   * last read to its end, whichever is later (a history that is loaded has old times). Absent: just now.
    */
   unreadSinceMs?: number;
 }
@@ -89,7 +89,7 @@ interface PartitionStatus {
   partition: number;
   /** One more than the last offset known. */
   end: number;
-  /** Since when there are records, or may be some, that are not handed over, in milliseconds since the epoch; null: none. */
+  /** Since when there are records, or may be some, that are not handed over, by `Clock.nowMs`; null: none. */
   unreadSinceMs: number | null;
   /** Why it goes no further though the log answers. */
   waitsFor: 'registry' | 'transaction' | null;
@@ -97,7 +97,7 @@ interface PartitionStatus {
 
 export interface LogStatus {
   partitions: PartitionStatus[];
-  /** Since when the log has not answered or has lacked topics, in milliseconds since the epoch; null: neither. */
+  /** Since when the log has not answered or has lacked topics, by `Clock.nowMs`; null: neither. */
   silentSinceMs: number | null;
   /** Which topics it lacks and what to do, in words that everybody may read. Null or absent: none. */
   lacks?: string | null;

@@ -18,7 +18,7 @@ export interface ProjectorMetrics {
   compared(views: number): void;
   reconciled(differing: number): void;
   /** The views of all tags were compared in the background, at this time in milliseconds since the epoch. */
-  checkedAll(nowMs: number): void;
+  checkedAll(wallMs: number): void;
   /** The background check found a wrong view. */
   faulty(kind: string): void;
 }

@@ -45,11 +45,11 @@ export class UnreadableChanges {
 
   /** The store has answered a round. Fan-outs up to this number have been written to all watchers. */
   written(round: number, fannedOut: number): void {
-    const nowMs = this.#clock.nowMs();
+    const wallMs = this.#clock.wallMs();
     this.#taken = this.#taken.filter(({ fanOut, timestampMs, awaitsCompare }, i) => {
       const isDone = i < round && fanOut <= fannedOut && !awaitsCompare;
       // Clocks of other machines may be ahead.
-      if (isDone) this.#measured(Math.max(0, nowMs - timestampMs) / 1000);
+      if (isDone) this.#measured(Math.max(0, wallMs - timestampMs) / 1000);
       return !isDone;
     });
   }

@@ -56,7 +56,7 @@ export class WriterSchemas {
   /** Keeps the registry's answer for an id. */
   addRegistered(id: number, registered: RegisteredSchema): void {
     const known = 'bad' in registered ? registered : parsed(registered);
-    const untilMs = 'bad' in known && known.bad === 'unknown schema id' ? Date.now() + unknownForMs : Infinity;
+    const untilMs = 'bad' in known && known.bad === 'unknown schema id' ? performance.now() + unknownForMs : Infinity;
     this.#byId.set(id, 'bad' in known ? { ...known, untilMs } : known);
   }
 
@@ -80,7 +80,7 @@ export class WriterSchemas {
     const known = this.#byId.get(id);
     if (known === undefined) return undefined;
     if (known instanceof KnownSchema) return known.decoderOf(topic);
-    return Date.now() < known.untilMs ? known.bad : undefined;
+    return performance.now() < known.untilMs ? known.bad : undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { StateStore } from '../../api/ports/sign-in-state.ts';
 
 /** What every store of sign-in's state promises (api/ports/sign-in-state.ts). */
@@ -48,6 +48,30 @@ export function signInStateContract(name: string, make: () => StateStore | Promi
       expect(await store.find('A', id)).toBeNull();
       expect(await store.ofAccount(id)).toEqual([]);
     });
+
+    // docs/rules.md#clock
+    test.each([86_400_000, -86_400_000])(
+      'a clock of this process that is stepped by %i ms ends nothing',
+      async (stepMs) => {
+        const id = randomUUID();
+        const limiter = store.limiter({ name: `step-${id}`, points: 1, duration: 60 });
+        await store.put('A', id, {}, { ...life, account: id });
+        expect([await store.use('A', id, rule), (await limiter.penalty(id)).consumedPoints]).toEqual([
+          { was: 'first' },
+          1,
+        ]);
+        vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + stepMs });
+        try {
+          expect(await store.use('A', id, rule)).toEqual({ was: 'again' });
+          const { consumedPoints, msBeforeNext } = await limiter.penalty(id);
+          expect([consumedPoints, msBeforeNext > 0, msBeforeNext <= 60_000]).toEqual([2, true, true]);
+          expect(await store.ofAccount(id)).toEqual([{ kind: 'A', id, payload: {} }]);
+          expect(await Array.fromAsync(store.accounts())).toContain(id);
+        } finally {
+          vi.useRealTimers();
+        }
+      },
+    );
 
     test('an entry that is extended lives on, and one that is gone does not come back', async () => {
       const id = randomUUID();

@@ -17,6 +17,7 @@ export class SimulatedProcess {
     this.name = name;
     this.clock = {
       nowMs: () => timeline.nowMs,
+      wallMs: () => timeline.nowMs,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
   }

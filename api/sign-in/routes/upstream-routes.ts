@@ -89,7 +89,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
 
 /** What a fault of the upstream provider is answered with. Throws any other fault. */
 function upstreamTroubles(log: FastifyBaseLogger, audit: AuditTrail): (error: unknown) => Trouble {
-  const isWorthALine = lineLimit(Date.now);
+  const isWorthALine = lineLimit();
   return (error) => {
     if (error instanceof UpstreamAwayError) {
       audit('sign_in_refused', { cause: 'upstream_unavailable' });

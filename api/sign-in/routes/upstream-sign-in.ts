@@ -45,9 +45,9 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
 
   /** A new one each time, which fetches the provider's keys anew: it may just have rotated them. */
   const configuration = async (): Promise<oidc.Configuration> => {
-    if (!known || known.untilMs <= Date.now()) {
+    if (!known || known.untilMs <= performance.now()) {
       const metadata = discover(server, clientId, clientSecret);
-      known = { metadata, untilMs: Date.now() + freshMs };
+      known = { metadata, untilMs: performance.now() + freshMs };
       metadata.catch(() => {
         known = undefined;
       });

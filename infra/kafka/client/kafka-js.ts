@@ -51,7 +51,7 @@ function logTo(log: Log, signal: AbortSignal) {
   return ({ log: { message, error } }: { log: { message: string; error?: unknown } }): void => {
     if (signal.aborted) return;
     const text = `Kafka: ${message}${typeof error === 'string' ? `: ${error}` : ''}`;
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     // The texts are kafkajs's own, but some contain numbers, so the map must not grow without limit.
     if (toldMs.size > 100) toldMs.clear();
     // A broker that has just started answers "not yet". That is worth logging only if it happens again.
@@ -83,6 +83,7 @@ const pendingCheckMs = 10;
 Object.assign(fromKafkaJs('network/requestQueue/index.js').prototype, {
   scheduleCheckPendingRequests(this: RequestQueue) {
     if (this.throttleCheckTimeoutId !== null) return;
+    // By the wall clock, as kafkajs keeps it.
     const throttledMs = this.throttledUntil - Date.now();
     if (this.pending.length === 0 && throttledMs <= 0) return;
     this.throttleCheckTimeoutId = setTimeout(

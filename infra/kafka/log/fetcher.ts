@@ -20,7 +20,7 @@ import {
 } from './followed-partition.ts';
 
 export interface WaitingPiece extends Piece {
-  /** Since when its first record has waited to be handled, in milliseconds since the epoch. */
+  /** Since when its first record has waited to be handled, by `Clock.nowMs`. */
   sinceMs: number;
 }
 
@@ -79,7 +79,7 @@ export class Fetcher {
     this.#log = log;
     this.#checkEveryMs = checkEveryMs;
     this.#batchBytesMax = bytesMax;
-    this.#partitions = partitions.map(followedPartition);
+    this.#partitions = partitions.map((from) => followedPartition(from));
   }
 
   /** Resolves once `signal` aborts and the present piece is handled. Rejects with the first error. */
@@ -96,7 +96,7 @@ export class Fetcher {
     return this.#partitions;
   }
 
-  /** Since when a broker has not answered, in milliseconds since the epoch. Null: all answer. */
+  /** Since when a broker has not answered, by `Clock.nowMs`. Null: all answer. */
   get silentSinceMs(): number | null {
     const silent = [...this.#askedMs.keys()].filter((node) => this.#isSilent(node));
     return silent.length > 0 ? Math.min(...silent.map((node) => this.#askedMs.get(node)!)) : null;

@@ -1,4 +1,5 @@
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
+import { type Clock, machineUpMs, realClock } from '../../../projector/running/clock.ts';
 import { clampedMs } from '../../../schemas/events/instants.ts';
 import type { LoggedBackOff } from '../client/logged-back-off.ts';
 import { errorText, isUnauthorized, MissingKafkaRightError } from '../protocol/broker-refusal.ts';
@@ -34,8 +35,10 @@ export interface FollowedPartition extends StartingPoint {
   end: number;
   /** How far a `read_committed` consumer gets: where the first open transaction begins, else `end`. */
   stableEnd: number;
-  /** When it was last fetched to its end, in milliseconds since the epoch. */
+  /** When it was last fetched to its end, by `Clock.nowMs`. */
   caughtUpMs: number;
+  /** The same by a clock that goes on while the machine sleeps. */
+  caughtUpAtUpMs: number;
   /** Since when an open transaction has held it back, or null. */
   heldBackSinceMs: number | null;
   /** Whether that has lasted long enough to report it. */
@@ -51,8 +54,12 @@ interface Fetched {
   sinceMs: number;
 }
 
-export function followedPartition(from: StartingPoint): FollowedPartition {
-  const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, caughtUpMs: Date.now() };
+/** How the times of partitions are told: by clocks that are not stepped, but for the times that records have. */
+const clocks: Pick<Clock, 'nowMs' | 'wallMs'> & { upMs(): number } = { ...realClock, upMs: machineUpMs };
+
+export function followedPartition(from: StartingPoint, { nowMs, upMs } = clocks): FollowedPartition {
+  const caughtUp = { caughtUpMs: nowMs(), caughtUpAtUpMs: upMs() };
+  const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, ...caughtUp };
   const free = { waiting: false, paused: false, backOff: null, heldBackSinceMs: null, heldBack: false };
   return { ...from, ...unread, ...free, fetched: [] };
 }
@@ -65,27 +72,31 @@ export function advance(
   partition: FollowedPartition,
   found: FetchedPartition,
   awayMsMax = Number.POSITIVE_INFINITY,
+  { nowMs, wallMs, upMs } = clocks,
 ): boolean {
-  const nowMs = Date.now();
   const moved = found.nextOffset > partition.offset;
   partition.end = found.highWatermark;
   partition.stableEnd = found.lastStableOffset;
   if (moved) {
-    if (nowMs - partition.caughtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
+    if (upMs() - partition.caughtUpAtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
     partition.offset = found.nextOffset;
     partition.lastEpoch = found.lastEpoch;
     const { batches, offset, nextOffset } = found;
     // A producer's time may lie ahead.
-    const sinceMs = Math.min(nowMs, Math.max(partition.caughtUpMs, clampedMs(batches[0]?.timestampMs ?? 0)));
+    const ageMs = Math.max(0, wallMs() - clampedMs(batches[0]?.timestampMs ?? 0));
+    const sinceMs = Math.max(partition.caughtUpMs, nowMs() - ageMs);
     partition.fetched.push({ batches, from: offset, nextOffset, sinceMs });
   }
-  if (partition.offset >= found.lastStableOffset) partition.caughtUpMs = nowMs;
+  if (partition.offset >= found.lastStableOffset) {
+    partition.caughtUpMs = nowMs();
+    partition.caughtUpAtUpMs = upMs();
+  }
   return moved;
 }
 
 /** Notes whether an open transaction hides the following records. Returns whether `heldBack` has changed. */
-export function noteHeldBack(partition: FollowedPartition, found: FetchedPartition): boolean {
-  const nowMs = Date.now();
+export function noteHeldBack(partition: FollowedPartition, found: FetchedPartition, clock = clocks): boolean {
+  const nowMs = clock.nowMs();
   const isHidden = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
   partition.heldBackSinceMs = isHidden ? (partition.heldBackSinceMs ?? nowMs) : null;
   const before = partition.heldBack;

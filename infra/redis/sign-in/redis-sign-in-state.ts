@@ -86,12 +86,12 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     },
     async ofAccount(account, wanted) {
       const found: OwnedEntry[] = [];
-      for (const member of await ask(() => redis.zrangebyscore(accountKey(account), Date.now(), '+inf'))) {
+      for (const member of await ask(() => redis.zrange(accountKey(account), '0', '-1'))) {
         const colon = member.indexOf(':');
         const [kind, id] = [member.slice(0, colon), member.slice(colon + 1)];
         if (wanted !== undefined && kind !== wanted) continue;
         const { p, a } = await ask(() => redis.hgetall(entryKey(kind, id)));
-        // The index may still name an entry that was removed, or put again for another account.
+        // The index may still name an entry that is over, was removed, or put again for another account.
         if (a === account) found.push({ kind, id, payload: payloadOf(p)! });
       }
       return found;
@@ -100,14 +100,14 @@ export function redisSignInState(options: RedisSignInStateOptions): StateStore {
     async *accounts() {
       let cursor = '0';
       do {
-        const [next, pairs] = await ask(() => redis.zscan(accountsKey, cursor, 'COUNT', 100));
-        for (let i = 0; i < pairs.length; i += 2) if (Number(pairs[i + 1]) > Date.now()) yield pairs[i]!;
+        const [next, accounts] = await run<[string, string[]]>('signInAccounts', accountsKey, cursor);
+        yield* accounts;
         cursor = next;
       } while (cursor !== '0');
     },
     limiter({ name, points, duration }) {
       const limiter = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}c:${name}`, points, duration });
-      return { penalty: (key, points) => ask(() => limiter.penalty(key, points)) };
+      return { penalty: (key, points = 1) => ask(() => limiter.penalty(key, points)) };
     },
     risk: () => ask(() => riskOf(redis)),
     memory: () => ask(() => redisMemory(redis)),

@@ -57,6 +57,18 @@ redis.call('HSET', KEYS[1], 'f', now)
 return { 'first', 0 }`,
   },
 
+  /** KEYS accounts. ARGV cursor. Returns the next cursor, and some accounts that may have entries now. */
+  signInAccounts: {
+    numberOfKeys: 1,
+    lua: `${now}
+local page = redis.call('ZSCAN', KEYS[1], ARGV[1], 'COUNT', 100)
+local live = {}
+for i = 1, #page[2], 2 do
+  if tonumber(page[2][i + 1]) > now then table.insert(live, page[2][i]) end
+end
+return { page[1], live }`,
+  },
+
   /** KEYS account index, accounts. ARGV account, prefix of entries' keys, which share the index's hash tag. */
   signInTidyAccount: {
     numberOfKeys: 2,

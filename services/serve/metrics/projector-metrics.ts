@@ -91,8 +91,8 @@ export function projectorMetrics(register: Registry) {
     },
     compared: (count) => compared.inc(count),
     reconciled: (count) => differing.inc(count),
-    checkedAll(nowMs) {
-      allCheckedMs = nowMs;
+    checkedAll(wallMs) {
+      allCheckedMs = wallMs;
     },
     faulty: (kind) => faulty.inc({ kind }),
     readable: (seconds) => fresh.observe(seconds),
@@ -109,8 +109,7 @@ export function projectorMetrics(register: Registry) {
 function addGauges(register: Registry, current: () => MeasuredProjector): void {
   const { series, value } = metricsIn(register);
   const status = () => current().status();
-  const age = (sinceMs: number | null): number =>
-    sinceMs === null ? 0 : Math.max(0, realClock.nowMs() - sinceMs) / 1000;
+  const age = (sinceMs: number | null): number => (sinceMs === null ? 0 : (realClock.nowMs() - sinceMs) / 1000);
 
   value('projector_ready', 'Whether the views stand at the ends sampled at the start', () => Number(current().ready));
   series('role', '1 for what the projector is: leader, or standby', ['role'], (set) => {

@@ -8,7 +8,7 @@ interface AuditLogger {
 }
 
 /** The audit trail as log lines, 20 of a kind a minute, and as a counter of all (docs/audit-trail.md). */
-export function auditLog(log: AuditLogger, register: Registry, nowMs: () => number = Date.now): AuditTrail {
+export function auditLog(log: AuditLogger, register: Registry, nowMs?: () => number): AuditTrail {
   const { counter: declare } = metricsIn(register);
   const counter = declare('audit_events_total', 'Security events, by event and cause', ['event', 'cause']);
   // Prometheus sees an increase from 0 to 1, but not the first 1 of a series that was not there before.

@@ -69,7 +69,7 @@ async function checking(tags: readonly number[]) {
         ...{ tags, lanes, metrics, everyMs, repairs: { wanted: world.wanted }, fanOuts: { stored: () => [] } },
         folding: { fold, position: position(5) } as unknown as Folding,
         writer: { ...writer, list: (of, whole) => world.list(of, whole) } satisfies ViewWriter,
-        clock: { nowMs: () => clock.nowMs(), sleep },
+        clock: { nowMs: () => clock.nowMs(), wallMs: () => clock.wallMs(), sleep },
         log: { info: say('info'), warn: say('warn'), error: say('error') },
         signal: stop.signal,
       };

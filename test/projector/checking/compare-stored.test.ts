@@ -94,7 +94,7 @@ describe('a comparison', () => {
 
   it('gives others their turn, says how far it is, and stops when it is told to', async () => {
     let nowMs = 0;
-    const clock = { nowMs: () => (nowMs += 11), sleep: async () => {} };
+    const clock = { nowMs: () => (nowMs += 11), wallMs: () => 0, sleep: async () => {} };
     const told: number[] = [];
     const onCompared = (more: number): void => void told.push(more);
     const comparing = () => compareStored(facts, each(rightStore().slice(1)), allTags, () => {}, { clock, onCompared });

@@ -26,6 +26,7 @@ async function following(limit: Position | null = null) {
   const folding = new Folding(bounds, limit, {
     clock: {
       nowMs: () => clock.ms,
+      wallMs: () => 0,
       sleep: (_ms, signal) =>
         new Promise((resolve) => {
           seconds.push(resolve);

@@ -10,7 +10,7 @@ import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const factsOf = (records: readonly LoggedRecord[]): Facts => foldOf(records).facts;
-const clock = { nowMs: () => 0, sleep: async () => {} };
+const clock = { nowMs: () => 0, wallMs: () => 0, sleep: async () => {} };
 
 /** 110 bytes for each key beside its id and value; 6 for a field of a small hash, 64 for one of a large. */
 function measured(facts: Facts, tag: number, fieldBytes = 6): number {

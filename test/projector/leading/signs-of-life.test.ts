@@ -15,6 +15,7 @@ async function said(...beats: { role: Role; sinceMs: number | null; refused?: bo
   };
   const clock = {
     nowMs: () => 1_000,
+    wallMs: () => 0,
     async sleep(ms: number) {
       expect(ms).toBe(beatMs);
       at += 1;

@@ -37,6 +37,7 @@ async function stoodBy({
       nowMs += tickMs;
       return nowMs;
     },
+    wallMs: () => 0,
     async sleep(ms) {
       // Node warns of it.
       expect(ms).toBeGreaterThan(0);

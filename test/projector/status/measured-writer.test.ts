@@ -9,7 +9,7 @@ import { SharedStore } from '../../support/stores/shared-store.ts';
 /** A writer whose batches of tag 1 are refused for want of memory, a second each; since when it is waited for. */
 async function full() {
   const state = { isFull: true, tookMs: 1_000 };
-  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const clock = { ms: 0, nowMs: () => clock.ms, wallMs: () => 0, sleep: async () => {} };
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
   const plain = new SharedStore().writer();
   const commit: ViewWriter['commit'] = async (tag, ...batch) => {
@@ -43,7 +43,7 @@ test('a batch that is refused is waited for until it succeeds, whatever else doe
 });
 
 test('a tag that is refused is waited for until it is taken, or takes a sign of life, whatever other tags do', async () => {
-  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const clock = { ms: 0, nowMs: () => clock.ms, wallMs: () => 0, sleep: async () => {} };
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
   const store = new SharedStore().writer();
   let isRefused = true;

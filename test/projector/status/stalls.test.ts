@@ -3,6 +3,7 @@ import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { Leadership, ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { riderKey } from '../../../schemas/views/view-kinds.ts';
@@ -56,7 +57,7 @@ async function stuck() {
     projector,
     ageMs: () => {
       const { unreadableSinceMs } = projector.status();
-      return unreadableSinceMs === null ? null : Date.now() - unreadableSinceMs;
+      return unreadableSinceMs === null ? null : realClock.nowMs() - unreadableSinceMs;
     },
     waits: () => [...projector.status().waits.keys()],
     isThere: async (offset: number) => (await store.reader().get([riderKey(`r${offset}`)]))[0] !== null,
@@ -83,7 +84,7 @@ test('a store that does not answer is waited for, and shows in every change that
 test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
   const { told, ageMs, waits, projector } = await stuck();
   await expect.poll(ageMs).toBeNull();
-  const sinceMs = Date.now() - 3_000;
+  const sinceMs = realClock.nowMs() - 3_000;
   const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waitsFor: null };
   told.status = { partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' };
   expect(projector.status().troubles).toEqual(['Kafka no longer has riders']);

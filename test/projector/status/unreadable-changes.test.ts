@@ -4,7 +4,13 @@ import { toLogRecord } from '../../support/worlds/histories.ts';
 
 function measuring() {
   const samples: number[] = [];
-  const clock = { ms: 0, nowMs: () => clock.ms, sleep: async () => {} };
+  const clock = {
+    ms: 0,
+    wallAheadMs: 0,
+    nowMs: () => clock.ms,
+    wallMs: () => clock.ms + clock.wallAheadMs,
+    sleep: async () => {},
+  };
   const changes = new UnreadableChanges((seconds) => void samples.push(seconds), clock);
   /** A batch is folded, or a round is answered, at a time. */
   const take = (folded: ReturnType<typeof batch>, nowMs: number, fanOut = 0): void => {
@@ -15,7 +21,7 @@ function measuring() {
     clock.ms = nowMs;
     changes.written(round, fannedOut);
   };
-  return { samples, changes, take, written };
+  return { clock, samples, changes, take, written };
 }
 
 const batch = (timestampsMs: number[], unreadSinceMs?: number) => ({
@@ -70,3 +76,17 @@ test('a change whose marks were lost is readable once a compare is done, whateve
   written(changes.begin(), 9_000);
   expect([samples, changes.sinceMs]).toEqual([[1, 8], null]);
 });
+
+// docs/rules.md#clock
+test.each([3_600_000, -3_600_000])(
+  'a wall clock that is stepped by %i ms changes no age; a delay goes by its time now',
+  (stepMs) => {
+    const { clock, samples, changes, take, written } = measuring();
+    take(batch([1_000]), 1_000);
+    clock.wallAheadMs = stepMs;
+    expect(changes.sinceMs).toBe(1_000);
+    take(batch([2_000 + stepMs]), 2_500);
+    written(changes.begin(), 4_000);
+    expect(samples.at(-1)).toBe(2);
+  },
+);

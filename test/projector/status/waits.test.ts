@@ -16,7 +16,7 @@ function keptLog() {
 
 function watched() {
   const { lines, log } = keptLog();
-  const clock = { ms: 1_000_000, nowMs: () => clock.ms, sleep: async () => {} };
+  const clock = { ms: 1_000_000, nowMs: () => clock.ms, wallMs: () => 0, sleep: async () => {} };
   const waits = new Waits({ clock, log, logStatus: () => null });
   const after = (ms: number): void => {
     clock.ms += ms;
@@ -78,6 +78,7 @@ test('a process that stood still says so, and blames nobody else', async () => {
   let looks = 0;
   const clock: Clock = {
     nowMs: () => nowMs,
+    wallMs: () => 0,
     async sleep(ms) {
       looks += 1;
       nowMs += looks === 2 ? 5_000 + ms : ms;

@@ -10,6 +10,10 @@ export class SteppingClock implements Clock {
     return this.#nowMs;
   }
 
+  wallMs(): number {
+    return this.#nowMs;
+  }
+
   async sleep(ms: number): Promise<void> {
     this.slept.push(ms);
     this.#nowMs += ms;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
 import {
   authorizeUrl,
   type Client,
@@ -18,6 +20,8 @@ let origin: string;
 beforeAll(async () => {
   const site = { client_name: 'Portland Rides', redirect_uris: [callback] };
   service = await startSignInService({
+    // Time passes by the clock that the tests set.
+    store: memorySignInState({ ...realClock, nowMs: () => Date.now() }),
     clients: [
       { ...site, client_id: 'site', client_secret: secret, token_endpoint_auth_method: 'client_secret_basic' },
       // While it is changed: the old one and the new one.

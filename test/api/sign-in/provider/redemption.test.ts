@@ -4,6 +4,7 @@ import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
 import { privateKeyOf, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
 import {
   type Client,
   callback,
@@ -18,6 +19,8 @@ import {
 import { newSigningKeys, startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 import { Gathering } from './gathering.ts';
 
+/** Time passes by the clock that the tests set. */
+const inDate = { ...realClock, nowMs: () => Date.now() };
 const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterAll(() => void vi.useRealTimers());
@@ -31,7 +34,7 @@ describe('at the token endpoint', () => {
   const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
   beforeAll(async () => {
     const audit: AuditTrail = (...event) => void told.push(event);
-    service = await startSignInService({ store: gathering.in(memorySignInState()), audit });
+    service = await startSignInService({ store: gathering.in(memorySignInState(inDate)), audit });
     origin = service.origin;
   });
   beforeEach(() => {
