@@ -35,6 +35,8 @@ while read -r user resource operations; do
     facts) set -- $(for name in $facts; do echo "--topic $prefix$name"; done) ;;
     rejected) set -- --topic "${prefix}rejected" ;;
     group) set -- --group "$group" ;;
+    transactions) set -- --transactional-id "$prefix" --resource-pattern-type prefixed ;;
+    cluster) set -- --cluster ;;
   esac
   for each in $names; do
     [ "${each%%=*}" != "$user" ] || user=${each#*=}
@@ -48,6 +50,10 @@ projector rejected Read Write
 projector group Read
 topics facts Create Describe DescribeConfigs
 topics rejected Create Describe DescribeConfigs
+publisher facts Read Write DescribeConfigs
+publisher rejected Read Describe DescribeConfigs
+publisher transactions Describe Write
+publisher cluster IdempotentWrite
 simulate facts Write DescribeConfigs
 simulate rejected Describe DescribeConfigs
 archive-save facts Read DescribeConfigs

@@ -6,6 +6,7 @@ import { race } from '../running/stop.ts';
 import { type RetryDeps, retryLogged } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import { followToEnds } from './follow-to-ends.ts';
+import { ToldRejects } from './told-rejects.ts';
 import { Validator } from './validator.ts';
 
 // How many bad records, and bytes of them, may wait for their acknowledgement: with more of them the log waits.
@@ -37,6 +38,7 @@ interface Met extends Pick<Place, 'topic' | 'partition'> {
  */
 export class SettingAside {
   readonly #deps: SettingAsideDeps;
+  readonly #told: ToldRejects;
   readonly #met = new Map<string, Met>();
   /** Whether bad records are set aside here. Up to a leader's position, the leader has done it. */
   #leads = false;
@@ -46,10 +48,12 @@ export class SettingAside {
 
   constructor(deps: SettingAsideDeps) {
     this.#deps = deps;
+    this.#told = new ToldRejects(deps);
   }
 
-  /** A bad record of the log was met. Where this projector leads, it is set aside with the others of its batch. */
+  /** A bad record of the log was met. Where this projector leads, it is told, and set aside with the others of its batch. */
   met(record: EncodedRecord, reason: string, batch: Reject[]): void {
+    if (this.#leads) this.#told.tell(record, reason);
     if (!this.#deps.sink) return;
     const { topic, partition, offset, timestampMs } = record;
     const of = `${topic}/${partition}`;

@@ -110,6 +110,20 @@ describe('with exactly its rights', () => {
     for (const user of Object.keys(urls)) expect([user, await refusedByRedis([redis.url], user)]).toEqual([user, []]);
   });
 
+  test('a publisher sends in transactions, and reads what was set aside', async () => {
+    const sasl = { mechanism: 'plain', username: 'publisher', password } as const;
+    const own = new TestKafka({ brokers: [broker.brokers], ssl: false, sasl });
+    const transactionalId = `${kafka.topicPrefix}rides-of-upstream`;
+    const producer = own.client.producer({ transactionalId, idempotent: true, maxInFlightRequests: 1 });
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.send({ topic: `${kafka.topicPrefix}riders`, messages: [{ key: 'bad', value: null }] });
+    await transaction.commit();
+    await producer.disconnect();
+    await own[Symbol.asyncDispose]();
+    expect(await run(['rejected', 'list'], as('publisher'))).toMatchObject({ out: expect.stringContaining('riders/') });
+  });
+
   test('archive save saves the log and what was set aside, and archive load loads it', async () => {
     expect(await run(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
     const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;

@@ -16,7 +16,11 @@ describe('docs/least-rights.md', () => {
   });
 
   it('has Kafka’s rights as the script grants them, and no other', () => {
-    const rows = [...document.matchAll(/^\| `([a-z-]+)` \| (facts|rejected|group) \| ([A-Z]\w+(?: \w+)*) \|$/gm)];
+    const rows = [
+      ...document.matchAll(
+        /^\| `([a-z-]+)` \| (facts|rejected|group|transactions|cluster) \| ([A-Z]\w+(?: \w+)*) \|$/gm,
+      ),
+    ];
     expect(rows.map(([, user, resource, operations]) => `${user} ${resource} ${operations}`)).toEqual(
       grantedLines().map(({ user, resource, operations }) => `${user} ${resource} ${operations.join(' ')}`),
     );
@@ -67,6 +71,9 @@ describe('infra/deploy/kafka-acls.sh', () => {
     expect(made.join('\n')).not.toMatch(/ride-calendar|command-config|User:(topics|projector) /);
     expect(made).toContain(
       '--bootstrap-server b:1 --add --allow-principal User:my-topics --topic mine.rejected --operation Create --operation Describe --operation DescribeConfigs',
+    );
+    expect(made).toContain(
+      '--bootstrap-server b:1 --add --allow-principal User:publisher --transactional-id mine. --resource-pattern-type prefixed --operation Describe --operation Write',
     );
     expect(made).toContain('--bootstrap-server b:1 --add --allow-principal User:p-1 --group ours --operation Read');
     expect(made.filter((call) => call.includes('User:simulate '))).toHaveLength(2);

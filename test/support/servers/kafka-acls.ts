@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import kafkajs, { type Admin } from 'kafkajs';
 import { topicNames } from '../../../schemas/events/records.ts';
 
-/** A line of infra/deploy/kafka-acls.sh: what a user may do with the topics of facts, with `rejected`, or with the group. */
+/** A line of infra/deploy/kafka-acls.sh: what a user may do with what. */
 export interface GrantedLine {
   user: string;
-  resource: 'facts' | 'rejected' | 'group';
+  resource: 'facts' | 'rejected' | 'group' | 'transactions' | 'cluster';
   operations: string[];
 }
 
@@ -54,13 +54,17 @@ function aclsOf({ user, resource, operations }: GrantedLine, { topicPrefix, grou
     facts: topicNames.map((name) => topicPrefix + name),
     rejected: [`${topicPrefix}rejected`],
     group: [group],
+    transactions: [topicPrefix],
+    cluster: ['kafka-cluster'],
   }[resource];
-  const resourceType = resource === 'group' ? kafkajs.AclResourceTypes.GROUP : kafkajs.AclResourceTypes.TOPIC;
+  const { TOPIC, GROUP, TRANSACTIONAL_ID, CLUSTER } = kafkajs.AclResourceTypes;
+  const types = { facts: TOPIC, rejected: TOPIC, group: GROUP, transactions: TRANSACTIONAL_ID, cluster: CLUSTER };
+  const { LITERAL, PREFIXED } = kafkajs.ResourcePatternTypes;
   return names.flatMap((resourceName) =>
     operations.map((operation) => ({
-      resourceType,
+      resourceType: types[resource],
       resourceName,
-      resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
+      resourcePatternType: resource === 'transactions' ? PREFIXED : LITERAL,
       principal: `User:${user}`,
       host: '*',
       operation: kafkaOperation(operation),

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { ToldRejects } from '../../../projector/intake/told-rejects.ts';
+import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+
+// docs/rules.md#rejected
+it('bad records are told in a line a second at most, and how many it leaves out', async () => {
+  const lines: string[] = [];
+  const note = (line: string): void => void lines.push(line);
+  let second = Promise.withResolvers<void>();
+  const clock = { nowMs: () => 0, wallMs: () => 0, sleep: () => second.promise };
+  const { signal } = new AbortController();
+  const told = new ToldRejects({ clock, signal, log: { info: note, warn: note, error: note } });
+  const tell = (offset: number) => told.tell({ topic: 'nights', partition: 3, offset } as EncodedRecord, 'no key');
+  const passes = async () => {
+    const { resolve } = second;
+    second = Promise.withResolvers();
+    resolve();
+    await Promise.resolve();
+    return lines.splice(0);
+  };
+  tell(1);
+  expect(await passes()).toEqual(['Bad record at nights/3@1: no key']);
+  for (const offset of [2, 3, 4, 7]) tell(offset);
+  expect(await passes()).toEqual([
+    'Bad record at nights/3@2: no key',
+    'Bad record at nights/3@7: no key (and 2 more since the last line)',
+  ]);
+  tell(8);
+  expect(lines).toEqual([]);
+  expect(await passes()).toEqual(['Bad record at nights/3@8: no key']);
+  expect(await passes()).toEqual([]);
+  tell(9);
+  expect(lines).toEqual(['Bad record at nights/3@9: no key']);
+});
