@@ -1,15 +1,18 @@
 import type { Commands } from '../cli/commands.ts';
 
 export function serveCommands(program: Commands): void {
-  program.add(
-    'start',
-    'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
-    [
-      'npx ride-calendar start',
-      'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar start',
-    ],
-    async () => (await import('./start.ts')).runStart,
-  );
+  program
+    .add(
+      'start',
+      'Runs projector, API and authorization server in one process. On its own: a sample archive, views in memory.',
+      [
+        'npx ride-calendar start',
+        'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar start',
+        'SIGN_IN=pick ARCHIVE_DIR=test/data/portland npx ride-calendar start --json --rider r0020',
+      ],
+      async () => (await import('./start.ts')).runStart,
+    )
+    .option('--rider <id>', 'prints a token of this rider, where riders can be picked');
   program.add(
     'api',
     'Runs the read API and the authorization server. Needs REDIS_URL.',

@@ -9,7 +9,7 @@ import { makeLogger } from '../cli/logger.ts';
 import { TerminalBanner } from '../cli/terminal-banner.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
-import { firstDay, firstSteps, firstStepsText, metrosOf, picksRiders } from './http/first-steps.ts';
+import { checkRiderToTry, firstDay, firstSteps, firstStepsText, metrosOf, picksRiders } from './http/first-steps.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
 import { ownKey, withKey } from './http/own-key.ts';
 import { serve } from './http/serve.ts';
@@ -22,7 +22,11 @@ import { liveliestRiders } from './sign-in/views-rider-directory.ts';
 import { supervise } from './supervise.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
-export async function runStart({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+export async function runStart(
+  { json, rider }: { json?: boolean; rider?: string },
+  settings: Settings,
+  io: Io,
+): Promise<ExitCode> {
   const { stdout } = process;
   const banner = io.errIsTerminal && stdout.isTTY && !json ? new TerminalBanner(stdout, io.signal) : null;
   const log = makeLogger(settings, { ...(banner && { destination: banner }) });
@@ -51,6 +55,7 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
     if (!settings.kafka && !settings.redis)
       await race(null, untilComplete(projecting, reader, ending), projecting.done);
     if (signal.aborted) return 0;
+    if (rider !== undefined) checkRiderToTry(rider, facts(), settings, opened);
     const first = firstDay(facts(), settings.nowMs ?? Date.now());
     const picks = picksRiders(settings, opened);
     const own = picks && opened.madeUp === null ? ownKey() : null;
@@ -82,7 +87,7 @@ export async function runStart({ json }: { json?: boolean }, settings: Settings,
       ...(settings.calendarPage && { calendarPage }),
     });
     await served.listen();
-    const steps = await firstSteps(settings, opened, facts(), files.keys, key, first);
+    const steps = await firstSteps(settings, opened, facts(), files.keys, key, first, rider);
     const text = json ? JSON.stringify(steps) : firstStepsText(steps);
     if (banner) banner.show(text);
     else io.out(text);

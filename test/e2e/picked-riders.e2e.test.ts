@@ -67,4 +67,27 @@ describe('riders of an archive', () => {
     expect(docs).toContain(`data-key="${key}"`);
     await service.stop();
   });
+
+  it('start --json --rider prints the token of the rider that a test wants to be', async () => {
+    const env = { ARCHIVE_DIR: real, SIGN_IN: 'pick', NOW: '2015-06-13T19:00:00Z' };
+    const service = await processes.start(['start', '--json', '--rider', 'r0021'], env);
+    await service.printed(/"token":"/);
+    const { rider, token, developerKey, baseUrl } = JSON.parse(service.out());
+    expect(rider).toBe('r0021');
+    expect((await nights(baseUrl, token)).status).toBe(200);
+    const [, claims] = token.split('.');
+    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({ sub: 'r0021' });
+    expect(developerKey).toMatch(/^rck_/);
+    await service.stop();
+  });
+
+  it.each([
+    [{ SIGN_IN: 'pick' }, 'nobody', 'the log has no such rider'],
+    [{}, 'r0021', 'riders cannot be picked here'],
+  ])('%j refuses --rider %s in words, with exit code 2', async (env, rider, words) => {
+    const service = await processes.start(['start', '--rider', rider], { ARCHIVE_DIR: real, ...(env as Env) });
+    const { code, err } = await service.ended;
+    expect(code).toBe(2);
+    expect(err).toContain(words);
+  });
 });

@@ -4,6 +4,7 @@ import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts'
 import { publishedNight } from '../../../projector/views/night.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import type { OpenLog } from '../../backends/open-log.ts';
+import { UsageError } from '../../cli/io.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { liveliestRiders } from '../sign-in/views-rider-directory.ts';
 
@@ -51,10 +52,11 @@ export async function firstSteps(
   keys: SigningKeys,
   developerKey: string | null,
   first: ReturnType<typeof firstDay>,
+  wanted: string | undefined,
 ) {
   const { baseUrl, origin } = settings;
   const picks = picksRiders(settings, opened);
-  const rider = picks ? riderToTry(facts, opened) : null;
+  const rider = picks ? (wanted ?? riderToTry(facts, opened)) : null;
   return {
     /** What is served, in words. */
     serves: opened.where,
@@ -72,6 +74,17 @@ export async function firstSteps(
     rider,
     token: rider && (await tokenToTry(rider, keys, settings)),
   };
+}
+
+/** Throws UsageError if this rider's token cannot be printed. */
+export function checkRiderToTry(rider: string, facts: Facts, settings: Settings, opened: OpenLog): void {
+  const refuse = (why: string): never => {
+    throw new UsageError(`Cannot start with --rider ${JSON.stringify(rider)}: ${why}`);
+  };
+  if (!picksRiders(settings, opened))
+    refuse('riders cannot be picked here; want an archive that simulate made, or ARCHIVE_DIR with SIGN_IN=pick');
+  const number = facts.riderIds.find(rider);
+  if (number < 0 || !facts.riderExists(number)) refuse('the log has no such rider');
 }
 
 /** A token of a rider, for trying the service out. */
