@@ -54,7 +54,7 @@ publisher facts Read Write DescribeConfigs
 publisher rejected Read Describe DescribeConfigs
 publisher transactions Describe Write
 publisher cluster IdempotentWrite
-simulate facts Write DescribeConfigs
+simulate facts Read Write DescribeConfigs
 simulate rejected Describe DescribeConfigs
 archive-save facts Read DescribeConfigs
 archive-save rejected Read

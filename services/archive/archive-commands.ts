@@ -30,12 +30,13 @@ export function archiveCommands(program: Commands): void {
   archive
     .add(
       'load <dir>',
-      'Publishes an archive’s records to the log’s empty topics, each key to the partition where Kafka’s own producer puts it. ' +
+      'Publishes an archive’s records to the log’s empty topics: to the same partitions, or, if there is another number of them, by KAFKA_PARTITIONER. ' +
         'A load that was stopped goes on with --append. Needs KAFKA_BROKERS.',
       [
-        'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland. && npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
+        'export KAFKA_BROKERS=127.0.0.1:9092 KAFKA_TOPIC_PREFIX=portland. KAFKA_PARTITIONER=crc32 && npx ride-calendar topics && npx ride-calendar archive load test/data/portland',
       ],
       async () => (await import('./archive-load.ts')).runArchiveLoad,
     )
-    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old');
+    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old')
+    .option('--repartition', 'puts a log of mixed producers back together: each key’s records by their timestamps');
 }

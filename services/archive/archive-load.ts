@@ -15,11 +15,14 @@ export interface ArchiveLoadOptions {
   json?: boolean;
   /** Brings topics that hold records to the archive's facts. */
   append?: boolean;
+  /** Puts each key into one partition, its records in the order of their times. */
+  repartition?: boolean;
 }
 
 /** Publishes an archive's records to the log in Kafka. */
 export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const { dir, json, append = false } = options;
+  const { dir, json, append = false, repartition = false } = options;
+  const { partitioners, givenPartitioners } = settings;
   const kafka = needKafka(settings, 'archive load');
   needFolderName(dir, 'archive load');
   const { topicPrefix } = kafka;
@@ -29,7 +32,8 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   listArchive(dir, prefix, 'archive load');
   const log = openKafkaLog(kafka, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
-  const command = { json, title: 'Records', stopped: 'call it again with --append to go on' };
+  const goOn = `--append${repartition ? ' --repartition' : ''}`;
+  const command = { json, title: 'Records', stopped: `call it again with ${goOn} to go on` };
   try {
     return await runWithProgress(command, io, async (progress) => {
       // Before the first request to Kafka. Ctrl-C stops this too.
@@ -39,7 +43,10 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
       const result = await archiveLoad(
         { dir, prefix },
         { publisher, log },
-        { append, signal: io.signal, log: logger, onProgress: percentOf(progress) },
+        {
+          ...{ append, repartition, partitioners, givenPartitioners },
+          ...{ signal: io.signal, log: logger, onProgress: percentOf(progress) },
+        },
       );
       return { result: { dir, ...result }, lines: linesOf(dir, append, result) };
     });
@@ -48,9 +55,20 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   }
 }
 
-function linesOf(dir: string, append: boolean, { records, newer, same, rejected, cut, retimed }: LoadResult): string[] {
+function linesOf(
+  dir: string,
+  append: boolean,
+  { records, newer, same, tied, rejected, cut, retimed }: LoadResult,
+): string[] {
   const lines = [`Loaded ${countText(records, 'record')} and ${rejected} set aside: ${dir}`];
-  if (append) lines.push(`Of ${countText(same, 'key')} the topics hold the same record, and of ${newer} a newer one`);
+  if (append)
+    lines.push(
+      `Of ${countText(same, 'key')} the topics hold the same record, and of ${newer.length} a newer one${named(newer)}`,
+    );
+  if (tied.length > 0)
+    lines.push(
+      `Of ${countText(tied.length, 'key')} the last two records have one timestamp${named(tied)}: publish what holds`,
+    );
   if (cut > 0) lines.push(`${countText(cut, 'value')} came with more fields than our schema has: these are not loaded`);
   if (retimed > 0)
     lines.push(
@@ -58,3 +76,10 @@ function linesOf(dir: string, append: boolean, { records, newer, same, rejected,
     );
   return lines;
 }
+
+const namedMax = 20;
+
+const named = (keys: readonly string[]): string => {
+  const more = keys.length > namedMax ? ` and ${keys.length - namedMax} more (--json names all)` : '';
+  return keys.length === 0 ? '' : ` (${keys.slice(0, namedMax).join(', ')}${more})`;
+};

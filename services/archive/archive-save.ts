@@ -1,6 +1,7 @@
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { leastSettingMs } from '../../infra/kafka/topics/topic-settings.ts';
+import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { countText } from '../../projector/running/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { topicNames } from '../../schemas/events/records.ts';
@@ -44,9 +45,11 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   };
   try {
     return await runWithProgress(command, io, async (progress) => {
+      const misplaced = new MisplacedRecords(settings.partitioners);
       const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, io.signal), dir, {
         prefix,
         afterGap,
+        misplaced,
         signal: io.signal,
         compactionLagMs: () =>
           leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
@@ -56,7 +59,10 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
       });
       const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
       const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
-      return { result: { dir, ...result }, lines: [`Saved ${what}: ${dir}${since}`] };
+      return {
+        result: { dir, ...result, misplaced: Object.fromEntries(misplaced.found) },
+        lines: [`Saved ${what}: ${dir}${since}`, ...misplaced.lines],
+      };
     });
   } finally {
     await Promise.all([log.close(), cluster.close()]);

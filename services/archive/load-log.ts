@@ -2,7 +2,6 @@ import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import { placeOf } from '../../infra/reject-places.ts';
-import { LargeMap } from '../../projector/facts/large-map.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
 import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector/ports/event-log.ts';
@@ -14,7 +13,10 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
 import { eachOfTopic } from '../past/log/past-fold.ts';
-import { type PastSources, sourcesOf } from '../past/log/past-records.ts';
+import { type PartitionCursor, type PastSources, sourcesOf } from '../past/log/past-records.ts';
+import { type RecordInTime, RecordsInTime, TimedRecord } from '../past/log/records-in-time.ts';
+import { AppendChoice } from './append-choice.ts';
+import { type LoadPartitions, loadPartitions, type PlacingOptions, TiedKeys } from './load-partitions.ts';
 
 export interface LoadTarget {
   publisher: LogPublisher;
@@ -22,10 +24,9 @@ export interface LoadTarget {
   log: EventLog;
 }
 
-export interface LoadOptions {
+export interface LoadOptions extends PlacingOptions {
   /** Brings topics that may hold records to the archive's facts. */
   append: boolean;
-  signal: AbortSignal;
   /** How far it is, in offsets. Some offsets may have no record. */
   onProgress?: (part: Part) => void;
   log?: { warn(message: string): void };
@@ -33,9 +34,11 @@ export interface LoadOptions {
 
 export interface LoadResult {
   records: number;
-  /** With `append`: keys whose last record in the topics is newer than the archive's, or as old (`same`). */
-  newer: number;
+  /** With `append`: keys whose last record in the topics is newer than the archive's, and how many have one as old. */
+  newer: string[];
   same: number;
+  /** With `repartition`: keys whose last two records have one time. */
+  tied: string[];
   /** Bad records that came with them, and were not there before. */
   rejected: number;
   /** Values of which only what our schema holds was published. */
@@ -51,13 +54,14 @@ const rejectsMax = 500;
 /**
  * Publishes an archive, as it is now, to a log (docs/rules.md#archive-load). Into empty topics it publishes all records
  * in order. With `append` it publishes the last record of each key, unless the topic's last one is newer or as old. A
- * topic's partitions are merged by time, and each key goes where Kafka's own producer puts it. Headers are kept, and so
- * are timestamps, but for those in the future. The log assigns offsets.
+ * topic's partitions are merged by time; load-partitions.ts decides where each record goes. Headers are kept, and so are
+ * timestamps, but for those in the future. The log assigns offsets.
  *
  * Bad records go to the log's `rejected`. Those that are in the archive's topics too are published there only: the
  * projector sets them aside again, at their new offsets.
  *
- * Throws UsageError, before anything is published, if the topics hold records and `append` is not given.
+ * Throws UsageError, before anything is published, if the topics hold records and `append` is not given, or if it is not
+ * known where records go.
  */
 export async function archiveLoad(
   { dir, prefix }: { dir: string; prefix: string },
@@ -70,7 +74,8 @@ export async function archiveLoad(
   const there = await target.log.bounds();
   if (!append) checkEmpty(there);
   const sources = sourcesOf({ listing, bounds }, 'timestamp');
-  const loading = new Loading(sources, sizeOf(bounds), there, target, options);
+  const partitions = await loadPartitions(sources, target.log, options);
+  const loading = new Loading(sources, sizeOf(bounds), there, partitions, target, options);
   for (const reject of archiveRejected({ dir, prefix })) loading.bad.set(placeOf(reject), reject);
   for (const topic of topicNames) await loading.topic(topic);
   await loading.rejected();
@@ -85,12 +90,16 @@ function checkEmpty(there: LogBounds): void {
   );
 }
 
+/** Visits records, each with its time. Waits where a visit returns a promise. */
+type Records = (onRecord: (record: EncodedRecord, timeMs: number) => Promise<void> | undefined) => Promise<void>;
+
 class Loading {
-  readonly result: LoadResult = { records: 0, newer: 0, same: 0, rejected: 0, cut: 0, retimed: 0 };
+  readonly result: LoadResult = { records: 0, newer: [], same: 0, tied: [], rejected: 0, cut: 0, retimed: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */
   readonly bad = new Map<string, Reject>();
   readonly #sources: PastSources;
   readonly #there: LogBounds;
+  readonly #partitions: LoadPartitions;
   readonly #target: LoadTarget;
   readonly #options: LoadOptions;
   readonly #total: number;
@@ -98,9 +107,17 @@ class Loading {
   #batch: PublishedRecord[] = [];
   #publishing: Promise<void> = Promise.resolve();
 
-  constructor(sources: PastSources, size: number, there: LogBounds, target: LoadTarget, options: LoadOptions) {
+  constructor(
+    sources: PastSources,
+    size: number,
+    there: LogBounds,
+    partitions: LoadPartitions,
+    target: LoadTarget,
+    options: LoadOptions,
+  ) {
     this.#sources = sources;
     this.#there = there;
+    this.#partitions = partitions;
     this.#target = target;
     this.#options = options;
     // With `append` the topics are read, and the archive twice.
@@ -109,12 +126,19 @@ class Loading {
   }
 
   async topic(topic: TopicName): Promise<void> {
-    const isWanted = this.#options.append ? await this.#wanted(topic) : () => true;
-    await this.#each(topic, (record) => {
-      return isWanted(record) ? this.#add(topic, record) : undefined;
+    const records = await this.#recordsOf(topic);
+    const choice = this.#options.append ? await this.#choice(topic, records) : null;
+    const ties = new TiedKeys();
+    await records((record, timeMs) => {
+      if (this.#options.repartition) ties.take(record, timeMs);
+      return !choice || choice.needs(record) ? this.#add(topic, record) : undefined;
     });
     await this.#publish(topic);
     await this.#publishing;
+    const { newer, tied } = this.result;
+    this.result.newer = newer.concat(choice?.newer ?? []);
+    this.result.same += choice?.same ?? 0;
+    this.result.tied = tied.concat(ties.names);
     this.#report();
   }
 
@@ -125,57 +149,45 @@ class Loading {
     }
   }
 
-  /** Gives the archive's records of a topic in the order of the load: its partitions merged by time. */
-  #each(topic: TopicName, onRecord: (record: EncodedRecord) => Promise<void> | undefined): Promise<void> {
-    return eachOfTopic(this.#sources, topic, this.#options.signal, ({ encoded }) => {
-      this.#done++;
-      return onRecord(encoded!);
-    });
-  }
-
-  /** Returns whether the topic needs a record. Ask once for each record, in the order of the load. */
-  async #wanted(topic: TopicName): Promise<(record: EncodedRecord) => boolean> {
-    const times = await this.#timesThere(topic);
-    /** The index of each key's last record, in the order of the load. */
-    const last = new LargeMap<string, number>();
-    let count = 0;
-    await this.#each(topic, ({ keyBytes }) => {
-      last.set(String(keyBytes), count++);
-      return undefined;
-    });
-    let at = 0;
-    return ({ keyBytes, timestampMs }) => {
-      const key = String(keyBytes);
-      if (last.get(key) !== at++) return false;
-      const time = times.get(key);
-      if (time === undefined) return true;
-      // A time in the future says nothing.
-      const own = timestampMs > Date.now() ? Number.NEGATIVE_INFINITY : clampedMs(timestampMs);
-      if (time > own) this.result.newer++;
-      if (time === own) this.result.same++;
-      return time < own;
+  /**
+   * The archive's records of a topic in the order of the load: its partitions merged by time, with the order of each kept;
+   * with `repartition` all in the order of their times.
+   */
+  async #recordsOf(topic: TopicName): Promise<Records> {
+    const { signal, repartition } = this.#options;
+    const partitions = this.#sources.partitions.filter((source) => source.topic === topic);
+    const sources = { ...this.#sources, partitions };
+    const inTime = repartition ? await RecordsInTime.open(sources, signal, keptRecord) : null;
+    return (onRecord) => {
+      const visit = ({ encoded, timeMs }: RecordInTime) => {
+        this.#done++;
+        return onRecord(encoded as EncodedRecord, timeMs);
+      };
+      return inTime ? inTime.each(Number.POSITIVE_INFINITY, signal, visit) : eachOfTopic(sources, topic, signal, visit);
     };
   }
 
-  /** The timestamp of each key's last record in the topic. */
-  async #timesThere(topic: TopicName): Promise<LargeMap<string, number>> {
-    const times = new LargeMap<string, number>();
+  /** Which records the topic needs. */
+  async #choice(topic: TopicName, records: Records): Promise<AppendChoice> {
+    const choice = new AppendChoice(this.#partitions.kept.has(topic), Date.now());
     const from = positionOf(this.#there, 'end');
     from[topic] = this.#there[topic].map(({ low }) => low);
     await followToEnds(this.#target.log, from, this.#there, this.#options.signal, (batch) => {
-      for (const { keyBytes, timestampMs } of batch.records)
-        if (keyBytes) times.set(String(keyBytes), clampedMs(timestampMs));
+      for (const record of batch.records) choice.topicHolds(record);
       this.#done += batch.records.length;
       this.#report();
     });
-    return times;
+    await records((record) => void choice.archiveHolds(record, ourValue));
+    return choice;
   }
 
   /** Returns a promise if the next record must wait. */
   #add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
     if (this.bad.size > 0) this.bad.delete(placeOf(record));
     if (holdsMore(record)) this.result.cut++;
-    const loaded = loadedRecord(record);
+    const { kept, partitionOf } = this.#partitions;
+    const partition = kept.has(topic) ? record.partition : partitionOf(topic, record.keyBytes!);
+    const loaded = { ...loadedRecord(record), partition };
     if (loaded.timestampMs !== record.timestampMs) this.result.retimed++;
     return this.#batch.push(loaded) < recordsMax ? undefined : this.#publish(topic);
   }
@@ -206,10 +218,23 @@ const sizeOf = (bounds: LogBounds): number =>
 /** No time in the future: Kafka would refuse it, or compact nothing behind it (docs/rules.md#timestamps). */
 const loadedMs = (timestampMs: Long): number => Math.min(clampedMs(timestampMs), Date.now());
 
-/** A record as a load publishes it. Its key decides the partition. */
+/** A record as a load publishes it, wherever it goes. */
 function loadedRecord(record: EncodedRecord): PublishedRecord {
   const { keyBytes: key, timestampMs, headers = [] } = record;
   return { key, value: ourValue(record), timestampMs: loadedMs(timestampMs), headers };
+}
+
+/** A record out of order, with copies of all that a load publishes of it. */
+function keptRecord(cursor: PartitionCursor): RecordInTime {
+  const { headers = [], rawValue = null } = cursor.encoded!;
+  const { value } = cursor.encoded!.raw();
+  const raw = { key: null, value: value && Buffer.from(value), headers: {} };
+  const kept = new TimedRecord(cursor);
+  const own = headers.map((one) => ({ ...one, value: one.value && Buffer.from(one.value) }));
+  return {
+    ...kept,
+    encoded: { ...kept.encoded, headers: own, rawValue: rawValue && raw.value, raw: () => raw } as never,
+  };
 }
 
 /** Whether a value came with more fields than our schema has. These are not loaded (docs/rules.md#raw-values). */

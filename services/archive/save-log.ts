@@ -1,5 +1,6 @@
 import type { ManifestWriterSchema } from '../../infra/archive/format/archive-manifest.ts';
 import { GrowingArchive, type SavedState } from '../../infra/archive/saving/growing-archive.ts';
+import type { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
 import type {
   EncodedRecord,
@@ -20,15 +21,14 @@ export interface SaveOptions {
   /** How far it is, in offsets. Some offsets may have no record. */
   onProgress?: (part: Part) => void;
   prefix?: string;
-  /**
-   * The log keeps superseded records for at least this long. After a longer gap between two saves, some may be missing.
-   * 0 if absent.
-   */
+  /** How long the log keeps superseded records at least: after a longer gap, some may be missing. 0 if absent. */
   compactionLagMs?: () => Promise<number>;
   /** Goes on after a longer gap: then `exact_since` moves to the start of this save. */
   afterGap?: boolean;
   /** The schema of a value that is kept as it came. */
   schemaOf?: (value: Buffer) => ManifestWriterSchema | null;
+  /** Takes each record that is saved. */
+  misplaced?: MisplacedRecords;
   /** Goes on until the signal aborts. */
   follow?: boolean;
   /**
@@ -191,6 +191,7 @@ class Saving {
         this.#compare(topic, partition, one);
         continue;
       }
+      options.misplaced?.take(one, this.#partitions[topic]);
       const record = decoded(one);
       if ('undecodable' in record) {
         bad.push({ topic, partition, offset, timestampMs, reason: record.undecodable, raw: record.raw() });

@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { realClock } from '../../projector/running/clock.ts';
 import { countText } from '../../projector/running/log.ts';
+import { defaultPartitions } from '../../schemas/events/partitioner.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { assertDeclared, declaredPartitions } from '../backends/declared-partitions.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -72,10 +75,11 @@ async function openSink(
   if (options.archive !== undefined) {
     await needEmptyFolder(options.archive, 'simulate --archive');
     const place = { dir: options.archive, prefix: settings.topicPrefix };
-    return archiveSink(place, { developer_key: developerKey, rider });
+    assertDeclared('simulate', topicNames, settings.partitioners, defaultPartitions);
+    return archiveSink(place, { developer_key: developerKey, rider }, settings.partitioners);
   }
   const kafka = needKafka(settings, 'simulate without --archive');
-  const [{ ensureTopics }, { openKafkaPublisher }] = await Promise.all([
+  const [{ ensureTopics }, { openKafkaLog, openKafkaPublisher }] = await Promise.all([
     import('../../infra/kafka/topics/ensure-topics.ts'),
     import('../backends/open-kafka.ts'),
   ]);
@@ -89,8 +93,11 @@ async function openSink(
       `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
     );
   }
+  const reading = openKafkaLog(kafka, log, signal);
+  const looking = { log: reading, partitioners: settings.partitioners, signal };
+  const partitionOf = await declaredPartitions('simulate', topicNames, looking).finally(() => reading.close());
   // A batch in flight is published to its end, unless Kafka does not answer.
-  return kafkaSink(openKafkaPublisher(kafka, log, signal));
+  return kafkaSink(openKafkaPublisher(kafka, log, signal), partitionOf);
 }
 
 /** A calendar must be complete. Changes may end at any time. */

@@ -2,8 +2,9 @@ import { emptyManifest, type SimulatedArchive, writeManifest } from '../../infra
 import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { defaultPartitions, murmur2Partition } from '../../schemas/events/partitioner.ts';
+import { defaultPartitioners, defaultPartitions, partitionFor } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { PartitionOf } from '../backends/declared-partitions.ts';
 import type { SimulatedRecord } from './world/world.ts';
 
 export interface RecordSink {
@@ -17,10 +18,14 @@ export interface RecordSink {
 }
 
 /**
- * Writes to an archive, with offsets from 0. Each key is in the partition that Kafka's own producer would choose by
- * default.
+ * Writes to an archive, with offsets from 0. Each key is in the partition that the declared partitioner gives it, which must
+ * not be `other`.
  */
-export function archiveSink(place: { dir: string; prefix: string }, simulated?: SimulatedArchive): RecordSink {
+export function archiveSink(
+  place: { dir: string; prefix: string },
+  simulated?: SimulatedArchive,
+  partitioners = defaultPartitioners,
+): RecordSink {
   const writer = new ArchiveWriter(place);
   const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
   // Empty partitions are created too: a reader learns the number of partitions from the files.
@@ -28,7 +33,7 @@ export function archiveSink(place: { dir: string; prefix: string }, simulated?: 
   return {
     add({ topic, key, value, timestampMs }) {
       const offsets = nextOffsets.get(topic)!;
-      const partition = offsets.length === 1 ? 0 : murmur2Partition(Buffer.from(key), offsets.length);
+      const partition = partitionFor(partitioners[topic], Buffer.from(key), offsets.length)!;
       writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
       return undefined;
     },
@@ -52,7 +57,7 @@ export function archiveSink(place: { dir: string; prefix: string }, simulated?: 
 const batchRecordsMax = 5_000;
 
 /** Publishes to Kafka, some thousands of records at a time. */
-export function kafkaSink(publisher: LogPublisher): RecordSink {
+export function kafkaSink(publisher: LogPublisher, partitionOf: PartitionOf): RecordSink {
   let batches = new Map<TopicName, PublishedRecord[]>();
   let count = 0;
   const flush = async (): Promise<void> => {
@@ -65,7 +70,8 @@ export function kafkaSink(publisher: LogPublisher): RecordSink {
     add(record) {
       const { topic, key, timestampMs } = record;
       const batch = batches.get(topic) ?? [];
-      if (batch.push({ key, timestampMs, value: encoded(record) }) === 1) batches.set(topic, batch);
+      const partition = partitionOf(topic, Buffer.from(key));
+      if (batch.push({ key, partition, timestampMs, value: encoded(record) }) === 1) batches.set(topic, batch);
       return ++count >= batchRecordsMax ? flush() : undefined;
     },
     flush,

@@ -57,6 +57,7 @@ const freshTopics = (): Env => ({
   KAFKA_BROKERS: kafkaBrokers(),
   KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
   KAFKA_GROUP: freshGroup(),
+  KAFKA_PARTITIONER: 'crc32',
 });
 
 beforeAll(async () => {

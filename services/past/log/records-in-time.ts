@@ -84,25 +84,29 @@ type Visit = (record: RecordInTime) => unknown;
 export class RecordsInTime {
   readonly #sources: PastSources;
   /** The records out of order, with copies of their bytes. */
-  readonly late: readonly TimedRecord[];
+  readonly late: readonly RecordInTime[];
 
-  private constructor(sources: PastSources, late: TimedRecord[]) {
+  private constructor(sources: PastSources, late: RecordInTime[]) {
     this.#sources = sources;
     this.late = late.sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 
   /**
    * Reads the log once and keeps the records that are out of order in memory. Throws ArchiveError, or the signal's
-   * reason.
+   * reason. `keep` makes the copies.
    */
-  static async open(sources: PastSources, signal: AbortSignal): Promise<RecordsInTime> {
-    const late: TimedRecord[] = [];
+  static async open(
+    sources: PastSources,
+    signal: AbortSignal,
+    keep: (cursor: PartitionCursor) => RecordInTime = (cursor) => new TimedRecord(cursor),
+  ): Promise<RecordsInTime> {
+    const late: RecordInTime[] = [];
     for (const partition of sources.partitions) {
       const cursor = new PartitionCursor(sources, partition);
       try {
         while (await cursor.fill()) {
           signal.throwIfAborted();
-          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(new TimedRecord(cursor));
+          for (; cursor.encoded !== null; cursor.step()) if (cursor.isLate) late.push(keep(cursor));
         }
       } finally {
         await cursor.close();
@@ -181,7 +185,7 @@ export class FoldInTime {
   constructor(fold: Fold, { late }: RecordsInTime) {
     this.#fold = fold;
     for (const { encoded } of late) {
-      const { topic, keyBytes } = encoded;
+      const { topic, keyBytes } = encoded!;
       if (keyBytes === null) continue;
       const ofTopic = this.#late.get(topic) ?? { keys: new Interner(), last: [] };
       this.#late.set(topic, ofTopic);

@@ -94,6 +94,11 @@ export class MemoryEventLog implements EventLog, LogPublisher {
     this.#records = kept.toReversed();
   }
 
+  /** All that the log holds. */
+  get records(): readonly EncodedRecord[] {
+    return this.#records;
+  }
+
   /** All that a topic holds, as it was published. */
   all(topic: TopicName): PublishedRecord[] {
     return this.#records

@@ -1,5 +1,6 @@
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { defaultPartitioners } from '../../../schemas/events/partitioner.ts';
 import { byTopic, defaultTopicPrefix } from '../../../schemas/events/records.ts';
 import { archiveLoad, type LoadOptions } from '../../../services/archive/load-log.ts';
 import { MemoryEventLog } from '../stores/memory-event-log.ts';
@@ -16,7 +17,11 @@ export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOpti
   archiveLoad(
     { dir, prefix: defaultTopicPrefix },
     { publisher: log, log },
-    { signal: new AbortController().signal, append: false, ...options },
+    {
+      ...{ signal: new AbortController().signal, append: false },
+      ...{ partitioners: defaultPartitioners, givenPartitioners: defaultPartitioners },
+      ...options,
+    },
   );
 
 export const startMs = 1_700_000_000_000;

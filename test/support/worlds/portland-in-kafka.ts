@@ -2,6 +2,7 @@ import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { crc32Partition, defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import type { AnyRecord, Night, Ride, TopicName } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../processes/heard.ts';
@@ -9,6 +10,9 @@ import type { Env } from '../processes/process.ts';
 import { freshGroup, freshTopicPrefix, kafkaBrokers } from '../servers/backends.ts';
 import type { HistoryRecord } from './histories.ts';
 import { portlandDirectory, readPortland } from './portland.ts';
+
+/** Portland's riders publish with librdkafka. */
+export const KAFKA_PARTITIONER = 'crc32';
 
 /** Portland's calendar in topics of its own, as processes are told of them, and what is published there since. */
 export class PortlandInKafka {
@@ -20,7 +24,12 @@ export class PortlandInKafka {
   private constructor(records: HistoryRecord[], brokers: string) {
     this.records = records;
     const topicPrefix = freshTopicPrefix();
-    this.env = { KAFKA_BROKERS: brokers, KAFKA_TOPIC_PREFIX: topicPrefix, KAFKA_GROUP: freshGroup() };
+    this.env = {
+      KAFKA_BROKERS: brokers,
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      KAFKA_GROUP: freshGroup(),
+      KAFKA_PARTITIONER,
+    };
     const kafka = { brokers: brokers.split(','), ssl: false, sasl: null };
     this.#publisher = kafkaPublisher({ kafka, topicPrefix, log: silentLog });
   }
@@ -44,6 +53,7 @@ export class PortlandInKafka {
     const timestampMs = Date.now();
     const encoded = changes.map(({ key, value }) => ({
       key,
+      partition: crc32Partition(Buffer.from(key), defaultPartitions[topic]),
       timestampMs,
       value: value && encodeValue(topic, value as never),
     }));

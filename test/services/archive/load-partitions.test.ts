@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defaultPartitioners, type Partitioner, partitionFor } from '../../../schemas/events/partitioner.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
+import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
+import { emptyLog, load, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
+import { rider } from '../../support/worlds/records.ts';
+
+interface Change {
+  key: string;
+  /** Null: a tombstone. */
+  name: string | null;
+  ms: number;
+  partition: number;
+}
+
+/** An archive of changes to riders, each in its partition. */
+async function archiveOfChanges(partitions: number, changes: readonly Change[]): Promise<TestArchive> {
+  const archive = await TestArchive.make();
+  await archive.createTopics(partitions);
+  for (let partition = 0; partition < partitions; partition++) {
+    const own = changes.filter((one) => one.partition === partition);
+    const records = own.map(({ key, name, ms }) => {
+      const one = rider(key, startMs + ms);
+      return { ...one, value: name === null ? null : { ...one.value, name } };
+    });
+    await archive.append('riders', partition, records);
+  }
+  return archive;
+}
+
+const of = (partitioner: Partitioner, key: string, partitions: number): number =>
+  partitionFor(partitioner, Buffer.from(key), partitions)!;
+const declared = (one: Partitioner) => ({
+  partitioners: byTopic(() => one),
+  givenPartitioners: byTopic(() => one),
+});
+
+/** Riders whose partition both partitioners agree on never show which one was used. */
+const keys = Array.from({ length: 40 }, (_, i) => `r${i}`).filter(
+  (key) => of('murmur2', key, 4) !== of('crc32', key, 4) && of('murmur2', key, 2) !== of('crc32', key, 2),
+);
+const changesBy = (partitioner: Partitioner, partitions = 4): Change[] =>
+  keys.map((key, ms) => ({ key, name: 'x', ms, partition: of(partitioner, key, partitions) }));
+
+/** By key: in which partition its records stand, and what they are, in order. */
+function layout(log: MemoryEventLog): Map<string, { partition: number; ms: number }[]> {
+  const found = new Map<string, { partition: number; ms: number }[]>();
+  for (const { topic, partition, keyBytes, timestampMs } of log.records) {
+    if (topic !== 'riders') continue;
+    const key = String(keyBytes);
+    found.set(key, [...(found.get(key) ?? []), { partition, ms: Number(timestampMs) - startMs }]);
+  }
+  return found;
+}
+const partitionsOf = (log: MemoryEventLog) =>
+  Object.fromEntries([...layout(log)].map(([key, [one]]) => [key, one!.partition]));
+const wantedOf = (one: Partitioner, partitions: number) =>
+  Object.fromEntries(keys.map((key) => [key, of(one, key, partitions)]));
+
+// docs/rules.md#archive-load-partitions
+describe('archive load', () => {
+  test('into as many partitions keeps each record’s own, whatever the setting; also with --append', async () => {
+    for (const setting of ['murmur2', 'crc32', 'other'] as const) {
+      await using archive = await archiveOfChanges(4, changesBy('crc32'));
+      const log = emptyLog(4);
+      expect(await load(archive.dir, log, declared(setting))).toMatchObject({ records: keys.length });
+      expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
+      const later = { key: keys[0]!, name: 'later', ms: 99, partition: of('crc32', keys[0]!, 4) };
+      await using grown = await archiveOfChanges(4, [...changesBy('crc32'), later]);
+      expect(await load(grown.dir, log, { ...declared(setting), append: true })).toMatchObject({ records: 1 });
+      expect(
+        layout(log)
+          .get(keys[0]!)!
+          .map(({ partition }) => partition),
+      ).toEqual([later.partition, later.partition]);
+    }
+  });
+
+  test('into another number goes by the setting, and refuses an archive of which one record is misplaced', async () => {
+    await using archive = await archiveOfChanges(4, changesBy('crc32'));
+    for (const append of [false, true]) {
+      const log = emptyLog(2);
+      const refused = load(archive.dir, log, { ...declared('murmur2'), append });
+      await expect(refused).rejects.toThrow(
+        new RegExp(
+          `^Cannot load the archive: ${keys.length} misplaced records of riders, the first at riders/\\d@0: murmur2 .*; murmur2 explains 0 % of its records, crc32 100 %\\. Set KAFKA_PARTITIONER .* \\(riders: 4\\); .* --repartition$`,
+        ),
+      );
+      expect(log.records).toEqual([]);
+      await load(archive.dir, log, { ...declared('crc32'), append });
+      expect(partitionsOf(log)).toEqual(wantedOf('crc32', 2));
+    }
+    // One record of many: no share is rounded up to all.
+    const one = changesBy('murmur2').map((change, i) =>
+      i ? change : { ...change, partition: of('crc32', change.key, 4) },
+    );
+    await using nearly = await archiveOfChanges(4, one);
+    const words =
+      /^Cannot load the archive: 1 misplaced record of riders, .* murmur2 explains 9\d % of its records, crc32 \d %/;
+    await expect(load(nearly.dir, emptyLog(2), declared('murmur2'))).rejects.toThrow(words);
+  });
+
+  test('a bad key hinders nothing, a tombstone counts', async () => {
+    const bad = { key: 'no rider', name: 'x', ms: 1, partition: 1 };
+    await using archive = await archiveOfChanges(4, [...changesBy('murmur2'), bad, { ...bad, partition: 2 }]);
+    expect(await load(archive.dir, emptyLog(2), declared('murmur2'))).toMatchObject({ records: keys.length + 2 });
+    const gone = { key: keys[0]!, name: null, ms: 1, partition: of('crc32', keys[0]!, 4) };
+    await using other = await archiveOfChanges(4, [...changesBy('murmur2').slice(1), gone]);
+    await expect(load(other.dir, emptyLog(2), declared('murmur2'))).rejects.toThrow('1 misplaced record of riders');
+  });
+
+  test('of one partition wants the setting, and does not know where keys go by other', async () => {
+    await using archive = await archiveOfChanges(1, changesBy('murmur2', 1));
+    const log = emptyLog(4);
+    const undeclared = { partitioners: defaultPartitioners, givenPartitioners: { rides: 'murmur2' } } as const;
+    await expect(load(archive.dir, log, undeclared)).rejects.toThrow(
+      'Cannot load the archive: riders has one partition, which does not show how its producers choose among 4: set KAFKA_PARTITIONER',
+    );
+    await expect(load(archive.dir, log, declared('other'))).rejects.toThrow('KAFKA_PARTITIONER is other for riders');
+    await load(archive.dir, log, declared('crc32'));
+    expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
+    // Into one partition nothing is to be known.
+    await load(archive.dir, emptyLog(1), undeclared);
+  });
+
+  test('refuses topics whose producers map keys in another way', async () => {
+    await using archive = await archiveOfChanges(4, changesBy('murmur2'));
+    const log = emptyLog(2);
+    const theirs = keys.map((key) => ({ ...publishedRider(key), partition: of('crc32', key, 2) }));
+    await log.publish('riders', theirs);
+    await expect(load(archive.dir, log, { ...declared('murmur2'), append: true })).rejects.toThrow(
+      `Cannot run archive load: ${keys.length} misplaced records of riders`,
+    );
+    expect(log.records).toHaveLength(keys.length);
+  });
+});
+
+const changesArb = (partitions: number) =>
+  fc.array(
+    fc.record({
+      key: fc.constantFrom(...keys.slice(0, 4)),
+      name: fc.option(fc.constantFrom('a', 'b', 'c')),
+      ms: fc.nat(8),
+      partition: fc.nat(partitions - 1),
+    }),
+    { maxLength: 24 },
+  );
+
+describe('archive load --repartition', () => {
+  test('has each key in one partition, its records in the order of their times, then of their places; ties are named', async () => {
+    await fc.assert(
+      fc.asyncProperty(changesArb(3), fc.constantFrom(1, 2, 3), async (changes, partitions) => {
+        await using archive = await archiveOfChanges(3, changes);
+        const log = emptyLog(partitions);
+        const { tied, records } = await load(archive.dir, log, { ...declared('crc32'), repartition: true });
+        expect(records).toBe(changes.length);
+        const inOrder = changes
+          .toSorted((a, b) => a.partition - b.partition)
+          .toSorted((a, b) => a.ms - b.ms)
+          .map(({ key, name, ms }) => ({ key, name, ms }));
+        const wantedTies: string[] = [];
+        for (const key of keys.slice(0, 4)) {
+          const own = inOrder.filter((one) => one.key === key);
+          const got = log.records.filter(({ keyBytes }) => String(keyBytes) === key);
+          expect(got.map(({ timestampMs }) => Number(timestampMs) - startMs)).toEqual(own.map(({ ms }) => ms));
+          expect(got.map(({ valueBytes }) => (valueBytes ? nameIn(valueBytes) : null))).toEqual(
+            own.map(({ name }) => name),
+          );
+          expect(new Set(got.map(({ partition }) => partition)).size).toBeLessThan(2);
+          if (got[0]) expect(got[0].partition).toBe(of('crc32', key, partitions));
+          if (own.length > 1 && own.at(-1)!.ms === own.at(-2)!.ms) wantedTies.push(`riders/${key}`);
+        }
+        expect(tied.toSorted()).toEqual(wantedTies.toSorted());
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('keeps headers of records that come out of order', async () => {
+    await using archive = await TestArchive.make(1);
+    const headers = [{ key: 'h', value: Buffer.from('x') }];
+    await archive.append('riders', 0, [rider('a', startMs + 5), { ...rider('b', startMs + 1), headers } as never]);
+    const log = emptyLog(2);
+    await load(archive.dir, log, { ...declared('murmur2'), repartition: true });
+    expect(log.all('riders').map(({ key, headers }) => [String(key), headers])).toEqual([
+      ['b', headers],
+      ['a', []],
+    ]);
+  });
+
+  test('refuses other', async () => {
+    await using archive = await archiveOfChanges(4, changesBy('murmur2'));
+    const options = { ...declared('other'), repartition: true };
+    await expect(load(archive.dir, emptyLog(4), options)).rejects.toThrow('KAFKA_PARTITIONER is other for riders');
+  });
+});
+
+/** The name in a published rider, which is one letter. */
+const nameIn = (value: Buffer): string => /[abc]$/.exec(value.toString('latin1').replace(/[^a-z]/g, ''))?.[0] ?? '?';
+
+/** The last record of each key, in each partition, as it shows. */
+const lastOf = (log: MemoryEventLog) =>
+  new Map(
+    log.records
+      .filter(({ topic }) => topic === 'riders')
+      .map(({ partition, keyBytes, valueBytes }) => [`${partition} ${keyBytes}`, String(valueBytes?.toString('hex'))]),
+  );
+
+describe('archive load --append', () => {
+  // A record is late if one before it of its partition has a later time.
+  test.each([
+    ['into as many partitions', 3, false],
+    ['into another number', 2, false],
+    ['with --repartition', 3, true],
+  ])(
+    '%s goes on with a load that was killed anywhere, also where records are late, and ends as a whole load',
+    async (_, partitions, repartition) => {
+      await fc.assert(
+        fc.asyncProperty(changesArb(3), fc.infiniteStream(fc.nat(24)), async (made, kills) => {
+          // Only a load that keeps partitions, or puts keys together, takes a key that is in two.
+          const changes = made.map((one) => (partitions === 3 ? one : { ...one, partition: of('crc32', one.key, 3) }));
+          await using archive = await archiveOfChanges(3, changes);
+          const options = { ...declared('crc32'), repartition };
+          const whole = emptyLog(partitions);
+          await load(archive.dir, whole, options);
+          for (let at = 0; at <= changes.length; at++) {
+            const log = emptyLog(partitions, 7);
+            const isEmpty = () => log.records.length === 0;
+            for (const left of [at, kills.next().value]) {
+              log.dieAfter(left);
+              const stopped = load(archive.dir, log, { ...options, append: !isEmpty() });
+              await stopped.catch((error) => expect(error.message).toBe('killed'));
+              log.compact((offset) => offset % 2 === 0);
+            }
+            log.dieAfter(Number.POSITIVE_INFINITY);
+            await load(archive.dir, log, { ...options, append: true });
+            expect(lastOf(log)).toEqual(lastOf(whole));
+            const again = await load(archive.dir, log, { ...options, append: true });
+            expect(again).toMatchObject({ records: 0, newer: [] });
+          }
+        }),
+        { numRuns: 12 },
+      );
+    },
+  );
+});
