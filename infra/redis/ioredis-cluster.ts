@@ -1,4 +1,5 @@
 import { Cluster, type ClusterOptions } from 'ioredis';
+import { noting } from '../net/certificate-ends.ts';
 import { addressesOf, credentialsOf } from './redis-settings.ts';
 
 interface Address {
@@ -11,10 +12,9 @@ interface Address {
  * by itself ioredis would use them for the first node only. When it has lost all connections, it also asks the nodes that
  * it knew, because those in the URLs may be gone.
  */
-export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
+export function ioredisCluster(setting: string, url: string, options: ClusterOptions): Cluster {
   const urls = addressesOf(url).map((one) => new URL(one));
-  const tls = urls[0]!.protocol === 'rediss:' && { tls: {} };
-  const redisOptions = { ...options.redisOptions, ...credentialsOf(urls[0]!), ...tls };
+  const redisOptions = { ...options.redisOptions, ...credentialsOf(urls[0]!), ...tlsOf(setting, url) };
   const given: Address[] = urls.map(({ hostname, port }) => ({
     host: hostname.replace(/[[\]]/g, ''),
     port: Number(port || 6379),
@@ -32,3 +32,6 @@ export function ioredisCluster(url: string, options: ClusterOptions): Cluster {
   });
   return client;
 }
+
+/** ioredis's options for TLS, where the URL wants it. `setting`: the one with the URL. */
+export const tlsOf = (setting: string, url: string) => (url.startsWith('rediss:') ? { tls: noting(setting) } : {});

@@ -3,6 +3,7 @@ import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { backgroundClock } from '../../projector/running/clock.ts';
 import { race } from '../../projector/running/stop.ts';
 import { settledWithin } from '../../projector/running/waiting.ts';
+import { noting } from '../net/certificate-ends.ts';
 import { redisRefusal, refusesNow } from './redis-refusal.ts';
 import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings, reconnectDelayMs } from './redis-settings.ts';
 
@@ -59,6 +60,7 @@ const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer } as const;
 // A new object for each client, because the client writes into it.
 const clientOptions = () => ({
   socket: {
+    ...noting('REDIS_URL'),
     reconnectStrategy: reconnectDelayMs,
     connectTimeout: connectTimeoutMs,
     // Counts from the last byte in either direction. Pings keep an idle connection from being silent for so long.

@@ -45,13 +45,16 @@ export function redisRefusal(error: unknown, { setting, cluster, scriptRights }:
   return null;
 }
 
-/** Refusals that may pass by waiting, by the first word of Redis's answer. */
+/** Refusals that may pass by waiting, by the first word of Redis's answer, or the code of an error of TLS. */
 const answers: Record<string, string> = {
   OOM: 'is full (OOM); raise its maxmemory',
   READONLY: 'is a replica, which takes no writes (READONLY); name its master',
   MISCONF: 'cannot save to its disk, and takes no writes until it can (MISCONF); its own log says why',
   BUSY: 'is busy with a script that does not end (BUSY); end it with SCRIPT KILL',
   LOADING: 'is still loading its data (LOADING)',
+  TRYAGAIN: 'is moving slots between its masters, and reads no several keys of these until that ends (TRYAGAIN)',
+  CERT_HAS_EXPIRED: 'shows a certificate that has ended (CERT_HAS_EXPIRED); renew it',
+  CERT_NOT_YET_VALID: 'shows a certificate that is not valid yet (CERT_NOT_YET_VALID); look at both clocks',
   CLUSTERDOWN: 'lacks some masters of its cluster (CLUSTERDOWN)',
   MASTERDOWN: 'is a replica that has lost its master (MASTERDOWN)',
   NOREPLICAS: 'takes no writes, because too few replicas follow it (NOREPLICAS)',
@@ -59,8 +62,9 @@ const answers: Record<string, string> = {
 
 /** Why a Redis that can be reached refuses for now, in words that follow "it ". Null: the errors say no such thing. */
 export function refusesNow(...errors: unknown[]): string | null {
-  for (const { message } of errors.flatMap(causesOf)) {
-    const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(message));
+  for (const one of errors.flatMap(causesOf)) {
+    const said = `${(one as NodeJS.ErrnoException).code} ${one.message}`;
+    const answer = Object.keys(answers).find((name) => new RegExp(`(^|[ -])${name} `).test(said));
     if (answer !== undefined) return answers[answer]!;
   }
   return null;

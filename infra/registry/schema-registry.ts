@@ -1,5 +1,6 @@
 import { within } from '../../projector/running/stop.ts';
 import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
+import { noteFetched } from '../net/certificate-ends.ts';
 
 /** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
 export interface SchemaRegistry {
@@ -18,6 +19,7 @@ export class SchemaRegistryAwayError extends Error {
 /** `url`: SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
 export function schemaRegistry({ url, timeoutMs = 10_000 }: { url: string; timeoutMs?: number }): SchemaRegistry {
   const found = new Map<number, RegisteredSchema>();
+  noteFetched('SCHEMA_REGISTRY_URL', url);
 
   async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
     const known = found.get(id);

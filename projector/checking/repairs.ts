@@ -65,9 +65,10 @@ export class Repairs {
   async #repair(tags: readonly number[], stop: AbortSignal): Promise<void> {
     const { lanes, metrics, log } = this.#deps;
     const before = await lanes.processesSeen(tags);
-    const differing = await this.#compare(tags, stop);
+    const compared = await this.#compare(tags, stop);
     // Else views may have been read from a store that was restored to an older state, and is gone again.
-    if (differing === null || (await lanes.processesSeen(tags)) !== before) return;
+    if (compared === null || (await lanes.processesSeen(tags)) !== before) return;
+    const { differing, stored } = compared;
     for (const tag of tags) {
       this.#wanted.delete(tag);
       this.#whole.delete(tag);
@@ -77,17 +78,31 @@ export class Repairs {
     lanes.beat();
     this.#changed.notify();
     metrics.reconciled(differing);
-    log.info(
-      `Compared ${countText(tags.length, 'tag')} with the facts: ${countText(differing, 'view')} missing or different, and rewritten; ${countText(this.#wanted.size, 'tag')} left`,
-    );
+    const views = `${differing.toLocaleString('en')} view${differing === 1 ? '' : 's'}`;
+    const what =
+      stored === 0
+        ? `Wrote ${views} into an empty store`
+        : `Compared ${countText(tags.length, 'tag')} with the facts: ${views} missing or different, and rewritten`;
+    log.info(`${what}; ${countText(this.#wanted.size, 'tag')} left`);
   }
 
-  async #compare(tags: readonly number[], stop: AbortSignal): Promise<number | null> {
+  async #compare(tags: readonly number[], stop: AbortSignal) {
     const { facts, writer, lanes, metrics, clock } = this.#deps;
     const mend: OnDifference = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
     const options = { signal: stop, clock, onCompared: (views: number) => metrics.compared(views) };
-    const compare = () => compareStored(facts, writer.list(tags, whole), tags, mend, options);
+    let stored = 0;
+    async function* counted() {
+      for await (const one of writer.list(tags, whole)) {
+        stored++;
+        yield one;
+      }
+    }
+    const compare = async () => {
+      stored = 0;
+      const differing = await compareStored(facts, counted(), tags, mend, options);
+      return { differing, stored };
+    };
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }
 }

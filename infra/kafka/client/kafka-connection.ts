@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { type AdminOptions, type ConnectionOptions, ConnectionPool } from '@platformatic/kafka';
+import { noting } from '../../net/certificate-ends.ts';
 
 /** How to reach Kafka: KAFKA_BROKERS, KAFKA_SSL, KAFKA_SASL_*. */
 export interface KafkaConnection {
@@ -32,7 +33,7 @@ function connectionOptions({ brokers, ssl, sasl }: KafkaConnection): ConnectionO
   return {
     connectTimeout: 5_000,
     requestTimeout: 30_000,
-    ...(ssl ? { tls: {}, tlsServerName } : {}),
+    ...(ssl ? { tls: noting('KAFKA_BROKERS'), tlsServerName } : {}),
     ...(sasl ? { sasl: { ...sasl, mechanism: mechanisms[sasl.mechanism] } } : {}),
   };
 }

@@ -4,6 +4,7 @@ import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import type { Log } from '../../../projector/running/log.ts';
 import { onAbort } from '../../../projector/running/stop.ts';
+import { noting } from '../../net/certificate-ends.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 
 /** The same message is logged again only after this time. */
@@ -18,7 +19,7 @@ export function kafkaJs(kafka: KafkaConnection, log: Log, signal: AbortSignal): 
   return new Kafka({
     clientId: 'ride-calendar',
     brokers: kafka.brokers,
-    ssl: kafka.ssl,
+    ssl: kafka.ssl && noting('KAFKA_BROKERS'),
     ...(kafka.sasl ? { sasl: kafka.sasl as { mechanism: 'plain'; username: string; password: string } } : {}),
     connectionTimeout: 5_000,
     retry: { retries: retriesUntil(signal), initialRetryTime: 250, maxRetryTime: 5_000 },

@@ -8,7 +8,7 @@ import {
   type Use,
 } from '../../../api/ports/sign-in-state.ts';
 import { race, within } from '../../../projector/running/stop.ts';
-import { ioredisCluster } from '../ioredis-cluster.ts';
+import { ioredisCluster, tlsOf } from '../ioredis-cluster.ts';
 import { redisMemory } from '../redis-memory.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from '../redis-refusal.ts';
 import { owedReplyMsMax } from '../redis-settings.ts';
@@ -126,8 +126,8 @@ function connect({ url, cluster = false }: RedisSignInStateOptions): Client {
   };
   const retry = (times: number): number => Math.min(50 * times, 1000);
   const client = cluster
-    ? ioredisCluster(url, { redisOptions: common, clusterRetryStrategy: retry })
-    : new Redis(url, { ...common, retryStrategy: retry });
+    ? ioredisCluster('AUTH_REDIS_URL', url, { redisOptions: common, clusterRetryStrategy: retry })
+    : new Redis(url, { ...common, ...tlsOf('AUTH_REDIS_URL', url), retryStrategy: retry });
   for (const [name, definition] of Object.entries(signInScripts)) client.defineCommand(name, definition);
   return client as Client;
 }

@@ -1,14 +1,14 @@
 import { Cluster, Redis } from 'ioredis';
-import type { ChangeListener, ViewReader } from '../../../api/ports/view-reader.ts';
+import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { Stop } from '../../../projector/running/stop.ts';
 import { readerKey } from '../../../schemas/views/reader-fields.ts';
 import { allTags, completeKey } from '../../../schemas/views/view-keys.ts';
-import { ioredisCluster } from '../ioredis-cluster.ts';
+import { ioredisCluster, tlsOf } from '../ioredis-cluster.ts';
 import { redisReadGuard } from '../leadership/read-guard.ts';
 import { watchUnledTags } from '../leadership/unled-tags.ts';
 import { redisKeys } from '../redis-keys.ts';
 import { redisMemory } from '../redis-memory.ts';
-import { missingRights, redisRefusal } from '../redis-refusal.ts';
+import { missingRights, redisAway, redisRefusal } from '../redis-refusal.ts';
 import { owedReplyMsMax, type RedisSettings, reconnectDelayMs } from '../redis-settings.ts';
 import { guardedReads } from './guarded-reads.ts';
 import { type Tracking, trackChanges } from './track-changes.ts';
@@ -75,7 +75,12 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         const asked = { setting: 'REDIS_URL', cluster: settings.cluster };
         const refusal = redisRefusal(fault, asked) ?? redisRefusal(error, asked);
         if (refusal) return { ready: false, reason: `Redis ${refusal.words}` };
-        return { ready: false, reason: (await lacking) ?? whyAway(fault === null && client.status === 'ready') };
+        const isUnsure = error instanceof StoreAwayError && error.cause === undefined && fault === null;
+        const away = `Redis ${redisAway(error, fault)}`;
+        return {
+          ready: false,
+          reason: (await lacking) ?? (isUnsure && client.status === 'ready' ? notComplete : away),
+        };
       }
     },
     async close() {
@@ -88,8 +93,6 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
 }
 
 const notComplete = 'the views are not complete yet';
-const whyAway = (connected: boolean): string =>
-  connected ? notComplete : 'Redis cannot be reached, or has just come back';
 
 // A read that cannot be answered now gets 503 at once. It does not wait in a queue.
 const readsAtOnce = { enableAutoPipelining: true, enableOfflineQueue: false };
@@ -97,7 +100,7 @@ const limits = { maxRetriesPerRequest: 0, commandTimeout: 2_000, socketTimeout: 
 
 function viewClient({ url, cluster }: RedisSettings): Redis | Cluster {
   return cluster
-    ? ioredisCluster(url, {
+    ? ioredisCluster('REDIS_URL', url, {
         ...readsAtOnce,
         clusterRetryStrategy: reconnectDelayMs,
         slotsRefreshTimeout: 2_000,
@@ -106,6 +109,7 @@ function viewClient({ url, cluster }: RedisSettings): Redis | Cluster {
     : new Redis(url, {
         ...readsAtOnce,
         ...limits,
+        ...tlsOf('REDIS_URL', url),
         connectTimeout: 5_000,
         keepAlive: 1_000,
         retryStrategy: reconnectDelayMs,

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import tzdata from 'tzdata' with { type: 'json' };
+import { certificateEndsMs } from '../../../infra/net/certificate-ends.ts';
 import { generation } from '../../../infra/redis/redis-keys.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { buildInfo } from '../../cli/build-info.ts';
@@ -77,9 +78,12 @@ export function processMetrics(
   const expiryMs = earliestExpiryMs(authorityFile, log);
   series(
     'certificate_expiry_timestamp_seconds',
-    'When the first certificate of a setting’s file ends, of those that had not ended at the start',
+    'When the first certificate ends: of a setting’s file, of those that had not ended at the start; of the servers at a setting’s address, as each showed it last',
     ['setting'],
-    (set) => expiryMs !== null && set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000),
+    (set) => {
+      if (expiryMs !== null) set({ setting: 'NODE_EXTRA_CA_CERTS' }, expiryMs / 1000);
+      for (const [setting, endMs] of certificateEndsMs()) set({ setting }, endMs / 1000);
+    },
   );
   return register;
 }

@@ -7,6 +7,7 @@ import type { StateStore } from '../../../api/ports/sign-in-state.ts';
 import { registerSignIn, type SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import type { SignInDeps } from '../../../api/sign-in/routes/sign-in-parts.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
+import { noteFetched } from '../../../infra/net/certificate-ends.ts';
 import { httpsMetadataFetch } from '../../../infra/net/https-metadata-fetch.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
@@ -73,7 +74,10 @@ export async function serveSignIn(
  * all.
  */
 function whoSignsIn({ settings, sampleRiders }: ServeSignInOptions): SignInDeps['who'] {
-  if (settings.signIn) return { upstream: settings.signIn };
+  if (settings.signIn) {
+    noteFetched('SIGN_IN_ISSUER', settings.signIn.issuer);
+    return { upstream: settings.signIn };
+  }
   return sampleRiders ? { pickerAt: settings.host } : null;
 }
 

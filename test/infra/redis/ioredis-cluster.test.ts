@@ -3,7 +3,10 @@ import { ioredisCluster } from '../../../infra/redis/ioredis-cluster.ts';
 
 // A client that never connects. test/e2e/redis-cluster-failover.e2e.test.ts has those that do.
 it('a client that has lost all nodes asks those of its URLs again, also by IPv6, and those that it knew', () => {
-  const client = ioredisCluster('redis://[::1]:7001,redis://b', { lazyConnect: true, clusterRetryStrategy: () => 7 });
+  const client = ioredisCluster('REDIS_URL', 'redis://[::1]:7001,redis://b', {
+    lazyConnect: true,
+    clusterRetryStrategy: () => 7,
+  });
   const { options } = client;
   /** As ioredis does when it has lost all connections. */
   const retried = () => [

@@ -51,9 +51,15 @@ describe('why a Redis cannot be used now', () => {
     ["READONLY You can't write against a read only replica.", /^is a replica, .* name its master$/],
     ['MISCONF Redis is configured to save RDB snapshots, but it cannot', /^cannot save to its disk/],
     ['CLUSTERDOWN Hash slot not served', /^lacks some masters/],
+    ['TRYAGAIN Multiple keys request during rehashing of slot', /^is moving slots between its masters.*\(TRYAGAIN\)$/],
     ['auth.internal:6379 said something new', /^does not answer$/],
   ])('is what it answers: %s', (message, words) => {
     expect(redisAway(new Error('outer', { cause: new Error(message) }))).toMatch(words);
+  });
+
+  it('is the end of a certificate', () => {
+    const ended = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
+    expect(redisAway(ended)).toBe('shows a certificate that has ended (CERT_HAS_EXPIRED); renew it');
   });
 
   it('names no address, which network errors do', () => {

@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
+import { certificateEndsMs } from '../../../infra/net/certificate-ends.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
@@ -59,6 +61,9 @@ test('sign-in keeps its state over TLS, signed in, in a Redis and in a Redis Clu
     expect(await store.take('A', 'x')).toEqual({ n: 1 });
     await store.close();
   }
+  const endMs = new X509Certificate(certificate.cert).validToDate.getTime();
+  expect(certificateEndsMs().get('AUTH_REDIS_URL')).toBe(endMs);
+  expect(certificateEndsMs().get('REDIS_URL')).toBe(endMs);
 });
 
 /** What writing, readiness and sign-in's state say of a Redis. */
@@ -74,7 +79,10 @@ async function said(
   const reading = await vi.waitFor(
     async () => {
       const state = await reader.ready();
-      expect(state).toMatchObject({ ready: false, reason: expect.not.stringContaining('cannot be reached') });
+      expect(state).toMatchObject({
+        ready: false,
+        reason: expect.not.stringMatching('does not answer|cannot be reached'),
+      });
       return state.ready ? '' : state.reason;
     },
     { timeout: 20_000 },
@@ -124,6 +132,21 @@ describe('a Redis that refuses', () => {
         expect(one).toMatch(/certificate is not trusted .*NODE_EXTRA_CA_CERTS/);
     } finally {
       tls.setDefaultCACertificates([...authorities, certificate.cert]);
+    }
+  });
+
+  test('shows a certificate that has ended: readiness and the log say so', async () => {
+    const ended = makeCertificate(['localhost', '127.0.0.1'], -1);
+    tls.setDefaultCACertificates([...authorities, ended.cert]);
+    const late = await startRedisServer({ tls: ended });
+    try {
+      const words = await said(late.url, false);
+      const { heard, ...others } = words;
+      for (const one of Object.values(others)) expect(one).toContain('a certificate that has ended (CERT_HAS_EXPIRED)');
+      expect(heard).toBe('certificate has expired');
+    } finally {
+      tls.setDefaultCACertificates([...authorities, certificate.cert]);
+      await late.stop();
     }
   });
 

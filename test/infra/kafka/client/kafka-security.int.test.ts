@@ -1,9 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import tls from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KafkaConnection } from '../../../../infra/kafka/client/kafka-connection.ts';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
 import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
+import { certificateEndsMs } from '../../../../infra/net/certificate-ends.ts';
 import { freshGroup } from '../../../support/servers/backends.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
@@ -17,10 +19,12 @@ type Mechanism = NonNullable<KafkaConnection['sasl']>['mechanism'];
 const authorities = tls.getCACertificates('default');
 let broker: SecuredKafka;
 let anyHost: string;
+let certificateEndMs: number;
 
 beforeAll(async () => {
   const certificate = makeCertificate(['localhost', '127.0.0.1']);
   broker = await startSecuredKafka({ users: [user], tls: certificate });
+  certificateEndMs = new X509Certificate(certificate.cert).validToDate.getTime();
   anyHost = broker.brokers.replace('127.0.0.1', 'localhost');
   // What NODE_EXTRA_CA_CERTS does at the start of a process.
   tls.setDefaultCACertificates([...authorities, certificate.cert]);
@@ -70,6 +74,11 @@ test.each<[string, () => KafkaConnection]>([
   await publisher.rejects.publish([rejectAt(1)]);
   await publisher.close();
   expect(await admin.fetchTopicOffsets(`${kafka.topicPrefix}rejected`)).toMatchObject([{ high: '1' }]);
+});
+
+test('both clients note when the broker’s certificate ends', () => {
+  // At each handshake: whoever spoke to it last, by name and by address.
+  expect(certificateEndsMs().get('KAFKA_BROKERS')).toBe(certificateEndMs);
 });
 
 /** What reading and writing say where they are refused, and all that was logged. */

@@ -1,0 +1,55 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import tls from 'node:tls';
+import { expect, test } from 'vitest';
+import { certificateEndsMs, noteFetched, noting } from '../../../infra/net/certificate-ends.ts';
+import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
+import { makeCertificate } from '../../support/servers/certificate.ts';
+
+/** Serves with a certificate until the test ends. */
+async function serving(certificate: tls.SecureContextOptions) {
+  const server = createServer(certificate, (_, response) => response.end('{}')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, [Symbol.dispose]: () => void server.close().closeAllConnections() };
+}
+
+const endOf = ({ cert }: { cert: string }) => new X509Certificate(cert).validToDate.getTime();
+
+test('the first end of the certificates that the servers of a setting showed is a metric; a server’s next one counts', async () => {
+  const [soon, later] = [
+    makeCertificate(['localhost', '127.0.0.1'], 2),
+    makeCertificate(['localhost', '127.0.0.1'], 90),
+  ];
+  const authorities = tls.getCACertificates('default');
+  tls.setDefaultCACertificates([...authorities, soon.cert, later.cert]);
+  const connect = async (port: number, servername: string, setting: string) => {
+    const socket = tls.connect({ host: '127.0.0.1', port, servername, ...noting(setting) });
+    await once(socket, 'secureConnect');
+    socket.destroy();
+  };
+  const ends = () => Object.fromEntries([...certificateEndsMs()].filter(([setting]) => setting.startsWith('TEST')));
+  try {
+    using one = await serving(soon);
+    using two = await serving(later);
+    await connect(one.port, 'localhost', 'TEST_BROKERS');
+    await connect(two.port, '', 'TEST_BROKERS');
+    expect(ends()).toEqual({ TEST_BROKERS: endOf(soon) });
+    // It was renewed.
+    await connect(two.port, 'localhost', 'TEST_BROKERS');
+    noteFetched('TEST_ISSUER', `https://localhost:${one.port}/riders`);
+    expect((await fetch(`https://localhost:${one.port}/keys`)).status).toBe(200);
+    expect(ends()).toEqual({ TEST_BROKERS: endOf(later), TEST_ISSUER: endOf(soon) });
+    // A server whose certificate is of another name is refused as before.
+    await expect(connect(one.port, 'elsewhere.example', 'TEST_OTHER')).rejects.toThrow('does not match');
+    const metric = processMetrics({ warn() {} }, '').getSingleMetric(
+      'ride_calendar_certificate_expiry_timestamp_seconds',
+    );
+    const { values } = await metric!.get();
+    expect(values).toContainEqual({ labels: { setting: 'TEST_ISSUER' }, value: endOf(soon) / 1000 });
+  } finally {
+    tls.setDefaultCACertificates(authorities);
+  }
+});
