@@ -25,7 +25,7 @@ ${service && html`<p class="actions"><a class="button plain" href="${service.ori
     status: 404,
     headers: {
       ...corsHeaders,
-      ...pageHeaders(pagePolicy(), service?.https ?? false),
+      ...pageHeaders(pagePolicy, service?.https ?? false),
       'Content-Type': 'text/html; charset=utf-8',
     },
     body: Buffer.from(renderPage({ title: 'There is no such page', body })),

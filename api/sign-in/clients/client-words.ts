@@ -21,18 +21,3 @@ export function redirectWords(redirectUri: string): string {
     ? 'an app on this device'
     : `an app on this device (${url.protocol}//)`;
 }
-
-/**
- * Where a form may end that leads to a redirect URI, as source expressions of a content security policy. Chromium (seen
- * with 156) also applies the policy to the client's own redirects, which often go on to another of its hosts. So this
- * is not one origin, but all addresses that such a client may be redirected to.
- */
-export function redirectSources(redirectUri: string): string[] {
-  const url = URL.parse(redirectUri);
-  if (!url) return [];
-  if (url.protocol === 'https:') return [url.origin, 'https:'];
-  if (url.protocol !== 'http:') return [url.protocol];
-  // A source expression cannot contain an IPv6 address.
-  if (url.hostname.startsWith('[')) return ['http:', 'https:'];
-  return [url.origin, 'http://127.0.0.1:*', 'http://localhost:*', 'https:'];
-}

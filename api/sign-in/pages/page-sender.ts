@@ -2,20 +2,22 @@ import type { FastifyReply } from 'fastify';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { errorPage, type Trouble, troubles } from './error-page.ts';
 import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
+import { goingOnPage } from './pages.ts';
 
 /** Sends pages with their headers. */
 export function pageSender(service: ServiceUrl) {
-  /** `formTargets`: origins that the page's forms may end at. */
-  function page(reply: FastifyReply, content: Page, status = 200, formTargets: readonly string[] = []): FastifyReply {
+  function page(reply: FastifyReply, content: Page, status = 200): FastifyReply {
     if ((status === 429 || status === 503) && !reply.hasHeader('Retry-After')) reply.header('Retry-After', '60');
     return reply
       .code(status)
-      .headers(pageHeaders(pagePolicy(formTargets), service.https))
+      .headers(pageHeaders(pagePolicy, service.https))
       .type('text/html; charset=utf-8')
       .send(renderPage(content));
   }
   return {
     page,
+    /** Answers a form that leads on, perhaps to an app. `words`: where to. */
+    goOn: (reply: FastifyReply, to: string, words?: string): FastifyReply => page(reply, goingOnPage(to, words)),
     trouble(reply: FastifyReply, given: keyof typeof troubles | Trouble, retrySeconds?: number): FastifyReply {
       const trouble: Trouble = typeof given === 'string' ? troubles[given] : given;
       if (retrySeconds !== undefined) reply.header('Retry-After', String(retrySeconds));

@@ -5,6 +5,8 @@ export interface Page {
   title: string;
   /** The content of the main part, below its heading. */
   body: Html;
+  /** Where the browser goes by itself, at once. */
+  goTo?: string | undefined;
   /** What the rider must read first. */
   alert?: string | undefined;
 }
@@ -75,7 +77,7 @@ const icon =
   );
 
 /** A complete page. No script, and one inline style sheet, which the content security policy names by hash. */
-export function renderPage({ title, body, alert }: Page): string {
+export function renderPage({ title, body, alert, goTo }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -83,6 +85,7 @@ export function renderPage({ title, body, alert }: Page): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
+${goTo === undefined ? null : html`<meta http-equiv="refresh" content="0; url=${goTo}">`}
 <title>${title} · Ride Calendar</title>
 <link rel="icon" href="${icon}">
 <style>${pageStyle}</style>
@@ -101,20 +104,18 @@ ${body}
 
 const styleHash = hash('sha256', pageStyle.text, 'base64');
 
-// A scheme or an origin. It must not contain anything that ends the directive.
-const sourceShape = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9._-]+(:(\d+|\*))?)?$/;
-
-/** A page's content security policy. `formTargets`: origins where its forms may end after redirects. */
-export function pagePolicy(formTargets: readonly string[] = []): string {
-  return [
-    "default-src 'none'",
-    `style-src 'sha256-${styleHash}'`,
-    'img-src data:',
-    `form-action ${["'self'", ...formTargets.filter((target) => sourceShape.test(target))].join(' ')}`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-  ].join('; ');
-}
+/**
+ * A page's content security policy. Its forms end here. Chromium holds `form-action` against every redirect that follows a
+ * form, also an app's own, which no policy can foresee: so a form that leads to an app is answered by a page that leads on.
+ */
+export const pagePolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${styleHash}'`,
+  'img-src data:',
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
 
 /** Headers of everything that a browser shows or follows. `policy` is the content security policy. */
 export function pageHeaders(policy: string, https: boolean): Record<string, string> {

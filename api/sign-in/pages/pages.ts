@@ -57,6 +57,14 @@ export function upstreamPage(form: SignInForm, start: string, upstreamHost: stri
   };
 }
 
+/** Leads on by itself, and by a link where a browser does not. */
+export const goingOnPage = (to: string, words?: string): Page => ({
+  title: 'One moment',
+  goTo: to,
+  body: html`<p>Your browser goes on by itself. If it does not:</p>
+<p class="actions"><a class="button" href="${to}">Go on${words === undefined ? null : html` to ${words}`}</a></p>`,
+});
+
 /** With neither, nobody can sign in. The page tells the operator what to set. */
 export const closedPage: Page = {
   title: 'Nobody can sign in yet',
@@ -158,23 +166,5 @@ ${apps.map(
 )}</ul>`
 }
 <p class="actions"><a class="button plain" href="${paths.signOut}">Sign out</a></p>`,
-  };
-}
-
-/** Asks before signing out: a link from elsewhere must not be enough. */
-export const signOutPage: Page = {
-  title: 'Sign out?',
-  body: html`<p>This signs you out in this browser. Apps you have connected stay connected.</p>
-<form method="post" action="${paths.signOut}">
-<p class="actions"><button>Sign out</button><a class="button plain" href="${paths.connectedApps}">Stay signed in</a></p>
-</form>`,
-};
-
-export function signedOutPage(upstreamHost: string | null): Page {
-  return {
-    title: 'You are signed out',
-    body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
-${upstreamHost === null ? null : html`<p>You may still be signed in at ${upstreamHost}.</p>`}
-<p class="actions"><a class="button plain" href="${paths.connectedApps}">Sign in to see connected apps</a></p>`,
   };
 }

@@ -41,9 +41,10 @@ export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsD
   };
 
   return {
-    /** Records that a rider's app may read. */
-    async make(of: Grantee): Promise<Grant> {
+    /** Records that a rider's app may read. The same `id` gives the same grant. */
+    async make(of: Grantee, id?: string): Promise<Grant> {
       const grant = allowRead(newGrant(of), service);
+      if (id !== undefined) grant.jti = id;
       await grant.save();
       return grant;
     },

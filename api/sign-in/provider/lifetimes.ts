@@ -9,7 +9,7 @@ export interface Lifetimes {
   refreshToken: number;
   /** Until an app must ask the rider again, which refreshing does not put off (docs/rules.md#consent). */
   grant: number;
-  /** Of a browser's session, from its last use. */
+  /** Of a browser's session, from its login (docs/rules.md#sessions). */
   session: number;
   /** From the first page of a sign-in to its last click. */
   interaction: number;
@@ -29,7 +29,7 @@ export const defaultLifetimes: Lifetimes = {
   code: minute,
   refreshToken: 30 * day,
   grant: 90 * day,
-  session: 14 * day,
+  session: day / 2,
   interaction: 15 * minute,
   reuse: 10,
   unusedClient: day,

@@ -12,7 +12,7 @@ export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration[
     const page = errorPage({ ...trouble, ...(uri !== undefined && { next: answerAddress(uri, answer) }) });
     ctx.status = trouble.status;
     ctx.type = 'text/html; charset=utf-8';
-    ctx.set(pageHeaders(pagePolicy(), https));
+    ctx.set(pageHeaders(pagePolicy, https));
     ctx.body = renderPage(page);
   };
 }

@@ -13,6 +13,8 @@ import type { RiderErasure } from './rider-erasure.ts';
 
 const stateLengthMax = 1000;
 
+const epochSeconds = (): number => Math.floor(Date.now() / 1000);
+
 /** Why a scope is refused. */
 export const scopeWords = `the only scope here is ${readScope}`;
 
@@ -71,10 +73,11 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
       AuthorizationCode: lifetimes.code,
       Grant: lifetimes.grant,
       Interaction: lifetimes.interaction,
-      Session: lifetimes.session,
+      // Not from its last use. The cookie lasts as long as the browser is open.
+      Session: (_ctx, { loginTs = epochSeconds() }) => Math.max(1, loginTs + lifetimes.session - epochSeconds()),
       RefreshToken: (ctx) => {
         const grantEnd = ctx.oidc.entities.Grant?.exp ?? Number.POSITIVE_INFINITY;
-        return Math.max(1, Math.min(lifetimes.refreshToken, grantEnd - Math.floor(Date.now() / 1000)));
+        return Math.max(1, Math.min(lifetimes.refreshToken, grantEnd - epochSeconds()));
       },
     },
     cookies: {

@@ -16,8 +16,10 @@ export const isBearer = (kind: string): boolean => bearers.has(kind);
  * The id that an entry is stored under (docs/rules.md#stored-credentials). All of these ids are random, so a plain SHA-256
  * is enough.
  */
-export const storeId = (kind: string, id: string): string =>
-  isBearer(kind) ? hash('sha256', `${kind}:${id}`, 'base64url') : id;
+export const storeId = (kind: string, id: string): string => (isBearer(kind) ? hashedId(kind, id) : id);
+
+/** An id that is derived from another, which it does not disclose. */
+export const hashedId = (kind: string, id: string): string => hash('sha256', `${kind}:${id}`, 'base64url');
 
 /**
  * A store that encrypts what authenticates browsers (docs/rules.md#stored-credentials): AES-256-GCM, with keys derived from

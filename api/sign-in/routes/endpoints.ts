@@ -56,7 +56,7 @@ function addMetadata(app: FastifyInstance, { service, registration, metadataFetc
 }
 
 function addAuthorize(app: FastifyInstance, { service, provider, limits, pages, who }: SignInParts): void {
-  const headers = pageHeaders(`${pagePolicy()}; script-src`, service.https);
+  const headers = pageHeaders(`${pagePolicy}; script-src`, service.https);
   app.get(paths.authorize, async (request, reply) => {
     const query = request.raw.url!.split('?').slice(1).join('?');
     // Cookies belong to a host name. A browser that uses another name of this machine is redirected to BASE_URL's.

@@ -2,11 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction } from 'oidc-provider';
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import { isLoopback } from '../../messages/service-url.ts';
-import { clientName, documentHost, redirectSources, redirectWords } from '../clients/client-words.ts';
+import { clientName, documentHost, redirectWords } from '../clients/client-words.ts';
 import { connectedAppsClientId } from '../clients/clients.ts';
 import { providerTrouble } from '../pages/error-page.ts';
 import { closedPage, consentPage, pickerPage, type SignInForm, upstreamPage } from '../pages/pages.ts';
+import { hashedId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
+import { signedOutCookie } from './own-cookies.ts';
 import { formOf } from './request-body.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 
@@ -31,9 +33,9 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
     const interaction = await provider.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
-    return interaction.prompt.name === 'consent'
-      ? await askConsent(parts, interaction, reply)
-      : await askWho(parts, interaction, reply);
+    if (interaction.prompt.name !== 'consent') return await askWho(parts, interaction, reply);
+    if (!(await isOfSession(parts, interaction, request, reply))) return pages.trouble(reply, 'expired');
+    return await askConsent(parts, interaction, reply);
   });
 
   app.post(path, async (request: Asked, reply) => {
@@ -45,8 +47,10 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
     const finish = async (result: object): Promise<FastifyReply> => {
       interaction.result = result as Interaction['result'];
       await interaction.persist();
-      return reply.redirect(interaction.returnTo, 303);
+      return pages.goOn(reply, interaction.returnTo);
     };
+    if (interaction.prompt.name === 'consent' && !(await isOfSession(parts, interaction, request, reply)))
+      return pages.trouble(reply, 'expired');
     switch (`${interaction.prompt.name} ${form.get('do')}`) {
       case 'login pick':
         return await pick(parts, interaction, form.get('rider') ?? '', request, reply);
@@ -58,7 +62,9 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
         return reply.redirect(againAsSomebodyElse(interaction), 303);
       case 'consent allow': {
         const accountId = interaction.session!.accountId;
-        const { jti: grantId } = await provider.grants.make({ accountId, clientId: client });
+        // Of a double click both requests make the same grant.
+        const id = hashedId('Grant', interaction.uid);
+        const { jti: grantId } = await provider.grants.make({ accountId, clientId: client }, id);
         audit('consent', { client });
         // The result keeps the sign-in before this page. Without it, oidc-provider would take a `prompt=login` as not
         // yet answered, and ask for a sign-in again.
@@ -77,11 +83,10 @@ async function askWho(parts: SignInParts, interaction: Interaction, reply: Fasti
     app: await askingApp(parts, interaction),
     alert,
   };
-  const targets = redirectSources(String(interaction.params.redirect_uri));
   if (who === 'nobody') return pages.page(reply, closedPage, 503);
   if (who === 'picker')
-    return pages.page(reply, pickerPage(form, await riders.sample(sampleSize), typed), alert ? 422 : 200, targets);
-  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.host), 200, targets);
+    return pages.page(reply, pickerPage(form, await riders.sample(sampleSize), typed), alert ? 422 : 200);
+  return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.host));
 }
 
 async function pick(
@@ -94,7 +99,13 @@ async function pick(
   if (parts.who !== 'picker') return parts.pages.trouble(reply, 'forged');
   if (!idPattern.test(rider) || !(await parts.riders.card(rider)))
     return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.', rider);
-  return reply.redirect(await finishLogin(parts, interaction, rider, request, reply), 303);
+  return parts.pages.goOn(reply, await finishLogin(parts, interaction, rider, request, reply));
+}
+
+/** Whether the rider who is asked for consent is still the one signed in: they may have signed out in another tab. */
+async function isOfSession({ provider }: SignInParts, { session }: Interaction, request: Asked, reply: FastifyReply) {
+  const { uid, accountId } = await provider.session(request, reply);
+  return accountId !== undefined && uid === session?.uid;
 }
 
 /**
@@ -102,7 +113,7 @@ async function pick(
  * of another tab, that session is ended first: oidc-provider would do that through a page that needs script.
  */
 export async function finishLogin(
-  { provider, audit, who }: SignInParts,
+  { provider, service, audit, who }: SignInParts,
   interaction: Interaction,
   rider: string,
   request: FastifyRequest,
@@ -113,6 +124,8 @@ export async function finishLogin(
     await session.destroy();
     if (interaction.session?.uid === session.uid) delete (interaction as { session?: unknown }).session;
   }
+  const signedOut = signedOutCookie(service);
+  if (signedOut.of(request)) signedOut.set(reply, '', 0);
   interaction.result = { login: { accountId: rider, ts: Math.floor(Date.now() / 1000) } };
   await interaction.persist();
   const cause = who === 'picker' ? 'picked' : 'provider';
@@ -136,7 +149,7 @@ async function askConsent(parts: SignInParts, interaction: Interaction, reply: F
     rider: card,
     grantDays: Math.floor(lifetimes.grant / 86_400),
   });
-  return pages.page(reply, page, 200, redirectSources(String(interaction.params.redirect_uri)));
+  return pages.page(reply, page);
 }
 
 async function askingApp({ provider }: SignInParts, interaction: Interaction): Promise<string | null> {

@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import type { AuditTrail } from '../../ports/audit-trail.ts';
 import { clientAddress } from '../limits/client-address.ts';
@@ -9,6 +9,7 @@ import { isAway } from '../provider/provider.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
 import { finishLogin } from './interactions.ts';
+import { ownCookie, signedOutCookie } from './own-cookies.ts';
 import type { SignInParts } from './sign-in-parts.ts';
 import {
   newAttempt,
@@ -35,7 +36,8 @@ interface KeptAttempt extends UpstreamAttempt {
 export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
   const { service, provider, riders, store, pages, lifetimes, limits, audit, logger } = parts;
   const upstreamTrouble = upstreamTroubles(logger, audit);
-  const cookie = `${service.https ? '__Host-' : ''}ride_calendar_${new URL(service.origin).port}_browser`;
+  const browserCookie = ownCookie(service, 'browser', /^[A-Za-z0-9_-]{43}$/);
+  const signedOut = signedOutCookie(service);
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(
     `${paths.signIn}/:uid/start`,
@@ -46,14 +48,14 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
       const wait = await limits.authorize(clientAddress()!);
       if (wait !== null) return pages.trouble(reply, 'busy', wait);
       const attempt = newAttempt();
-      const browser = browserOf(request, cookie) ?? randomBytes(32).toString('base64url');
-      const newSignIn = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
+      const browser = browserCookie.of(request) ?? randomBytes(32).toString('base64url');
+      const isWanted = request.query.other !== undefined || interaction.prompt.reasons.includes('login_prompt');
+      const newSignIn = isWanted || signedOut.of(request) !== undefined;
       const url = await upstream.begin(attempt, { newSignIn }).catch(upstreamTrouble);
       if (!(url instanceof URL)) return pages.trouble(reply, url);
       const kept: KeptAttempt = { ...attempt, interaction: interaction.uid, browser: hash('sha256', browser) };
       await store.put(kind, storeId(kind, attempt.state), kept, { lifeSeconds: lifetimes.interaction });
-      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimes.interaction}${service.https ? '; Secure' : ''}`;
-      reply.header('Set-Cookie', `${cookie}=${browser}; ${attributes}`);
+      browserCookie.set(reply, browser, lifetimes.interaction);
       return reply.header('Cache-Control', 'no-store').redirect(url.href, 303);
     },
   );
@@ -64,7 +66,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     const state = callback.searchParams.get('state') ?? '';
     const kept = (await store.take(kind, storeId(kind, state))) as KeptAttempt | null;
     if (!kept) return pages.trouble(reply, 'expired');
-    if (!sameBrowser(browserOf(request, cookie), kept.browser)) {
+    if (!sameBrowser(browserCookie.of(request), kept.browser)) {
       audit('sign_in_refused', { cause: 'other_browser' });
       return pages.trouble(reply, 'expired');
     }
@@ -103,14 +105,6 @@ function upstreamTroubles(log: FastifyBaseLogger, audit: AuditTrail): (error: un
     }
     throw error;
   };
-}
-
-function browserOf(request: FastifyRequest, cookie: string): string | undefined {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const [name, value] = pair.trim().split('=', 2);
-    if (name === cookie && value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)) return value;
-  }
-  return undefined;
 }
 
 function sameBrowser(browser: string | undefined, hashed: string): boolean {

@@ -40,6 +40,8 @@ export function serverMetadata(
     token_endpoint_auth_methods_supported: clientAuthMethods,
     revocation_endpoint: origin + paths.revoke,
     revocation_endpoint_auth_methods_supported: clientAuthMethods,
+    // OpenID Connect RP-Initiated Logout.
+    end_session_endpoint: origin + paths.signOut,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     ...(clientMetadata && { client_id_metadata_document_supported: true }),

@@ -68,7 +68,11 @@ export class TestBrowser {
 
   async #openAt(first: Response): Promise<Opened> {
     const found = await this.follow(first);
-    return { ...found, page: found.response.headers.has('location') ? '' : await found.response.text() };
+    const page = found.response.headers.has('location') ? '' : await found.response.text();
+    const next = nextOf(page);
+    if (next === null) return { ...found, page };
+    if (new URL(next).origin !== this.#origin) return { url: next, response: found.response, page: '' };
+    return await this.open(next);
   }
 
   async #send(url: string, init: RequestInit = {}): Promise<Response> {
@@ -92,6 +96,10 @@ export class TestBrowser {
     else this.#cookies.set(`${name} ${path}`, { value, path });
   }
 }
+
+/** Where a page that leads on leads to. */
+export const nextOf = (page: string): string | null =>
+  /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(page)?.[1]?.replaceAll('&#38;', '&') ?? null;
 
 export interface Pkce {
   verifier: string;

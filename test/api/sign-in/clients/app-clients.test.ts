@@ -216,6 +216,7 @@ test('metadata says what is offered, and nothing else', async () => {
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     revocation_endpoint: `${origin}/oauth/revoke`,
     revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    end_session_endpoint: `${origin}/oauth/sign-out`,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     protected_resources: [baseUrl],

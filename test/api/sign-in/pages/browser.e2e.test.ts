@@ -17,13 +17,25 @@ let client: Client;
 beforeAll(async () => {
   [browser, service] = await Promise.all([launchBrowser(), processes.start('start')]);
   await service.printed('Ctrl-C');
-  server = createServer((_request, response) => {
+  server = createServer((request, response) => {
+    // As apps do whose site hands the answer on to the app itself.
+    const bounce = /^\/bounce\/(\w+)/.exec(request.url!)?.[1];
+    if (bounce === 'scheme') return void response.writeHead(302, { location: 'com.example.app:/signed-in' }).end();
+    if (bounce === 'elsewhere') {
+      const port = (server.address() as AddressInfo).port;
+      return void response.writeHead(302, { location: `http://localhost:${port}/arrived` }).end();
+    }
     response.setHeader('content-type', 'text/html');
     response.end('<title>App</title><h1>Back in the app</h1>');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   callback = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
-  client = await register(service.origin, { redirect_uris: [callback], client_name: 'Night Rider' });
+  const at = new URL(callback).origin;
+  client = await register(service.origin, {
+    redirect_uris: [callback, `${at}/bounce/scheme`, `${at}/bounce/elsewhere`],
+    post_logout_redirect_uris: [callback],
+    client_name: 'Night Rider',
+  });
 });
 afterAll(async () => {
   server.close();
@@ -36,7 +48,8 @@ afterEach(async () => {
 });
 
 /** Where the app sends the browser. */
-const begin = (): string => authorizeUrl(service.origin, client, newPkce(), { redirect_uri: callback });
+const begin = (path = '/callback'): string =>
+  authorizeUrl(service.origin, client, newPkce(), { redirect_uri: new URL(path, callback).href });
 const expectCode = (page: Page): void => expect(new URL(page.url()).searchParams.has('code')).toBe(true);
 const heading = async (page: Page): Promise<string> => await page.getByRole('heading', { level: 1 }).innerText();
 const pickFirst = async (page: Page): Promise<void> =>
@@ -67,6 +80,75 @@ describe('in a browser', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Back in the app' }).waitFor();
     expectCode(page);
+  });
+
+  // docs/rules.md#consent
+  test.each([true, false])('a callback may go on to another host, script: %j', async (javaScriptEnabled) => {
+    const page = await newPage({ javaScriptEnabled });
+    await page.goto(begin('/bounce/elsewhere'));
+    await pickFirst(page);
+    await click(page, 'Allow');
+    await page.waitForURL(/^http:\/\/localhost:\d+\/arrived/);
+  });
+
+  // docs/rules.md#consent
+  test('a callback may go on to the app’s own scheme', async () => {
+    const page = await newPage();
+    const failed: (string | undefined)[] = [];
+    page.on('requestfailed', (request) => failed.push(request.failure()?.errorText));
+    const refused: string[] = [];
+    page.on('console', (message) => void (/form-action/.test(message.text()) && refused.push(message.text())));
+    await page.goto(begin('/bounce/scheme'));
+    await pickFirst(page);
+    const bounced = page.waitForResponse((response) => response.url().includes('/bounce/scheme?code='));
+    await click(page, 'Allow');
+    expect((await bounced).status()).toBe(302);
+    // No program owns the scheme here: the browser gave the address to the system, and the page stays.
+    await expect.poll(() => heading(page)).toBe('One moment');
+    expect(refused).toEqual([]);
+    expect(new URL((await page.getByRole('link', { name: 'Go on' }).getAttribute('href'))!).origin).toBe(
+      service.origin,
+    );
+  });
+
+  test('who goes back from the app is told that this sign-in is over, and is not sent on again', async () => {
+    const page = await newPage();
+    await page.goto('about:blank');
+    await page.goto(begin());
+    await pickFirst(page);
+    await click(page, 'Allow');
+    await page.getByRole('heading', { name: 'Back in the app' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'This sign-in is over' }).waitFor();
+    for (let steps = 0; steps < 3 && page.url() !== 'about:blank'; steps++) await page.goBack();
+    expect(page.url()).toBe('about:blank');
+  });
+
+  test('a double click on a rider and on Allow does no harm', async () => {
+    const page = await newPage();
+    await page.goto(begin());
+    await page.getByRole('listitem').getByRole('button').first().dblclick();
+    const allow = page.getByRole('button', { name: 'Allow', exact: true });
+    await allow.waitFor();
+    await allow.dblclick();
+    await page.getByRole('heading', { name: 'Back in the app' }).waitFor();
+    expectCode(page);
+  });
+
+  // docs/rules.md#signing-out
+  test('a rider whom an app sends to sign out goes on by the link, and is asked anew who they are', async () => {
+    const page = await newPage();
+    await page.goto(begin());
+    await pickFirst(page);
+    await click(page, 'Allow');
+    await page.getByRole('heading', { name: 'Back in the app' }).waitFor();
+    const query = new URLSearchParams({ client_id: client.client_id, post_logout_redirect_uri: callback, state: 'x' });
+    await page.goto(`${service.origin}/oauth/sign-out?${query}`);
+    await click(page, 'Sign out');
+    await page.getByRole('link', { name: 'Go on to an app on this device' }).click();
+    await page.waitForURL(`${callback}?state=x`);
+    await page.goto(begin());
+    expect(await heading(page)).toBe('Sign in');
   });
 
   test('the reference at /docs signs a rider in and answers for them', async () => {
@@ -114,8 +196,10 @@ describe('in a browser', () => {
     expect(await page.getByRole('alert').innerText()).toContain('There is no such rider');
     await check();
     await pickFirst(page);
+    await page.getByRole('heading', { name: 'Let Night Rider' }).waitFor();
     await check();
     await click(page, 'Allow');
+    await page.getByRole('heading', { name: 'Back in the app' }).waitFor();
     await page.goto(`${service.origin}/oauth/connected-apps`);
     await check();
     await page.goto(`${service.origin}/oauth/sign-out`);

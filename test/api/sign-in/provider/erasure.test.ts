@@ -18,7 +18,7 @@ import {
   type TestService,
   testRiders,
 } from '../../../support/sign-in/sign-in-service.ts';
-import { newPkce, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 // docs/rules.md#ended-tokens
 describe('a rider who is erased', () => {
@@ -101,7 +101,7 @@ describe('a rider who is erased', () => {
     expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect((await redeem(origin, other, code, pkce.verifier)).body.error).toBe('invalid_grant');
     expect((await browser.submit(asked.url, { do: 'allow' })).url).not.toContain('code=');
-    const resumed = await pickedOnly.follow(login);
+    const resumed = await pickedOnly.open(nextOf(await login.text())!);
     expect([resumed.response.status, resumed.url]).toEqual([400, expect.not.stringContaining('code=')]);
     for (const each of [browser, pickedOnly]) expect((await begin(each)).page).toContain('Pick any rider');
     expect(await store.ofAccount(rider)).toEqual([]);

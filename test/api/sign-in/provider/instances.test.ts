@@ -18,7 +18,7 @@ import {
   type TestService,
   testRiders,
 } from '../../../support/sign-in/sign-in-service.ts';
-import { newPkce, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 import { Gathering } from './gathering.ts';
 
 const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
@@ -39,7 +39,8 @@ test('instances that share store, keys and cookie keys take over from each other
   const postAtTwo = async ({ url }: Opened, form: Record<string, string>) => {
     const headers = { cookie: browser.cookieHeader(url) };
     const request: RequestInit = { method: 'POST', headers, body: new URLSearchParams(form), redirect: 'manual' };
-    return browser.open((await fetch(url.replace(one.origin, other), request)).headers.get('location')!);
+    const posted = await fetch(url.replace(one.origin, other), request);
+    return browser.open(nextOf(await posted.text())!);
   };
   const first = await browser.open(authorizeUrl(one.origin, client, pkce));
   const consent = await postAtTwo(first, { do: 'pick', rider: 'rider-ada' });

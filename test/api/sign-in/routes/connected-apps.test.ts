@@ -9,7 +9,7 @@ import {
   signedIn,
 } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
-import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const redirect_uri = 'https://site.example/signed-in';
 const document = 'https://app.example/client.json';
@@ -75,7 +75,8 @@ describe('connected apps', () => {
     const own = { client_id: 'connected-apps' };
     const browser = new TestBrowser(origin);
     const { url } = await browser.open(authorizeUrl(origin, own, pkce, { redirect_uri: apps() }));
-    let at = await browser.post(url, { do: 'pick', rider: 'rider-ada' });
+    const picked = await browser.post(url, { do: 'pick', rider: 'rider-ada' });
+    let at = await browser.get(nextOf(await picked.text())!);
     while (!at.headers.get('location')?.includes('code=')) at = await browser.get(at.headers.get('location')!);
     const code = new URL(at.headers.get('location')!).searchParams.get('code')!;
     const answer = await redeem(origin, own, code, pkce.verifier, { redirect_uri: apps() });

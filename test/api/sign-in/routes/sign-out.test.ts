@@ -1,0 +1,267 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { startFailingProvider } from '../../../support/sign-in/failing-provider.ts';
+import {
+  approve,
+  authorizeUrl,
+  callback,
+  doorOf,
+  redeem,
+  refresh,
+  register,
+} from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
+
+const site = {
+  client_id: 'site',
+  client_name: 'Portland Rides',
+  redirect_uris: ['https://site.example/cb'],
+  post_logout_redirect_uris: ['https://site.example/bye', 'https://site.example/bye?x=1'],
+};
+const native = {
+  client_id: 'native',
+  redirect_uris: [callback],
+  post_logout_redirect_uris: ['http://127.0.0.1/bye', 'com.example.app:/bye'],
+};
+const document = 'https://app.example/client.json';
+
+let service: TestService;
+let origin: string;
+let fetched = 0;
+const told: Parameters<AuditTrail>[] = [];
+const store = memorySignInState();
+beforeAll(async () => {
+  service = await startSignInService({
+    store,
+    audit: (...event) => void told.push(event),
+    clients: [site, native].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
+    metadataFetch: async () => {
+      fetched++;
+      return Response.json({ ...site, client_id: document, token_endpoint_auth_method: 'none' });
+    },
+  });
+  origin = service.origin;
+});
+afterAll(() => service.close());
+beforeEach(() => {
+  told.length = 0;
+});
+
+/** A browser whose rider is signed in. */
+async function signedInBrowser(app: { client_id: string } = native): Promise<TestBrowser> {
+  const browser = new TestBrowser(origin);
+  await approve(browser, authorizeUrl(origin, app, newPkce()));
+  return browser;
+}
+const isSignedIn = async (browser: TestBrowser) =>
+  (await browser.open(`${origin}/oauth/sign-out`)).page.includes('Sign out?');
+const signOutUrl = (params: Record<string, string> = {}) => `${origin}/oauth/sign-out?${new URLSearchParams(params)}`;
+/** The fields that the form of a page would send. */
+const fieldsOf = (page: string): Record<string, string> =>
+  Object.fromEntries(
+    [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
+      name!,
+      value!.replaceAll('&#38;', '&'),
+    ]),
+  );
+/** Opens the page that an app sends its rider to, and presses its button. */
+async function signOut(browser: TestBrowser, params: Record<string, string>) {
+  const asked = await browser.open(signOutUrl(params));
+  const posted = await browser.post(`${origin}/oauth/sign-out`, fieldsOf(asked.page));
+  const location = posted.headers.get('location');
+  const page = location === null ? await posted.text() : (await browser.open(location)).page;
+  return { asked: asked.page, posted, page };
+}
+const linksOf = (page: string): string[] => [...page.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!);
+
+// docs/rules.md#signing-out
+describe('an app that sends its rider to sign out', () => {
+  const back = { client_id: 'site', post_logout_redirect_uri: 'https://site.example/bye' };
+
+  test('of the operator’s file is named, and gets its rider back with its state, once they pressed the button', async () => {
+    const browser = await signedInBrowser();
+    told.length = 0;
+    const { asked, posted, page } = await signOut(browser, { ...back, state: 'a b&c', id_token_hint: 'x' });
+    expect(asked).toContain('<strong>Portland Rides</strong> asks you to sign out');
+    expect(asked).toContain('site.example');
+    expect(nextOf(asked)).toBeNull();
+    expect(posted.status).toBe(200);
+    expect(nextOf(page)).toBe('https://site.example/bye?state=a+b%26c');
+    // For browsers that do not go on by themselves.
+    expect(page).toContain('Go on to site.example');
+    expect(told).toEqual([['sign_out', { client: 'site' }]]);
+    expect(await isSignedIn(browser)).toBe(false);
+  });
+
+  test.each(['http://127.0.0.1:54321/bye', 'http://127.0.0.1/bye', 'com.example.app:/bye'])(
+    'may have an address on the rider’s device, with any port: %s',
+    async (uri) => {
+      const { page } = await signOut(await signedInBrowser(), { client_id: 'native', post_logout_redirect_uri: uri });
+      expect(nextOf(page)).toBe(uri);
+    },
+  );
+
+  test('that introduced itself gets a link that names where it leads, and no redirect', async () => {
+    const client = await register(origin, {
+      client_name: 'Night Rider',
+      post_logout_redirect_uris: ['https://app.example/bye'],
+    });
+    const { client_id } = client;
+    const params = { client_id, post_logout_redirect_uri: 'https://app.example/bye', state: 's' };
+    const browser = await signedInBrowser();
+    const { asked, posted, page } = await signOut(browser, params);
+    expect(asked).toContain('<strong>Night Rider</strong> asks you to sign out');
+    expect(posted.headers.get('location')).toMatch(`${origin}/oauth/sign-out?`);
+    expect(nextOf(page)).toBeNull();
+    expect(page).toContain('<a class="button" href="https://app.example/bye?state=s">Go on to app.example</a>');
+    expect(await isSignedIn(browser)).toBe(false);
+  });
+
+  test('sends nobody anywhere who is not signed in', async () => {
+    const browser = new TestBrowser(origin);
+    for (const response of [
+      await browser.get(signOutUrl(back)),
+      await browser.post(`${origin}/oauth/sign-out`, back),
+    ]) {
+      const to = response.headers.get('location');
+      if (to !== null) expect(new URL(to).origin).toBe(origin);
+      const page = to === null ? await response.text() : (await browser.open(to)).page;
+      expect(page).toContain('You are signed out');
+      expect(nextOf(page)).toBeNull();
+      expect(page).toContain('Go on to site.example');
+    }
+    expect(told).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['another path', { post_logout_redirect_uri: 'https://site.example/bye/x' }],
+    ['another host', { post_logout_redirect_uri: 'https://evil.example/bye' }],
+    ['a user', { post_logout_redirect_uri: 'https://site.example@evil.example/bye' }],
+    ['another port', { post_logout_redirect_uri: 'https://site.example:444/bye' }],
+    ['another query', { post_logout_redirect_uri: 'https://site.example/bye?x=2' }],
+    ['script', { post_logout_redirect_uri: 'javascript:alert(1)' }],
+    ['what it registered to sign in', { post_logout_redirect_uri: 'https://site.example/cb' }],
+    ['what another app registered', { post_logout_redirect_uri: 'com.example.app:/bye' }],
+    ['no URL', { post_logout_redirect_uri: '//evil.example' }],
+    ['an app that nobody knows', { client_id: 'nobody' }],
+    ['no app', { client_id: '' }],
+  ])('to an address that is not its own has its rider stay here: %s', async (_, wrong) => {
+    const { asked, page } = await signOut(await signedInBrowser(), { ...back, ...wrong });
+    expect(asked).toContain('has not registered');
+    expect(nextOf(page)).toBeNull();
+    const foreign = linksOf(asked + page).filter((href) => !href.startsWith('/') && !href.startsWith('data:'));
+    expect(foreign).toEqual([]);
+    expect(page).toContain('You are signed out');
+  });
+
+  test('has no document fetched for that: its address says whose it is', async () => {
+    const { asked, page } = await signOut(await signedInBrowser(), { ...back, client_id: document });
+    expect(asked).toContain('<strong>app.example</strong> asks you to sign out');
+    expect(nextOf(page)).toBeNull();
+    expect(fetched).toBe(0);
+  });
+
+  test('shows what others wrote as text', async () => {
+    const { client_id } = await register(origin, { client_name: '<script>alert(1)</script>' });
+    const { asked } = await signOut(await signedInBrowser(), { client_id, state: '"><script>alert(2)</script>' });
+    expect(asked).not.toContain('<script');
+  });
+});
+
+// docs/rules.md#signing-out
+test('no other site signs a rider out: not by a link, not by a form', async () => {
+  const browser = await signedInBrowser();
+  await browser.open(signOutUrl({ client_id: 'site' }));
+  for (const site of ['cross-site', 'same-site', 'none'])
+    expect((await browser.post(`${origin}/oauth/sign-out`, {}, { 'sec-fetch-site': site })).status).toBe(403);
+  expect(await isSignedIn(browser)).toBe(true);
+});
+
+test('a rider who signed out in another tab can’t be asked for consent any more, and their name is not shown', async () => {
+  const browser = await signedInBrowser();
+  const client = await register(origin);
+  const asked = await browser.open(authorizeUrl(origin, client, newPkce()));
+  expect(asked.page).toContain('Ada Lovelace');
+  await signOut(browser, {});
+  const late = await browser.open(asked.url);
+  expect([late.response.status, late.page.includes('Ada Lovelace')]).toEqual([400, false]);
+  const grants = (await store.ofAccount('rider-ada', 'Grant')).length;
+  expect((await browser.submit(asked.url, { do: 'allow' })).page).toContain('This sign-in is over');
+  expect(await store.ofAccount('rider-ada', 'Grant')).toHaveLength(grants);
+});
+
+// docs/rules.md#consent
+test('a double click on Allow makes one connection', async () => {
+  const browser = await signedInBrowser();
+  const [client, pkce] = [await register(origin), newPkce()];
+  const asked = await browser.open(authorizeUrl(origin, client, pkce));
+  const before = (await store.ofAccount('rider-ada', 'Grant')).length;
+  const clicks = await Promise.all([1, 2].map(() => browser.post(asked.url, { do: 'allow' })));
+  const end = await browser.open(nextOf(await clicks[1]!.text())!);
+  const code = new URL(end.url).searchParams.get('code')!;
+  expect((await redeem(origin, client, code, pkce.verifier)).status).toBe(200);
+  expect(await store.ofAccount('rider-ada', 'Grant')).toHaveLength(before + 1);
+});
+
+// docs/rules.md#sessions
+describe('a session', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
+  const later = (hours: number) => vi.setSystemTime(Date.now() + hours * 3_600_000);
+
+  test('lasts twelve hours from its login, however much it is used, and its cookie while the browser is open', async () => {
+    const browser = new TestBrowser(origin);
+    const [client, pkce] = [await register(origin), newPkce()];
+    const end = await approve(browser, authorizeUrl(origin, client, pkce));
+    const { body } = await redeem(origin, client, new URL(end).searchParams.get('code')!, pkce.verifier);
+    for (const hours of [5, 6]) {
+      later(hours);
+      await approve(browser, authorizeUrl(origin, client, newPkce()));
+      expect(await isSignedIn(browser)).toBe(true);
+    }
+    const used = await browser.get(authorizeUrl(origin, client, newPkce()));
+    const cookies = used.headers.getSetCookie().filter((line) => line.includes('_session'));
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies) expect(cookie).not.toMatch(/expires|max-age/i);
+    later(1.1);
+    expect(await isSignedIn(browser)).toBe(false);
+    expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('Pick any rider');
+    // Apps stay connected.
+    expect((await refresh(origin, client, body.refresh_token)).status).toBe(200);
+  });
+
+  test('begins anew with a new login', async () => {
+    const browser = await signedInBrowser();
+    later(11);
+    await approve(browser, authorizeUrl(origin, native, newPkce(), { prompt: 'login' }));
+    later(11);
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+});
+
+// docs/rules.md#signing-out
+test('after a sign-out the riders’ provider asks who it is, until somebody has signed in, whatever the app does', async () => {
+  const upstream = await startFailingProvider();
+  const ownStore = memorySignInState();
+  const own = await startSignInService({ who: { upstream }, store: ownStore });
+  onTestFinished(async () => {
+    await own.close();
+    await upstream.stop();
+  });
+  const client = await register(own.origin);
+  const browser = new TestBrowser(own.origin);
+  const door = async () =>
+    await doorOf(browser, (await browser.open(authorizeUrl(own.origin, client, newPkce()))).page);
+  const signIn = async () => await browser.open(upstream.answer(await door(), 'rider-ada').href);
+  expect((await door()).searchParams.get('prompt')).toBeNull();
+  await signIn();
+  await browser.submit(`${own.origin}/oauth/sign-out`, {});
+  // It may be begun and left.
+  for (const _ of ['begun', 'again']) expect((await door()).searchParams.get('prompt')).toBe('login');
+  expect((await signIn()).page).toContain('Ada Lovelace');
+  // The session ends in another way: no sign-out.
+  for (const { kind, id } of await ownStore.ofAccount('rider-ada', 'Session')) await ownStore.remove(kind, id);
+  expect((await door()).searchParams.get('prompt')).toBeNull();
+});
