@@ -219,7 +219,7 @@ describe('the calendar page on the sample', () => {
     await page.waitForSelector('#account:has-text("Sign out")');
   }
 
-  it('signs a rider in: why a night is theirs, friends who are going, flagged riders', async () => {
+  it('signs a rider in: why a night is theirs, friends who are going, flagged riders; and out again', async () => {
     const { page, complaints } = await open(sample, '?view=week');
     await signIn(page);
     expect(page.url()).toBe(`${sample.origin}/calendar?view=week`);
@@ -232,7 +232,15 @@ describe('the calendar page on the sample', () => {
     await shows(page, '.own:has-text("You are going")');
     expect(await barriers(page)).toEqual([]);
     expect(complaints).toEqual([]);
-
+    await page.click('#account');
+    await page.click('main button');
+    await page.waitForSelector('#account:has-text("Sign in")');
+    expect(new URL(page.url()).pathname).toBe('/calendar');
+    expect(await page.evaluate("sessionStorage.getItem('tokens')")).toBe(null);
+    // Whoever sits there next says who they are.
+    await page.click('#account');
+    await page.waitForSelector('.riders');
+    expect(new URL(page.url()).pathname).toContain('/oauth/');
     await page.close();
   });
 
