@@ -38,6 +38,7 @@ function settingsIn(example: string): Env {
   const settings: Env = {};
   for (const [, name, value] of example.matchAll(/\b([A-Z_]+)=(\S+)/g)) {
     if (name === 'KAFKA_TOPIC_PREFIX') settings[name] = env.KAFKA_TOPIC_PREFIX! + value;
+    else if (name === 'KAFKA_PARTITIONER') settings[name] = value!;
     else {
       expect({ name, value }).toEqual({ name, value: usual[name as keyof typeof usual] });
       settings[name!] = backends[name as keyof typeof backends];

@@ -75,9 +75,9 @@ const simulated = ['simulate', '--metros', '1', '--riders', '20', '--rides', '3'
 // In the order in which an operator calls them: each needs what those before it made.
 describe('with exactly its rights', () => {
   test('topics finds that topics are missing, makes them, and finds them as planned', async () => {
-    const check = () => run(['topics', '--partitions', '1', '--check'], as('topics'));
+    const check = () => run(['topics', '--partitions', '2', '--check'], as('topics'));
     expect(await check()).toMatchObject({ code: 1, out: expect.stringContaining('missing') });
-    expect(await run(['topics', '--partitions', '1'], as('topics'))).toMatchObject({ code: 0 });
+    expect(await run(['topics', '--partitions', '2'], as('topics'))).toMatchObject({ code: 0 });
     expect(await check()).toMatchObject({ code: 0, out: expect.not.stringContaining('missing') });
   });
 
@@ -128,7 +128,7 @@ describe('with exactly its rights', () => {
     expect(await run(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
     const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;
     await grantInKafka(admin, lines, { topicPrefix: KAFKA_TOPIC_PREFIX, group: 'the-group' });
-    expect((await run(['topics', '--partitions', '1'], as('topics', { KAFKA_TOPIC_PREFIX }))).code).toBe(0);
+    expect((await run(['topics', '--partitions', '2'], as('topics', { KAFKA_TOPIC_PREFIX }))).code).toBe(0);
     expect(await run(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }))).toMatchObject(granted);
     const [rejected] = await topicBounds(admin, `${KAFKA_TOPIC_PREFIX}rejected`);
     expect(rejected).toMatchObject({ high: '1' });
@@ -145,7 +145,7 @@ const but = (user: string, resource: GrantedLine['resource'], operation: string)
     .filter(({ operations }) => operations.length > 0);
 
 const commands: Record<string, (folder: string) => string[]> = {
-  topics: () => ['topics', '--partitions', '1'],
+  topics: () => ['topics', '--partitions', '2'],
   simulate: () => simulated,
   projector: () => ['projector'],
   'archive-save': (folder) => ['archive', 'save', folder],

@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
-import { defaultPartitions, murmur2Partition } from '../../../schemas/events/partitioner.ts';
+import { crc32Partition, defaultPartitions, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
@@ -39,6 +39,21 @@ describe('simulate --archive', () => {
     expect(exact_since).toBe(new Date(Math.min(...times)).toISOString());
     const files = partitions.reduce((sum, count) => sum + count, 0);
     expect(await checkArchive(archive.dir)).toMatchObject({ code: 0, files, records, rejected: 0, exact_since });
+  });
+
+  // docs/rules.md#one-partition-per-key
+  it('puts keys where KAFKA_PARTITIONER says, topic by topic, and refuses other', async () => {
+    await using archive = await TestArchive.make();
+    const declaring = (KAFKA_PARTITIONER: string) => loadSettings({ NOW: '2026-11-21T12:00:00Z', KAFKA_PARTITIONER });
+    const made = (setting: string) =>
+      heard((io) => runSimulate({ ...options, archive: archive.dir }, declaring(setting), io));
+    const words = 'KAFKA_PARTITIONER is other for rides, which does not say where their keys go';
+    await expect(made('rides:other,metros:other')).rejects.toThrow(words);
+    expect(await made('crc32,nights:murmur2')).toMatchObject({ code: 0 });
+    for (const { topic, key, partition } of (await archive.read()).records as LogRecord[]) {
+      const partitionOf = topic === 'nights' ? murmur2Partition : crc32Partition;
+      expect([topic, partition]).toEqual([topic, partitionOf(Buffer.from(key), defaultPartitions[topic])]);
+    }
   });
 
   it('that is told to end before the calendar is there leaves no manifest and says so', async () => {
