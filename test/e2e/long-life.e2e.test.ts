@@ -1,0 +1,182 @@
+import { EventEmitter } from 'node:events';
+import { createServer, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { memorySignInState } from '../../infra/memory/memory-sign-in-state.ts';
+import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
+import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
+import type { EventLog, Position } from '../../projector/ports/event-log.ts';
+import { Stop } from '../../projector/running/stop.ts';
+import { WakeUp } from '../../projector/running/waiting.ts';
+import { operatorApp } from '../../services/serve/http/operator-routes.ts';
+import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { positionAt, TestKafka } from '../support/servers/kafka.ts';
+import { stallingProxy } from '../support/servers/stalling-proxy.ts';
+import { refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
+import { startSignInService } from '../support/sign-in/sign-in-service.ts';
+import { fastClock } from '../support/stores/fast-clock.ts';
+import { logOf } from '../support/stores/placed-log.ts';
+import { startProjector } from '../support/stores/projector-run.ts';
+import { SharedStore } from '../support/stores/shared-store.ts';
+import { TestArchive } from '../support/worlds/archive.ts';
+import { sampleRecords } from '../support/worlds/records.ts';
+
+// What a process does again and again for months leaves nothing behind (projector/SPEC.md P60).
+
+/** What lives in this process, once all that can be is collected. */
+async function living() {
+  for (let i = 0; i < 20; i++) await turn();
+  const count = (of: unknown) => queryObjects(of as never, { format: 'count' }) as unknown as number;
+  const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const counts = { promises: count(Promise), signals: count(AbortSignal), emitters: count(EventEmitter) };
+  return { ...counts, responses: count(ServerResponse), timers, heap: process.memoryUsage().heapUsed };
+}
+
+/** Does something many times, and says what each time left behind, on average. */
+async function leftBy(once: (i: number) => Promise<unknown>, times: number, warmUp = times / 5): Promise<void> {
+  for (let i = 0; i < warmUp; i++) await once(i);
+  const before = await living();
+  for (let i = 0; i < times; i++) await once(warmUp + i);
+  const after = await living();
+  const each = (what: keyof typeof before): number => (after[what] - before[what]) / times;
+  const left = (Object.keys(before) as (keyof typeof before)[]).filter((what) =>
+    what === 'heap' ? each(what) * times > 2e6 + 300 * times : each(what) > 0.1,
+  );
+  expect(Object.fromEntries(left.map((what) => [what, each(what)]))).toEqual({});
+}
+
+/** A standby whose limit moves on and on, though its partition is held where it is. */
+async function moves(log: EventLog, from: Position, times: number): Promise<void> {
+  const [stop, moved, asked] = [new Stop(), new WakeUp(), new WakeUp()];
+  const following = log.follow(
+    from,
+    {
+      onBatch: async () => {},
+      hold(topic) {
+        if (topic !== 'metros' && topic !== 'riders') return null;
+        asked.notify();
+        return { offset: 1, moved: moved.wait() };
+      },
+    },
+    stop.signal,
+  );
+  await asked.wait();
+  await turn();
+  await leftBy(async () => {
+    const again = asked.wait();
+    moved.notify();
+    await again;
+    await turn();
+  }, times);
+  stop.end();
+  await following;
+  await log.close();
+}
+
+it('a standby of an archive whose limit moves', async () => {
+  await using archive = await TestArchive.make(1);
+  const riders = ['a', 'b', 'c'].map((key) => ({
+    key,
+    timestampMs: 0,
+    value: { ...sampleRecords.riders, rider: key },
+  }));
+  await archive.append('riders', 0, riders);
+  const log = archive.open();
+  const bounds = await log.bounds();
+  await moves(
+    log,
+    Object.fromEntries(Object.entries(bounds).map(([topic, all]) => [topic, all.map(({ low }) => low)])) as Position,
+    10_000,
+  );
+});
+
+it('a standby of Kafka whose limit moves', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics();
+  await kafka.sendMetros(['a', 'b', 'c']);
+  await moves(kafka.eventLog(), positionAt(1), 5_000);
+});
+
+it('a leader that loses its views, and leads again', async () => {
+  const store = new SharedStore();
+  const running = startProjector(
+    logOf([{ topic: 'riders', key: 'r', value: { ...sampleRecords.riders, rider: 'r' } }]),
+    store.writer(),
+    null,
+    { clock: fastClock },
+  );
+  await running.ready();
+  const stamped = (process: string) => async () => {
+    store.restart(process);
+    for (;;) {
+      const { tagsInRepair, role } = running.projector.status();
+      if (role === 'leader' && tagsInRepair === 0 && store.position(0)) break;
+      await sleep(1);
+    }
+    await sleep(20);
+  };
+  await leftBy((i) => stamped(`process${i}`)(), 50);
+  await running.stop();
+});
+
+it('an API whose Redis is away and comes back', async () => {
+  const proxy = await stallingProxy(redisUrl());
+  const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix: freshKeyPrefix() } as never);
+  reader.listen({ changed() {}, allChanged() {}, hearing() {} });
+  await leftBy(async () => {
+    proxy.retarget(redisUrl());
+    await sleep(60);
+    await reader.ready();
+    await reader.get(['a']).catch(() => {});
+  }, 50);
+  await reader.close();
+  await proxy.close();
+});
+
+it('look-ups in a registry that does not know the schema, or is away', async () => {
+  let status = 404;
+  const server = createServer((_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const registry = schemaRegistry({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const { signal } = new Stop();
+  await leftBy(async (i) => {
+    status = i % 2 ? 404 : 503;
+    await registry.lookUp(i + 1, signal).catch(() => {});
+  }, 250);
+  server.closeAllConnections();
+  server.close();
+});
+
+it('sign-ins with state in memory, and what is refused', async () => {
+  const service = await startSignInService({ store: memorySignInState() });
+  await leftBy(async () => {
+    const { client, tokens } = await signedIn(service.origin);
+    await refresh(service.origin, client, tokens.refresh_token);
+    await refresh(service.origin, client, 'no such token');
+  }, 25);
+  await service.close();
+});
+
+it('scrapes', async () => {
+  const register = new Registry();
+  const store = new SharedStore();
+  const running = startProjector(
+    logOf([{ topic: 'riders', key: 'r', value: { ...sampleRecords.riders, rider: 'r' } }]),
+    store.writer(),
+    null,
+    { clock: fastClock },
+  );
+  await running.ready();
+  projectorMetrics(register).measure(() => running.projector);
+  const app = operatorApp(register, async () => ({ ready: true }), pino({ level: 'silent' }) as never);
+  await leftBy(() => app.inject('/metrics'), 250);
+  await app.close();
+  await running.stop();
+});
