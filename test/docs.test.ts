@@ -38,6 +38,14 @@ const anchorOf = (heading: string): string =>
     .replaceAll(' ', '-');
 
 describe('the documents', () => {
+  it('name this release, and no other, where they upgrade', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const named = [...read('docs/runbook.md').matchAll(/(?:VERSION=|ln -sfn )(\d+\.\d+\.\d+)/g)].map(
+      ([, found]) => found,
+    );
+    expect(named).toEqual([version, version]);
+  });
+
   it('link to files and headings that are there', () => {
     const links = documents.flatMap((path) =>
       [...read(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, to, anchor]) => ({
