@@ -49,7 +49,7 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
       const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
       if (!allTags.includes(tag)) return { tag: -1, kind: 'foreign', id };
       const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led, this.unreadable];
-      const isNote = redisKey.startsWith(this.schema('')) || notes.some((note) => note(tag) === redisKey);
+      const isNote = notes.some((note) => note(tag) === redisKey);
       return isNote ? null : { tag, kind: 'foreign', id };
     },
     /** The view key of a Redis key. Null if the key is not a view of this generation. */
@@ -69,8 +69,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
     led: note('led'),
     /** How old the oldest change is that is not readable, in milliseconds; empty: all are. Of no tag in particular. */
     unreadable: (): string => note('unreadable')(0),
-    /** The text of a schema of the registry (docs/rules.md#schema-registry). Of no tag in particular. */
-    schema: (name: string): string => note(`schema:${name}`)(0),
+    /** Writers' schemas, of every view format (docs/rules.md#kept-schemas). */
+    schemas: `${keyPrefix}schemas`,
     /** The tag whose fence this Redis key is, or -1. */
     fenceTag(redisKey: string): number {
       const match = redisKey.startsWith(prefix) ? fencePattern.exec(redisKey.slice(prefix.length)) : null;

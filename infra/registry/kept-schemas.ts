@@ -1,85 +1,118 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../../projector/running/log.ts';
-import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
-import { type SchemaRegistry, SchemaRegistryAwayError } from './schema-registry.ts';
+import type { FoundSchema, SchemaName, SchemaTexts, WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { SchemaAwayError, type SchemaSource } from './schema-registry.ts';
 
-/** Stores texts of schemas by name. They outlive the process that looked them up. */
-export interface SchemaTexts {
+/** Keeps texts by name, in a place that outlives the process. */
+export interface TextStore {
+  names(): Promise<string[]>;
   find(name: string): Promise<string | null>;
-  /** Resolves once it is stored. */
-  keep(name: string, text: string): Promise<void>;
+  /** Resolves once they are stored. */
+  keep(texts: ReadonlyMap<string, string>): Promise<void>;
   close(): Promise<void>;
 }
 
-interface KeptSchemas extends SchemaRegistry {
-  /** Stores again what the store has lost. */
-  keepAgain(): Promise<void>;
+interface KeptSchemasDeps {
+  /** Null: there is none. `url`: the registry that gave the ids. */
+  registry: { source: SchemaSource; url: string } | null;
+  store: TextStore;
+  writers: WriterSchemas;
+  log: Log;
+  /** Whether texts of the registry are kept. Commands only look them up. */
+  keeps: boolean;
 }
 
-// Anybody who may publish can name any number of ids that no registry knows.
-const unknownMax = 10_000;
-
 /**
- * A registry whose answers are stored beside the views before a record that needs them is folded
- * (docs/rules.md#schema-registry). So a later projector folds the same facts, even if the registry is away, or has lost
- * the schema. An answer that an id is unknown is stored as well: otherwise a later projector would wait at a record that
- * this one took for bad. `url`: the registry that gave the ids.
+ * Writers' schemas as texts beside the views, outside of view formats, by fingerprint or by registry and id
+ * (docs/rules.md#kept-schemas). So every projector, of this release or of another, reads what one could read before it.
+ * Only texts are kept: what they are good for, each release judges for itself.
  */
-export function keptSchemas(
-  { registry, url }: { registry: SchemaRegistry; url: string },
-  texts: SchemaTexts,
-  log: Log,
-): KeptSchemas {
-  const known = new Map<string, string>();
-  const of = nameOfRegistry(url);
+export class KeptSchemas implements SchemaSource {
+  readonly #deps: KeptSchemasDeps;
+  readonly #ofRegistry: string | null;
+  /** What was stored, or was found there. */
+  readonly #known = new Map<string, string>();
+  /** Names that nobody knew. Each is of a record that is set aside, whose key takes as much room. */
+  readonly #judgedUnknown = new Set<SchemaName>();
 
-  async function keep(name: string, answer: RegisteredSchema): Promise<void> {
-    const text = JSON.stringify(answer);
-    if (known.get(name) === text) return;
-    await texts.keep(name, text).catch((cause: Error) => {
-      throw new SchemaRegistryAwayError(`its text cannot be stored beside the views: ${cause.message}`);
-    });
-    known.set(name, text);
+  constructor(deps: KeptSchemasDeps) {
+    this.#deps = deps;
+    this.#ofRegistry = deps.registry && nameOfRegistry(deps.registry.url);
   }
 
-  /** The stored answer for an id that the registry does not know, or while it is away. Null: none can be read. */
-  async function stored(id: number, name: string): Promise<RegisteredSchema | null> {
-    const text = await texts.find(name).catch(() => null);
-    if (text === null) return null;
-    known.set(name, text);
-    const found = JSON.parse(text) as RegisteredSchema;
-    if (!isUnknown(found))
-      log.info(`Schema ${id} is the one stored beside the views: the schema registry is away, or does not have it`);
+  /** Looks up a schema, and stores what the registry says of it. One that is found nowhere is remembered. */
+  async lookUp(name: SchemaName, signal?: AbortSignal): Promise<FoundSchema> {
+    const found = await this.#find(name, signal);
+    if (found === 'unknown') this.#judgedUnknown.add(name);
     return found;
   }
 
-  async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
-    const name = `${of}/${id}`;
-    let answer: RegisteredSchema;
+  async #find(name: SchemaName, signal?: AbortSignal): Promise<FoundSchema> {
+    const { registry, log, keeps } = this.#deps;
+    if (typeof name === 'string' || registry === null) return (await this.#stored(name)) ?? 'unknown';
+    let found: FoundSchema;
     try {
-      answer = await registry.lookUp(id, signal);
+      found = await registry.source.lookUp(name, signal);
     } catch (error) {
-      const found = error instanceof SchemaRegistryAwayError ? await stored(id, name) : null;
-      if (found === null) throw error;
-      return found;
+      const stored = error instanceof SchemaAwayError ? await this.#stored(name).catch(() => null) : null;
+      if (stored === null) throw error;
+      log.info(`Schema ${name} is the one stored beside the views: the schema registry is away`);
+      return stored;
     }
-    if (isUnknown(answer)) {
-      const found = await stored(id, name);
-      if (found !== null) return found;
-      if (known.size >= unknownMax) return answer;
-    }
-    await keep(name, answer);
-    return answer;
+    if (found === 'unknown') return (await this.#stored(name)) ?? found;
+    if (found !== 'unusable' && keeps) await this.keep([[name, found]]);
+    return found;
   }
 
-  async function keepAgain(): Promise<void> {
-    for (const [name, text] of known) if ((await texts.find(name)) === null) await texts.keep(name, text);
+  /** Stores texts, those that are there already as well. */
+  async keep(found: readonly [SchemaName, SchemaTexts][]): Promise<void> {
+    const texts = new Map(found.map(([name, text]) => [this.#spelled(name)!, JSON.stringify(text)]));
+    await this.#deps.store.keep(texts).catch(away('cannot be stored'));
+    for (const [name, text] of texts) this.#known.set(name, text);
   }
 
-  return { lookUp, keepAgain };
+  /** Stores again what the store has lost. */
+  async keepAgain(): Promise<void> {
+    const { store } = this.#deps;
+    const there = new Set(await store.names());
+    const lost = new Map([...this.#known].filter(([name]) => !there.has(name)));
+    if (lost.size > 0) await store.keep(lost);
+  }
+
+  /** Whether one that was judged unknown is known by now: then what was decoded before must be judged anew. */
+  async knowsMore(): Promise<boolean> {
+    const { store, writers } = this.#deps;
+    if (this.#judgedUnknown.size === 0) return false;
+    const there = new Set(await store.names());
+    const known: SchemaName[] = [];
+    for (const name of this.#judgedUnknown) {
+      if (!there.has(this.#spelled(name) ?? '')) continue;
+      if (!writers.has(name)) writers.add(name, (await this.#stored(name)) ?? 'unknown');
+      if (writers.has(name)) known.push(name);
+    }
+    for (const name of known) this.#judgedUnknown.delete(name);
+    return known.length > 0;
+  }
+
+  async #stored(name: SchemaName): Promise<SchemaTexts | null> {
+    const spelled = this.#spelled(name);
+    const text = spelled && (await this.#deps.store.find(spelled).catch(away('cannot be looked up')));
+    if (!text) return null;
+    this.#known.set(spelled, text);
+    const { schema, references } = JSON.parse(text) as SchemaTexts;
+    return { schema, references };
+  }
+
+  /** Null: an id without a registry names nothing. */
+  #spelled(name: SchemaName): string | null {
+    if (typeof name === 'string') return name;
+    return this.#ofRegistry && `${this.#ofRegistry}/${name}`;
+  }
 }
 
-const isUnknown = (answer: RegisteredSchema): boolean => 'bad' in answer && answer.bad === 'unknown schema id';
+const away = (what: string) => (cause: Error) => {
+  throw new SchemaAwayError(`its text ${what} beside the views: ${cause.message}`);
+};
 
 /** The same for the same registry, without its credentials. */
 function nameOfRegistry(url: string): string {

@@ -1,37 +1,41 @@
 import { within } from '../../projector/running/stop.ts';
-import type { RegisteredSchema } from '../../schemas/avro/writer-schemas.ts';
+import type { FoundSchema, SchemaName, SchemaTexts } from '../../schemas/avro/writer-schemas.ts';
 import { noteFetched } from '../net/certificate-ends.ts';
 
-/** Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. */
-export interface SchemaRegistry {
+/** Where writers' schemas are looked up that are not known yet. */
+export interface SchemaSource {
   /**
-   * One attempt to look up an id. Schemas are cached. Throws SchemaRegistryAwayError if there was no valid response:
-   * retry with back-off, because that makes no record bad.
+   * One attempt to look up a schema. Throws SchemaAwayError if there was no valid response: retry with back-off, because
+   * that makes no record bad.
    */
-  lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema>;
+  lookUp(name: SchemaName, signal?: AbortSignal): Promise<FoundSchema>;
 }
 
-/** The registry gave no valid response, which makes no record bad (docs/rules.md#schema-registry). Names no credentials. */
-export class SchemaRegistryAwayError extends Error {
-  override name = 'SchemaRegistryAwayError';
+/** There was no valid response, which makes no record bad (docs/rules.md#schema-registry). Names no credentials. */
+export class SchemaAwayError extends Error {
+  override name = 'SchemaAwayError';
 }
 
-/** `url`: SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication. */
-export function schemaRegistry({ url, timeoutMs = 10_000 }: { url: string; timeoutMs?: number }): SchemaRegistry {
-  const found = new Map<number, RegisteredSchema>();
+/**
+ * Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. Schemas are cached. `url`:
+ * SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication.
+ */
+export function schemaRegistry({ url, timeoutMs = 10_000 }: { url: string; timeoutMs?: number }): SchemaSource {
+  const found = new Map<number, FoundSchema>();
   noteFetched('SCHEMA_REGISTRY_URL', url);
 
-  async function lookUp(id: number, signal?: AbortSignal): Promise<RegisteredSchema> {
+  async function lookUp(id: SchemaName, signal?: AbortSignal): Promise<FoundSchema> {
+    if (typeof id === 'string') return 'unknown';
     const known = found.get(id);
     if (known) return known;
     const read = async (path: string) => {
       const answer = await within(timeoutMs, (late) => readSchema(url, path, late), signal);
       signal?.throwIfAborted();
-      if (typeof answer === 'string') throw new SchemaRegistryAwayError(answer);
+      if (typeof answer === 'string') throw new SchemaAwayError(answer);
       return answer;
     };
     const answer = await read(`/schemas/ids/${id}`);
-    if (answer === null) return { bad: 'unknown schema id' };
+    if (answer === null) return 'unknown';
     const registered = await withReferences(answer, read);
     found.set(id, registered);
     return registered;
@@ -45,12 +49,12 @@ const referencesMax = 100;
 
 /** Collects the texts that a schema refers to, each after those that it refers to itself. */
 async function withReferences(
-  top: FoundSchema,
-  read: (path: string) => Promise<FoundSchema | null>,
-): Promise<RegisteredSchema> {
+  top: RegisteredSchema,
+  read: (path: string) => Promise<RegisteredSchema | null>,
+): Promise<SchemaTexts | 'unusable'> {
   const texts: string[] = [];
   const seen = new Set<string>();
-  const collect = async (schema: FoundSchema): Promise<boolean> => {
+  const collect = async (schema: RegisteredSchema): Promise<boolean> => {
     // A registry also has Protobuf and JSON Schema.
     if (!schema.isAvro) return false;
     for (const { subject, version } of schema.references) {
@@ -63,10 +67,10 @@ async function withReferences(
     }
     return true;
   };
-  return (await collect(top)) ? { schema: top.schema, references: texts } : { bad: 'unusable writer schema' };
+  return (await collect(top)) ? { schema: top.schema, references: texts } : 'unusable';
 }
 
-interface FoundSchema {
+interface RegisteredSchema {
   schema: string;
   isAvro: boolean;
   references: { subject: string; version: number }[];
@@ -77,7 +81,7 @@ interface FoundSchema {
  * credentials; a later attempt may succeed. Only a valid response can make a record bad. Everything else counts as away:
  * network errors, time-outs, 401, 403, 429, 5xx, a proxy's page.
  */
-async function readSchema(url: string, path: string, signal: AbortSignal): Promise<FoundSchema | string | null> {
+async function readSchema(url: string, path: string, signal: AbortSignal): Promise<RegisteredSchema | string | null> {
   const { base, origin, headers } = registryAddress(url);
   const away = (what: string) => `the schema registry at ${origin} ${what}`;
   try {
@@ -98,7 +102,7 @@ async function readSchema(url: string, path: string, signal: AbortSignal): Promi
   }
 }
 
-function schemaIn(text: string): FoundSchema | null {
+function schemaIn(text: string): RegisteredSchema | null {
   const { schema, schemaType, references } = (json(text) ?? {}) as Record<string, unknown>;
   if (typeof schema !== 'string') return null;
   return {

@@ -13,6 +13,7 @@ import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../
 import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
 import { race, Stop } from '../running/stop.ts';
+import { UnresolvedRejects } from '../status/unresolved-rejects.ts';
 import { compareStored } from './comparison.ts';
 import type { Difference } from './difference.ts';
 import { type Covered, Judge, type Unjudged } from './judge.ts';
@@ -53,6 +54,8 @@ export interface Verified extends Judged {
    */
   otherFacts: boolean;
   misplaced: MisplacedRecords;
+  /** Records of schemas that nobody knows, which are set aside and still the last of their key. */
+  ofUnknownSchemas: number;
 }
 
 /** The log, folded by this process, which writes nothing. */
@@ -94,7 +97,8 @@ export class Verification {
     const ends = positionOf(bounds, 'end');
     assertWithin(since, ends);
     if (this.#deps.isReadOnce) assertAllRead(since, ends);
-    const deps = { ...this.#deps, signal: this.#signal, rejects: null, metrics: noMetrics };
+    const status = { rejects: new UnresolvedRejects() };
+    const deps = { ...this.#deps, signal: this.#signal, rejects: null, metrics: noMetrics, status };
     const folding = new Folding(bounds, since, deps);
     const fold = { folding, marks: new WindowMarks(folding.fold.facts) };
     this.#fold = fold;
@@ -107,7 +111,9 @@ export class Verification {
       this.#beginWindow(fold);
       await this.#foldToEnds(fold);
       const { suspects, compared } = await this.#compareAll(fold);
-      return { compared, otherFacts, misplaced: folding.misplaced, ...(await this.#judge(fold, suspects, stored)) };
+      const judged = await this.#judge(fold, suspects, stored);
+      const { misplaced } = folding;
+      return { compared, otherFacts, misplaced, ofUnknownSchemas: status.rejects.ofUnknownSchemas, ...judged };
     });
   }
 

@@ -1,3 +1,4 @@
+import { kindOf } from '../../schemas/avro/undecodable.ts';
 import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic } from '../../schemas/events/records.ts';
 import type { Fold } from '../facts/fold.ts';
@@ -5,13 +6,14 @@ import type { EncodedRecord, LogBatch, Reject } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { Status } from '../status/status.ts';
 import { LastRevisions } from './last-revisions.ts';
+import { type BadReason, explained } from './reasons.ts';
 import { SettingAside, type SettingAsideDeps } from './setting-aside.ts';
 import { Validator } from './validator.ts';
 
 interface IntakeDeps extends SettingAsideDeps {
   fold: Fold;
   metrics: ProjectorMetrics;
-  status?: Pick<Status, 'rejects' | 'waits' | 'missingRejects'>;
+  status?: Partial<Pick<Status, 'rejects' | 'waits' | 'missingRejects'>>;
 }
 
 /**
@@ -49,16 +51,17 @@ export class Intake {
     const { fold, status, metrics } = this.#deps;
     const { key, value, revision } = this.#validator;
     fold.apply(topic, key, value as never);
-    status?.rejects.passed(record);
+    status?.rejects?.passed(record);
     if (value === null) return;
     const { first, second } = fold.subject;
     if (revisions.regressed(first, second, revision)) metrics.revisionRegressed(topic);
   }
 
-  #refuse(record: EncodedRecord, reason: string, rejects: Reject[]): void {
+  #refuse(record: EncodedRecord, bad: BadReason, rejects: Reject[]): void {
     const { metrics, status } = this.#deps;
-    metrics.rejected(record.topic, reason);
-    status?.rejects.rejected(record.topic, record.keyBytes, reason);
-    this.aside.met(record, reason, rejects);
+    const kind = kindOf(bad);
+    metrics.rejected(record.topic, kind);
+    status?.rejects?.rejected(record.topic, record.keyBytes, kind);
+    this.aside.met(record, explained(record, bad), rejects);
   }
 }

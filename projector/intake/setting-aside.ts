@@ -7,7 +7,7 @@ import { type RetryDeps, retryLogged } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import { followToEnds } from './follow-to-ends.ts';
 import { ToldRejects } from './told-rejects.ts';
-import { Validator } from './validator.ts';
+import { whyBad } from './validator.ts';
 
 // How many bad records, and bytes of them, may wait for their acknowledgement: with more of them the log waits.
 const pendingMax = 1_000;
@@ -20,7 +20,7 @@ export interface SettingAsideDeps extends RetryDeps {
   /** Null: bad records are counted, and set aside nowhere. An archive keeps them where they are. */
   sink: RejectSink | null;
   barriers: PositionBarriers;
-  status?: Pick<Status, 'waits' | 'missingRejects'>;
+  status?: Partial<Pick<Status, 'waits' | 'missingRejects'>>;
 }
 
 type Place = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
@@ -102,23 +102,23 @@ export class SettingAside {
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
       // An acknowledged batch is progress: the next one is waited for anew.
-      status?.waits.end('rejects', 'new ones');
+      status?.waits?.end('rejects', 'new ones');
       this.#noteWaiting();
     });
   }
 
   #noteWaiting(): void {
-    if (this.#pending.count > 0) this.#deps.status?.waits.begin('rejects', 'new ones');
+    if (this.#pending.count > 0) this.#deps.status?.waits?.begin('rejects', 'new ones');
   }
 
   /** Compares, and looks again and again whether there is a reason to, until told to stop. */
   async watch(signal: AbortSignal): Promise<void> {
     const { clock, sink, status } = this.#deps;
     while (sink && !signal.aborted) {
-      status?.waits.begin('rejects', 'a look');
+      status?.waits?.begin('rejects', 'a look');
       const look = () => this.#look(sink, signal);
       await retryLogged('look which bad records are set aside', look, { ...this.#deps, signal }).finally(() =>
-        status?.waits.end('rejects', 'a look'),
+        status?.waits?.end('rejects', 'a look'),
       );
       await clock.sleep(lookEveryMs, signal);
     }
@@ -151,13 +151,12 @@ export class SettingAside {
     const wanted = new Map(missing.map((place) => [textOf(place), place]));
     const around = boundsAround(missing, bounds);
     const from = byTopic((topic) => around[topic].map(({ low }) => low));
-    const validator = new Validator();
     let count = 0;
     await followToEnds(eventLog, from, around, signal, async ({ records }) => {
       const rejects: Reject[] = [];
       for (const record of records) {
         if (wanted.get(textOf(record))?.timestampMs !== record.timestampMs) continue;
-        const reason = validator.validate(record);
+        const reason = whyBad(record);
         if (reason !== null) rejects.push(rejectOf(record, reason));
       }
       count += rejects.length;

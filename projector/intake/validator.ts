@@ -5,30 +5,13 @@ import { encodeValue, ownDecoder, placeValue } from '../../schemas/avro/codec.ts
 import { agrees, isRelation, isRsvp } from '../../schemas/avro/key-agreement.ts';
 import type { Placed } from '../../schemas/avro/placed.ts';
 import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
-import { keylessReason, reasonOf, undecodableReasons } from '../../schemas/avro/undecodable.ts';
+import { keylessReason, reasonOf } from '../../schemas/avro/undecodable.ts';
 import { urlPattern } from '../../schemas/events/patterns.ts';
-import { type KeyFault, keyFaults, RecordKey } from '../../schemas/events/record-keys.ts';
+import { type KeyFault, RecordKey } from '../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, Metro, Night, Relation, Ride, TopicName } from '../../schemas/events/records.ts';
 import { dayMax, dayMin } from '../../schemas/views/days.ts';
 import type { FoldedValue } from '../facts/fold.ts';
-import type { EncodedRecord } from '../ports/event-log.ts';
-
-/** What can be wrong with a value, apart from its key (docs/rules.md#what-is-bad). */
-const contentFaults = [
-  'time zone is not in the IANA database',
-  'url does not match its pattern',
-  'day outside years 0001 to 9999',
-  'time outside the day',
-] as const;
-
-/**
- * Why a record is bad (docs/rules.md#what-is-bad, #rejected). Reasons are a small fixed set, because they label a metric. No reason
- * contains anything of the record.
- */
-export const badReasons = [...undecodableReasons, ...keyFaults, 'key disagrees with value', ...contentFaults] as const;
-type BadReason = (typeof badReasons)[number];
-
-type RecordBytes = Pick<EncodedRecord, 'topic' | 'keyBytes' | 'valueBytes' | 'decoder'>;
+import { type BadReason, explained, type RecordBytes } from './reasons.ts';
 
 /**
  * Decodes records and finds the bad ones. Every record of every log comes this way. All values are read with their texts
@@ -133,8 +116,14 @@ const timeFault = (time: number | null): BadReason | null =>
 
 const validator = new Validator();
 
-/** Why a decoded record is bad, or null: for callers that have no bytes any more. It is encoded, and validated as those are. */
-export function badRecord(topic: TopicName, key: string, value: AnyRecord | null): BadReason | null {
+/** Why a record is bad, with the field and the rule, or null. */
+export function whyBad(record: RecordBytes): string | null {
+  const reason = validator.validate(record);
+  return reason && explained(record, reason);
+}
+
+/** The same of a decoded record, for callers that have no bytes any more. It is encoded, and validated as those are. */
+export function badRecord(topic: TopicName, key: string, value: AnyRecord | null): string | null {
   const valueBytes = value && encodeValue(topic, value as never);
-  return validator.validate({ topic, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) });
+  return whyBad({ topic, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) });
 }

@@ -92,7 +92,14 @@ export class Leader {
       onDoubt: () => folding.moved.notify(),
     });
     const { barriers, fold } = folding;
-    const rounds = new Rounds({ facts: fold.facts, pending: this.#pending, lanes, barriers, identity });
+    const rounds = new Rounds({
+      facts: fold.facts,
+      pending: this.#pending,
+      lanes,
+      barriers,
+      identity,
+      rejects: status.rejects,
+    });
     const repairs = new Repairs({ ...shared, facts: fold.facts, writer, lanes, status });
     return { lanes, rounds, repairs };
   }

@@ -1,5 +1,5 @@
 import type { Folding } from '../intake/folding.ts';
-import type { EventLog, LogBounds, Position } from '../ports/event-log.ts';
+import { type EventLog, FoldAgainError, type LogBounds, type Position } from '../ports/event-log.ts';
 import { beatMs } from '../ports/leading.ts';
 import type { Leadership, TagLook } from '../ports/view-writer.ts';
 import { assertSamePartitions, isWithin, nearest, positionOf } from '../position/position.ts';
@@ -93,8 +93,14 @@ export class Terms {
 
   /** Nothing is taken with an old look: a leader may not have been able to move its fences. */
   #takeAll(seen: readonly string[]): Promise<TakenTags | null> {
-    const { clock, leadership, log, signal, tags } = this.#deps;
-    return takeAll(leadership, tags, seen).catch(async (cause: Error & { retry?: boolean }) => {
+    const { clock, eventLog, leadership, log, signal, tags } = this.#deps;
+    const take = async () => {
+      // What another projector knows was judged unknown here, while this one stood by or was told to (docs/rules.md#kept-schemas).
+      if (await eventLog.judgesAnew?.())
+        throw new FoldAgainError('the schema of records that were set aside is known now');
+      return takeAll(leadership, tags, seen);
+    };
+    return take().catch(async (cause: Error & { retry?: boolean }) => {
       if (cause.retry === false) throw cause;
       log.warn(`Cannot take over the views, standing by again: ${cause.message}`);
       await clock.sleep(beatMs, signal);

@@ -54,7 +54,7 @@ export interface Reject {
   partition: number;
   offset: number;
   timestampMs: Long;
-  /** One of a small fixed set, also used as a metric label. Never the record's content. */
+  /** One of a small fixed set of kinds, and after a colon the field and the rule. Never the record's content. */
   reason: string;
   raw: RawRecord;
 }
@@ -92,7 +92,7 @@ interface PartitionStatus {
   /** Since when there are records, or may be some, that are not handed over, by `Clock.nowMs`; null: none. */
   unreadSinceMs: number | null;
   /** Why it goes no further though the log answers. */
-  waitsFor: 'registry' | 'transaction' | null;
+  waitsFor: 'registry' | 'redis' | 'transaction' | null;
 }
 
 export interface LogStatus {
@@ -136,6 +136,8 @@ export interface EventLog {
    * PartitionsChangedError, LogTruncatedError. May be called while another call goes on: `status` is of the first one alone.
    */
   follow(from: Position, follower: Follower, signal: AbortSignal): Promise<void>;
+  /** Whether what it delivered would be judged otherwise now, because a schema that nobody knew is known. Absent: never. */
+  judgesAnew?(): Promise<boolean>;
   /** How far the following has got, and what holds it up; null while nobody follows. Absent: it is never held up. */
   status?(): LogStatus | null;
   close(): Promise<void>;
@@ -165,7 +167,13 @@ export class PartitionsChangedError extends Error {
   override name = 'PartitionsChangedError';
 }
 
-/** Records between our position and the log's first offset are gone unread. Fold again from the start. */
-export class LogTruncatedError extends Error {
+/** What is folded is not what the log gives now. Fold again from the start. */
+export class FoldAgainError extends Error {
+  override name = 'FoldAgainError';
+  readonly retry = false;
+}
+
+/** Records between our position and the log's first offset are gone unread. */
+export class LogTruncatedError extends FoldAgainError {
   override name = 'LogTruncatedError';
 }

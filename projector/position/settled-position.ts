@@ -12,6 +12,8 @@ export interface StoredPosition {
   /** Of the facts at the position. */
   sum: string;
   fanOuts: readonly StoredFanOut[];
+  /** How many records of schemas that nobody knows are the last of their key. Absent: none. */
+  ofUnknownSchemas?: number;
 }
 
 /** The start of a finished round. Every tag stores it, as the text of a StoredPosition. */

@@ -6,7 +6,7 @@ import type { Clock } from '../running/clock.ts';
 import { countText, type Log } from '../running/log.ts';
 import { measuredWriter } from './measured-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
-import { UnresolvedRejects } from './unresolved-rejects.ts';
+import { UnresolvedRejects, unknownSchemaWords } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
 
 export type Role = 'leader' | 'standby';
@@ -204,7 +204,7 @@ export class Status {
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
       troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
-      notes: [...this.#rejectNotes, ...notes],
+      notes: [unknownSchemaWords(this.rejects.ofUnknownSchemas), ...this.#rejectNotes, ...notes].filter(Boolean),
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,

@@ -1,6 +1,16 @@
+import type { UndecodableKind } from '../../schemas/avro/undecodable.ts';
 import { byTopic, type TopicName } from '../../schemas/events/records.ts';
 import { LargeMap } from '../facts/large-map.ts';
 import type { EncodedRecord } from '../ports/event-log.ts';
+import { countText } from '../running/log.ts';
+
+const unknownSchema: readonly UndecodableKind[] = ['unknown fingerprint', 'unknown schema id'];
+
+/** What operators are told of these. Empty where there are none. */
+export const unknownSchemaWords = (records: number): string =>
+  records === 0
+    ? ''
+    : `${countText(records, 'record')} of a schema that nobody knows: set aside, and still the last of their key. Put the schema into WRITER_SCHEMAS, and restart the projectors; rejected list says which it is`;
 
 /**
  * Bad records that are still the last of their key: the ones to look into. A later record of the key, good or bad,
@@ -13,6 +23,11 @@ export class UnresolvedRejects {
 
   get byReason(): ReadonlyMap<string, number> {
     return this.#byReason;
+  }
+
+  /** How many are of a writer's schema that nobody knows (docs/rules.md#unknown-schema). */
+  get ofUnknownSchemas(): number {
+    return unknownSchema.reduce((sum, reason) => sum + (this.#byReason.get(reason) ?? 0), 0);
   }
 
   /** A bad record was found. `key` is null if it has none; then nothing can replace it. */

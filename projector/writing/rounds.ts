@@ -18,6 +18,8 @@ interface RoundsDeps {
   barriers: PositionBarriers;
   /** Which log it is; null where that is not known. */
   identity: string | null;
+  /** What is stored beside the position of bad records. Absent: nothing. */
+  rejects?: { readonly ofUnknownSchemas: number };
 }
 
 /**
@@ -60,7 +62,15 @@ export class Rounds {
     // A barrier is older than this term, so the stored position stays, and the open lists with it.
     if (settled.round < this.#firstRound) return true;
     const { position: at, sum } = settled;
-    const stored = { log: identity, position: at, sum, fanOuts: fanOuts.storable ? fanOuts.stored() : [] };
+    const ofUnknownSchemas = this.#deps.rejects?.ofUnknownSchemas;
+    const fanOutsLeft = fanOuts.storable ? fanOuts.stored() : [];
+    const stored = {
+      log: identity,
+      position: at,
+      sum,
+      fanOuts: fanOutsLeft,
+      ...(ofUnknownSchemas && { ofUnknownSchemas }),
+    };
     lanes.settled = { start: settled, text: JSON.stringify(stored satisfies StoredPosition) };
     return true;
   }

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { undecodable } from './undecodable.ts';
+import { type UndecodableError, undecodable } from './undecodable.ts';
 
 const truncated = undecodable('undecodable value');
 const outOfRange = undecodable('number out of range');
 const notUtf8 = undecodable('text is not UTF-8');
-const unknownSymbol = undecodable('unknown enum symbol');
 const tooManySteps = undecodable('too many steps to decode');
 const tooDeep = undecodable('nested too deeply');
 const empty = Buffer.alloc(0);
@@ -44,6 +43,8 @@ export class Cursor {
   end = 0;
   /** The positions of the texts that `place` skipped since `set`: the start and end of each. */
   places = new Int32Array(2 * placesAtFirst);
+  /** The field that a traced decoder is at. */
+  field = '';
   #placed = 0;
   #start = 0;
   #steps = 0;
@@ -230,11 +231,11 @@ export class Cursor {
     return Buffer.from(this.buf.subarray(pos, this.pos));
   }
 
-  /** `symbols` by the writer's index. Null for a symbol that the reader's enum lacks. */
-  symbol(symbols: readonly (string | null)[]): string {
+  /** `symbols` by the writer's index. Null for a symbol that the reader's enum lacks, which throws `refusal`. */
+  symbol(symbols: readonly (string | null)[], refusal: UndecodableError): string {
     const symbol = symbols[this.int()];
     if (symbol === undefined) throw truncated;
-    if (symbol === null) throw unknownSymbol;
+    if (symbol === null) throw refusal;
     return symbol;
   }
 

@@ -15,6 +15,7 @@ export const isMap = (type: Type): type is types.MapType => type.typeName === 'm
 export const logicalTypes = new WeakMap<Type, string>();
 
 export function nameOf(type: Type): string {
+  if (isUnion(type)) return type.types.map(nameOf).join(' or ');
   const logical = logicalTypes.get(type);
   return logical === undefined ? (type.name ?? type.typeName) : `${logical} (${type.typeName})`;
 }

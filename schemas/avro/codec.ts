@@ -3,12 +3,20 @@ import { type AnyRecord, byTopic, type TopicName, type TopicRecords } from '../e
 import { Cursor } from './avro-cursor.ts';
 import { topicTypes } from './avro-types.ts';
 import type { Placed } from './placed.ts';
-import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import { confluentHeaderBytes, fingerprintIn, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
 import { type TopicDecoder, topicDecoder } from './topic-decoder.ts';
 import { reasonOf, type UndecodableReason, undecodable } from './undecodable.ts';
-import type { WriterSchemas } from './writer-schemas.ts';
+import type { SchemaName, WriterSchemas } from './writer-schemas.ts';
 
 /** Keys and values of the event log (docs/rules.md#encodings). Both encodings are recognized record by record. */
+
+/** The name of a schema that must first be looked up. */
+export interface Needs {
+  needs: SchemaName;
+}
+
+export const isNeeded = (decoder: object | string | null): decoder is Needs =>
+  typeof decoder === 'object' && decoder !== null && 'needs' in decoder;
 
 /** The record is bad, permanently. */
 type Bad = { bad: UndecodableReason };
@@ -42,25 +50,25 @@ function setLast(topic: TopicName): void {
 const cursor = new Cursor();
 
 /**
- * The decoder for a value, by its header; or why there is none; or the id of a schema that must first be looked up in
- * the registry (WriterSchemas.addRegistered).
+ * The decoder for a value, by its header; or why there is none; or the name of a schema that must first be looked up
+ * (WriterSchemas.add).
  */
 export function decoderFor(
   topic: TopicName,
   bytes: Buffer,
   writers: WriterSchemas,
-): TopicDecoder | UndecodableReason | number {
+): TopicDecoder | UndecodableReason | Needs {
   if (bytes.length >= singleObjectHeaderBytes && bytes[0] === 0xc3 && bytes[1] === 0x01) {
     if (topic !== lastTopic) setLast(topic);
     const own = lastCodec;
-    return int32At(bytes, 2) === own.low && int32At(bytes, 6) === own.high
-      ? own.decoder
-      : writers.byFingerprint(topic, fingerprintKey(bytes));
+    if (int32At(bytes, 2) === own.low && int32At(bytes, 6) === own.high) return own.decoder;
+    const fingerprint = fingerprintIn(bytes);
+    return writers.byName(topic, fingerprint) ?? { needs: fingerprint };
   }
   if (bytes.length >= confluentHeaderBytes && bytes[0] === 0x00) {
     const id = bytes.readInt32BE(1);
     // Registries count from 1, so other ids need no look-up.
-    return id < 1 ? 'unknown schema id' : (writers.byId(topic, id) ?? id);
+    return id < 1 ? writers.unknown(topic, id) : (writers.byName(topic, id) ?? { needs: id });
   }
   return 'not Avro';
 }
@@ -73,27 +81,21 @@ const int32At = (bytes: Buffer, pos: number): number =>
   bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);
 
 /**
- * Decodes a record's value, which must not be null (a tombstone has nothing to decode). `needs`: the id of a schema that
- * must first be looked up in the registry. Never throws.
+ * Decodes a record's value, which must not be null (a tombstone has nothing to decode). Never throws.
  */
 export function decodeValue(
   topic: TopicName,
   bytes: Buffer,
   writers: WriterSchemas,
-): { value: AnyRecord } | Bad | { needs: number } {
+): { value: AnyRecord } | Bad | Needs {
   const decoder = decoderFor(topic, bytes, writers);
-  if (typeof decoder === 'number') return { needs: decoder };
+  if (isNeeded(decoder)) return decoder;
   // Only an archive has tombstones as values.
   return decodeWith(decoder, bytes) as { value: AnyRecord } | Bad;
 }
 
 /** Decodes a value, but leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
-export function placeValue(
-  decoder: TopicDecoder | UndecodableReason,
-  bytes: Buffer,
-  into: Cursor,
-): Placed<AnyRecord> | null {
-  if (typeof decoder === 'string') throw undecodable(decoder);
+export function placeValue(decoder: TopicDecoder, bytes: Buffer, into: Cursor): Placed<AnyRecord> | null {
   const placed = decoder.place(into.set(bytes, decoder.headerBytes));
   if (into.pos !== bytes.length) throw trailing;
   return placed;
@@ -106,9 +108,10 @@ export function decodeWith(
   decoder: TopicDecoder | UndecodableReason,
   bytes: Buffer,
 ): { value: AnyRecord | null } | Bad {
+  if (typeof decoder === 'string') return { bad: decoder };
   try {
     const placed = placeValue(decoder, bytes, cursor);
-    return { value: placed && (decoder as TopicDecoder).spell(placed, cursor) };
+    return { value: placed && decoder.spell(placed, cursor) };
   } catch (error) {
     return { bad: reasonOf(error) };
   }

@@ -14,7 +14,7 @@ import {
   type Union,
   unqualified,
 } from './avro-type-kinds.ts';
-import { undecodable } from './undecodable.ts';
+import { IncompatibleSchemaError, undecodable } from './undecodable.ts';
 
 /** Decodes one value at the cursor. Throws UndecodableError. */
 export type Decode<T = unknown> = (cursor: Cursor) => T;
@@ -26,11 +26,8 @@ interface DecoderOptions {
   textsInPlace?: true;
   /** The outermost record's field of this name stays in place as a whole, whatever its type. */
   fieldInPlace?: string;
-}
-
-/** No value of the writer's schema fits the reader's. */
-export class IncompatibleSchemaError extends Error {
-  override name = 'IncompatibleSchemaError';
+  /** The decoder says in `Cursor.field` at which field it is. */
+  traced?: true;
 }
 
 /**
@@ -52,7 +49,6 @@ export function compileSkip(writer: Type): (cursor: Cursor) => void {
   return new DecoderCode({}).compile((code) => code.skip(writer)) as (cursor: Cursor) => void;
 }
 
-const incompatible = undecodable('incompatible writer schema');
 const badIndex = undecodable('undecodable value');
 
 /** For each type that our schemas have, the writers' types that it accepts, and how they are decoded. */
@@ -92,6 +88,7 @@ class DecoderCode {
   readonly #named: [Type, Type | null][] = [];
   /** Pairs that do not match, so that unions of unions are not tried in every combination. */
   readonly #failed = new Map<Type, Map<Type | null, IncompatibleSchemaError>>();
+  readonly #path: string[] = [];
   #count = 0;
   #depth = 0;
 
@@ -109,17 +106,13 @@ class DecoderCode {
   decode(writer: Type, reader: Type): string {
     if (isUnion(writer)) return this.#decodeUnion(writer, reader);
     if (isUnion(reader)) {
-      for (const branch of reader.types) {
-        const expression = this.#attempt(() => this.decode(writer, branch));
-        if (expression !== null) return expression;
-      }
-      throw new IncompatibleSchemaError(`no branch of the union takes ${nameOf(writer)}`);
+      const attempts = reader.types.map((branch) => this.#attempt(() => this.decode(writer, branch)));
+      return attempts.find((each) => typeof each === 'string') ?? this.#refuse(attempts, writer, reader);
     }
     const promotion = isSameKind(writer, reader) ? promotions[reader.typeName]?.[writer.typeName] : undefined;
     if (promotion === 'c.string()' && this.#options.textsInPlace) return 'c.place()';
     if (promotion !== undefined) return promotion;
     if (isRecord(writer) && isRecord(reader)) {
-      this.#needSameName(writer, reader);
       return this.#function(writer, reader, () => this.#recordBody(writer, reader));
     }
     if (isEnum(writer) && isEnum(reader)) return this.#decodeEnum(writer, reader);
@@ -142,7 +135,7 @@ class DecoderCode {
         return `const map = Object.create(null); ${loop} while (n-- > 0) map[c.string()] = ${value}; return { ...map };`;
       });
     }
-    throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
+    throw this.#mismatch(writer, reader);
   }
 
   /** A statement that moves the cursor over a value. */
@@ -165,12 +158,11 @@ class DecoderCode {
 
   #decodeUnion(writer: Union, reader: Type): string {
     return this.#function(writer, reader, () => {
-      const expressions = writer.types.map((branch) => this.#attempt(() => this.decode(branch, reader)));
-      if (expressions.every((expression) => expression === null)) {
-        throw new IncompatibleSchemaError(`no branch of the writer's union is ${nameOf(reader)}`);
-      }
-      const refusal = `throw ${this.#constant(incompatible)};`;
-      return this.#branches(expressions.map((expression) => (expression ? `return ${expression};` : refusal)));
+      const attempts = writer.types.map((branch) => this.#attempt(() => this.decode(branch, reader)));
+      if (attempts.every((each) => typeof each !== 'string')) this.#refuse(attempts, writer, reader);
+      const refusal = ({ message }: Error) =>
+        `throw ${this.#constant(undecodable(`incompatible writer schema: ${message}`))};`;
+      return this.#branches(attempts.map((each) => (typeof each === 'string' ? `return ${each};` : refusal(each))));
     });
   }
 
@@ -183,7 +175,8 @@ class DecoderCode {
     this.#needSameName(writer, reader);
     const fallback = (reader as { default?: string }).default ?? null;
     const symbols = writer.symbols.map((symbol) => (reader.symbols.includes(symbol) ? symbol : fallback));
-    return `c.symbol(${this.#constant(symbols)})`;
+    const refusal = undecodable(`unknown enum symbol: ${this.#at}want one of ${reader.symbols.join(', ')}`);
+    return `c.symbol(${this.#constant(symbols)}, ${this.#constant(refusal)})`;
   }
 
   /**
@@ -195,11 +188,14 @@ class DecoderCode {
     const sources = reader.fields.map(({ name }) => writer.fields.find((field) => field.name === name));
     for (const field of writer.fields) {
       const wantedBy = sources.indexOf(field);
+      this.#path.push(field.name);
+      if (this.#options.traced) statements.push(`c.field = ${JSON.stringify(this.#path.join('.'))};`);
       if (wantedBy < 0) statements.push(`${this.skip(field.type)};`);
       else if (this.#depth === 1 && reader.fields[wantedBy]!.name === this.#options.fieldInPlace) {
         const skip = this.skip(field.type);
         statements.push(`const s${wantedBy} = c.pos; ${skip}; const f${wantedBy} = c.placeFrom(s${wantedBy});`);
       } else statements.push(`const f${wantedBy} = ${this.decode(field.type, reader.fields[wantedBy]!.type)};`);
+      this.#path.pop();
     }
     const members = reader.fields.map((field, index) => {
       const source = sources[index];
@@ -211,16 +207,36 @@ class DecoderCode {
 
   #defaultOf(field: types.Field, reader: types.RecordType): string {
     const value: unknown = field.defaultValue();
-    if (value === undefined) throw new IncompatibleSchemaError(`the writer's ${reader.name} has no "${field.name}"`);
+    if (value === undefined)
+      throw this.#incompatible(`the writer's ${nameOf(reader)} has no field ${field.name}, which has no default`);
     if (value === null) return 'null';
     // A new default each time, because the caller may change it.
     return `${this.#constant(() => field.defaultValue())}()`;
   }
 
-  /** Named types match by their unqualified name. */
+  /** Enums and fixed types match by their unqualified name. */
   #needSameName(writer: Type, reader: Type): void {
     if (this.#options.anyName || unqualified(writer.name ?? '') === unqualified(reader.name ?? '')) return;
-    throw new IncompatibleSchemaError(`${nameOf(writer)} is no ${nameOf(reader)}`);
+    throw this.#mismatch(writer, reader);
+  }
+
+  #mismatch(writer: Type, reader: Type): IncompatibleSchemaError {
+    return this.#incompatible(`the writer's ${nameOf(writer)} is no ${nameOf(reader)}`);
+  }
+
+  #incompatible(why: string): IncompatibleSchemaError {
+    return new IncompatibleSchemaError(this.#at + why, this.#path.length);
+  }
+
+  get #at(): string {
+    return this.#path.length > 0 ? `field ${this.#path.join('.')}: ` : '';
+  }
+
+  /** Of several attempts that failed, the one that got furthest says why. */
+  #refuse(attempts: readonly (string | IncompatibleSchemaError)[], writer: Type, reader: Type): never {
+    const failed = attempts.filter((each) => typeof each !== 'string');
+    const deepest = failed.find(({ depth }) => depth > this.#path.length);
+    throw deepest ?? this.#mismatch(writer, reader);
   }
 
   #constant(value: unknown): string {
@@ -259,16 +275,17 @@ class DecoderCode {
     }
   }
 
-  /** Null if the schemas do not match. What was emitted so far is then removed. */
-  #attempt(emit: () => string): string | null {
-    const [functions, named] = [this.#functions.length, this.#named.length];
+  /** Why, if the schemas do not match. What was emitted so far is then removed. */
+  #attempt(emit: () => string): string | IncompatibleSchemaError {
+    const [functions, named, depth] = [this.#functions.length, this.#named.length, this.#path.length];
     try {
       return emit();
     } catch (error) {
       if (!(error instanceof IncompatibleSchemaError)) throw error;
       this.#functions.length = functions;
+      this.#path.length = depth;
       for (const [writer, reader] of this.#named.splice(named)) this.#names.get(writer)!.delete(reader);
-      return null;
+      return error;
     }
   }
 }

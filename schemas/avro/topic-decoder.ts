@@ -1,9 +1,11 @@
 import type { Schema, Type, types } from 'avsc';
 import { type AnyRecord, byTopic, type TopicName } from '../events/records.ts';
+import { Cursor } from './avro-cursor.ts';
 import { isArray, isEnum, isFixed, isRecord, isUnion } from './avro-type-kinds.ts';
 import { parseOurs, topicSchemas, topicTypes } from './avro-types.ts';
 import { compileDecoder, type Decode } from './compile-decoder.ts';
 import { compileSpell, type Placed, type Spell } from './placed.ts';
+import { kindOf, reasonOf, type UndecodableKind, type UndecodableReason } from './undecodable.ts';
 
 /** Decodes a topic's values that were written with one schema. */
 export interface TopicDecoder {
@@ -18,18 +20,32 @@ export interface TopicDecoder {
   readonly place: Decode<Placed<AnyRecord> | null>;
   /** Decodes the texts of a value that `place` returned. */
   readonly spell: Spell<AnyRecord>;
+  /** Why a value cannot be decoded, with the field where that is found. Null: it can. */
+  explain?(bytes: Buffer): UndecodableReason | null;
 }
+
+const cursor = new Cursor();
 
 const spells = byTopic((topic) => compileSpell<AnyRecord>(topicTypes[topic]));
 
 /** Compiles a decoder for a topic. Throws IncompatibleSchemaError. */
 export function topicDecoder(topic: TopicName, writer: Type, headerBytes: number): TopicDecoder {
   const type = topicTypes[topic];
+  let traced: Decode | null = null;
   return {
     headerBytes,
     holdsAll: holdsAll(writer, type),
     place: compileDecoder(writer, type, { textsInPlace: true }),
     spell: spells[topic],
+    explain(bytes) {
+      try {
+        traced ??= compileDecoder(writer, type, { traced: true });
+        traced(cursor.set(bytes, headerBytes));
+        return cursor.pos === bytes.length ? null : `trailing bytes: ${bytes.length - cursor.pos} after the last field`;
+      } catch (error) {
+        return `${kindOf(reasonOf(error)) as UndecodableKind}: field ${cursor.field}`;
+      }
+    },
   };
 }
 

@@ -1,25 +1,35 @@
 import type { Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
 import { furtherSchemaTexts, parseWriter, topicSchemas, topicTypes } from './avro-types.ts';
-import { IncompatibleSchemaError } from './compile-decoder.ts';
-import { confluentHeaderBytes, fingerprintKey, singleObjectHeader, singleObjectHeaderBytes } from './single-object.ts';
+import {
+  confluentHeaderBytes,
+  fingerprintIn,
+  fingerprintsOf,
+  singleObjectHeader,
+  singleObjectHeaderBytes,
+} from './single-object.ts';
 import { type TopicDecoder, topicDecoder } from './topic-decoder.ts';
-import type { UndecodableReason } from './undecodable.ts';
+import { IncompatibleSchemaError, type UndecodableReason } from './undecodable.ts';
 
 /** A decoder of a topic's records, or why there is none for the writer's schema. */
 type WriterDecoder = TopicDecoder | UndecodableReason;
 
-interface SchemaTexts {
+/** How a value names its writer's schema: by the registry's id, or by the fingerprint's eight bytes in hexadecimal. */
+export type SchemaName = number | string;
+
+export interface SchemaTexts {
   schema: string;
   /** Texts of the schemas that it refers to, each after those that it refers to itself. */
   references: readonly string[];
 }
 
-/** What a registry knows about a schema id. */
-export type RegisteredSchema = SchemaTexts | { bad: UndecodableReason };
+/** What is found of a schema by its name. `unknown`: nobody knows it. `unusable`: it is no Avro. */
+export type FoundSchema = SchemaTexts | 'unknown' | 'unusable';
 
-/** How long an id counts as unknown after the registry did not know it. */
+/** How long a schema counts as unknown after nobody knew it. */
 const unknownForMs = 30_000;
+/** How many known schemas a reason lists. */
+const listedMax = 20;
 
 /** How a value names its writer's schema. */
 interface NamedSchema extends SchemaTexts {
@@ -29,72 +39,89 @@ interface NamedSchema extends SchemaTexts {
   fingerprint: string;
 }
 
+const unusable = 'unusable writer schema';
+
 /**
- * The writers' schemas known so far (docs/rules.md#unknown-schema): by fingerprint, ours and those in the folder; by
- * registry id, those looked up.
+ * The writers' schemas known so far (docs/rules.md#unknown-schema): by fingerprint, ours, those in the folder, those of
+ * WRITER_SCHEMAS and those found beside the views; by registry id, those looked up.
  */
 export class WriterSchemas {
-  readonly #byFingerprint = new Map<string, KnownSchema>();
-  /** `untilMs`: when to ask again, in milliseconds since the epoch. */
-  readonly #byId = new Map<number, KnownSchema | { bad: UndecodableReason; untilMs: number }>();
+  /** A number: when to ask again for one that nobody knew, by `performance.now`. */
+  readonly #found = new Map<SchemaName, KnownSchema | UndecodableReason | number>();
 
   constructor() {
     for (const topic of topicNames) this.#add(topicTypes[topic], JSON.stringify(topicSchemas[topic]));
     for (const text of furtherSchemaTexts) this.addKnown(text);
   }
 
-  /** Registers a schema by its fingerprint. Throws if the text is not an Avro schema. */
+  /** Registers a schema by its fingerprints. Throws if the text is not an Avro schema. */
   addKnown(text: string): void {
     this.#add(parseWriter(text), text);
   }
 
   #add(type: Type, schema: string): void {
-    const known = new KnownSchema(type, { schema, references: [] }, singleObjectHeaderBytes);
-    this.#byFingerprint.set(fingerprintKey(singleObjectHeader(type)), known);
+    for (const name of fingerprintsOf(type, schema))
+      this.#found.set(name, new KnownSchema(type, { schema, references: [] }, name));
   }
 
-  /** Keeps the registry's answer for an id. */
-  addRegistered(id: number, registered: RegisteredSchema): void {
-    const known = 'bad' in registered ? registered : parsed(registered);
-    const untilMs = 'bad' in known && known.bad === 'unknown schema id' ? performance.now() + unknownForMs : Infinity;
-    this.#byId.set(id, 'bad' in known ? { ...known, untilMs } : known);
+  /** Keeps what was found of a name. A text counts as one of a fingerprint only if it has that fingerprint. */
+  add(name: SchemaName, found: FoundSchema): void {
+    this.#found.set(name, found === 'unknown' ? performance.now() + unknownForMs : parsed(name, found));
+  }
+
+  has(name: SchemaName): boolean {
+    return this.#found.get(name) instanceof KnownSchema;
+  }
+
+  /** The texts of all that are known by fingerprint. */
+  get texts(): [fingerprint: string, texts: SchemaTexts][] {
+    return [...this.#found].flatMap(([name, known]): [string, SchemaTexts][] =>
+      typeof name === 'string' && known instanceof KnownSchema ? [[name, known.texts]] : [],
+    );
   }
 
   /** The schema that a value's header names. Null if it is not known. */
   named(value: Buffer): NamedSchema | null {
-    let id: number | null = null;
-    if (value[0] === 0x00 && value.length >= confluentHeaderBytes) id = value.readInt32BE(1);
-    else if (value[0] !== 0xc3 || value.length < singleObjectHeaderBytes) return null;
-    const known = id === null ? this.#byFingerprint.get(fingerprintKey(value)) : this.#byId.get(id);
+    const id = value[0] === 0x00 && value.length >= confluentHeaderBytes ? value.readInt32BE(1) : null;
+    if (id === null && (value[0] !== 0xc3 || value.length < singleObjectHeaderBytes)) return null;
+    const known = this.#found.get(id ?? fingerprintIn(value));
     if (!(known instanceof KnownSchema)) return null;
-    return { id, fingerprint: singleObjectHeader(known.type).toString('hex', 2), ...known.texts };
+    return { id, fingerprint: fingerprintIn(singleObjectHeader(known.type)), ...known.texts };
   }
 
-  byFingerprint(topic: TopicName, key: string): WriterDecoder {
-    // Nothing is kept of one that is unknown: anybody could send any number of them.
-    return this.#byFingerprint.get(key)?.decoderOf(topic) ?? 'unknown fingerprint';
+  /** Undefined: it must be looked up first. */
+  byName(topic: TopicName, name: SchemaName): WriterDecoder | undefined {
+    const found = this.#found.get(name);
+    if (found instanceof KnownSchema) return found.decoderOf(topic);
+    if (typeof found === 'number') return performance.now() < found ? this.unknown(topic, name) : undefined;
+    return found;
   }
 
-  /** Undefined: the id must be looked up first. */
-  byId(topic: TopicName, id: number): WriterDecoder | undefined {
-    const known = this.#byId.get(id);
-    if (known === undefined) return undefined;
-    if (known instanceof KnownSchema) return known.decoderOf(topic);
-    return performance.now() < known.untilMs ? known.bad : undefined;
+  /** Why there is no decoder for a schema that nobody knows. */
+  unknown(topic: TopicName, name: SchemaName): UndecodableReason {
+    const known = [...this.#found].flatMap(([other, schema]) =>
+      typeof other === typeof name && typeof (schema as KnownSchema).decoderOf?.(topic) === 'object' ? [other] : [],
+    );
+    const list = known.slice(0, listedMax).map(spelled).join(', ') || 'none';
+    const kind = typeof name === 'number' ? 'unknown schema id' : 'unknown fingerprint';
+    return `${kind}: got ${spelled(name)}, known for ${topic}: ${list}`;
   }
 }
+
+/** A fingerprint as the ten bytes in front of a value. */
+const spelled = (name: SchemaName): string => (typeof name === 'number' ? `${name}` : `c301${name}`);
 
 /** A writer's schema. A decoder is compiled when a record first needs it. */
 class KnownSchema {
   readonly type: Type;
   readonly texts: SchemaTexts;
-  readonly #headerBytes: number;
+  readonly #name: SchemaName;
   readonly #decoders: Partial<Record<TopicName, WriterDecoder>> = {};
 
-  constructor(type: Type, texts: SchemaTexts, headerBytes: number) {
+  constructor(type: Type, texts: SchemaTexts, name: SchemaName) {
     this.type = type;
     this.texts = texts;
-    this.#headerBytes = headerBytes;
+    this.#name = name;
   }
 
   decoderOf(topic: TopicName): WriterDecoder {
@@ -103,20 +130,23 @@ class KnownSchema {
   }
 
   #compiled(topic: TopicName): WriterDecoder {
+    const name = this.#name;
     try {
-      return topicDecoder(topic, this.type, this.#headerBytes);
+      return topicDecoder(topic, this.type, typeof name === 'number' ? confluentHeaderBytes : singleObjectHeaderBytes);
     } catch (error) {
-      if (error instanceof IncompatibleSchemaError) return 'incompatible writer schema';
-      // Too deep or too large.
-      return 'unusable writer schema';
+      const kind = error instanceof IncompatibleSchemaError ? 'incompatible writer schema' : unusable;
+      return `${kind}: ${spelled(name)}, ${(error as Error).message}`;
     }
   }
 }
 
-function parsed(texts: SchemaTexts): KnownSchema | { bad: UndecodableReason } {
+function parsed(name: SchemaName, found: SchemaTexts | 'unusable'): KnownSchema | UndecodableReason | number {
+  if (found === 'unusable') return `${unusable}: ${spelled(name)} is no Avro schema`;
   try {
-    return new KnownSchema(parseWriter(texts.schema, texts.references), texts, confluentHeaderBytes);
+    const type = parseWriter(found.schema, found.references);
+    const isOfName = typeof name === 'number' || fingerprintsOf(type, found.schema).includes(name);
+    return isOfName ? new KnownSchema(type, found, name) : performance.now() + unknownForMs;
   } catch {
-    return { bad: 'unusable writer schema' };
+    return `${unusable}: ${spelled(name)} is no Avro schema, or larger than any of ours`;
   }
 }

@@ -1,4 +1,4 @@
-import { dayOfBytes, dayTextLength } from '../views/days.ts';
+import { dayOfBytes, dayTextLength, parseDay } from '../views/days.ts';
 import { districtSlugPattern, idPattern, metroSlugPattern, rideIdPattern } from './patterns.ts';
 import type { Attendance, DeveloperKey, District, Metro, Night, Relation, Ride, Rider, TopicName } from './records.ts';
 
@@ -23,15 +23,21 @@ export const keyFaults = ['key does not match its pattern', 'rider related to th
 export type KeyFault = (typeof keyFaults)[number];
 
 /** What a field of a key must be: a text of `min` to `max` allowed bytes (ids are all ASCII), or a day. */
-type FieldRule = { min: number; max: number; allowed: Uint8Array } | 'day';
+type FieldRule = { pattern: RegExp; min: number; max: number; allowed: Uint8Array } | 'day';
 
 /** The rule of a pattern of the form `^[…]{min,max}$`. */
 function idRule(pattern: RegExp): FieldRule {
   const [, characters, min, max] = /^\^(\[[^\]]+\])\{(\d+),(\d+)\}\$$/.exec(pattern.source)!;
   const character = new RegExp(characters!);
   const allowed = Uint8Array.from({ length: 256 }, (_, byte) => Number(character.test(String.fromCharCode(byte))));
-  return { min: Number(min), max: Number(max), allowed };
+  return { pattern, min: Number(min), max: Number(max), allowed };
 }
+
+/** What a field of a key must match, in words. */
+export const patternOf = (rule: FieldRule): string => (rule === 'day' ? 'YYYY-MM-DD' : rule.pattern.source);
+
+export const isOfRule = (rule: FieldRule, text: string): boolean =>
+  rule === 'day' ? parseDay(text) !== null : rule.pattern.test(text);
 
 const ride = idRule(rideIdPattern);
 const id = idRule(idPattern);

@@ -30,7 +30,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   const prefix = archivePrefix(dir, topicPrefix);
   // Checked before anything waits for Kafka.
   listArchive(dir, prefix, 'archive load');
-  const log = openKafkaLog(kafka, logger, io.signal);
+  const log = openKafkaLog(kafka, settings, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
   const goOn = `--append${repartition ? ' --repartition' : ''}`;
   const command = { json, title: 'Records', stopped: `call it again with ${goOn} to go on` };

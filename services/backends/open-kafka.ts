@@ -1,13 +1,13 @@
+import { untilAnswered } from '../../infra/kafka/client/logged-back-off.ts';
 import { kafkaEventLog } from '../../infra/kafka/log/kafka-event-log.ts';
 import { kafkaPublisher } from '../../infra/kafka/publishing/kafka-publisher.ts';
 import { kafkaRejectSink } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
-import { type SchemaRegistry, schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import type { Log } from '../../projector/running/log.ts';
 import { Stop } from '../../projector/running/stop.ts';
-import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
+import { knownSchemas, openSchemas } from './known-schemas.ts';
 import type { OpenLog } from './open-log.ts';
 
 /**
@@ -16,14 +16,20 @@ import type { OpenLog } from './open-log.ts';
  */
 export function openKafkaLog(
   kafka: KafkaSettings,
+  settings: Settings,
   log: Log,
   signal: AbortSignal,
-  writers = new WriterSchemas(),
+  writers = knownSchemas(settings),
 ): EventLog {
-  const { topicPrefix, schemaRegistryUrl: url } = kafka;
-  const registry = url === null ? null : schemaRegistry({ url });
-  return kafkaEventLog({ kafka, topicPrefix, writers, registry, log, group: null, signal });
+  const { topicPrefix } = kafka;
+  const { source: schemas, close } = openSchemas(settings, writers, log, false);
+  const eventLog = kafkaEventLog({ kafka, topicPrefix, writers, schemas, log, group: null, signal });
+  return { ...eventLog, close: () => closeAll(eventLog, { close }) };
 }
+
+const closeAll = async (...all: { close(): Promise<void> }[]): Promise<void> => {
+  await Promise.all(all.map((one) => one.close()));
+};
 
 /** How long records in flight to Kafka may still take after the signal. */
 const inHandMs = 1_000;
@@ -33,44 +39,44 @@ export function openKafkaPublisher(kafka: KafkaSettings, log: Log, signal: Abort
   return kafkaPublisher({ kafka, topicPrefix, log, signal: new Stop([signal], { finishMs: inHandMs }).ended });
 }
 
-/** Opens the event log for a projector. Its positions are committed to KAFKA_GROUP, for Kafka's own lag tools. */
-export async function openProjectedKafka(
+/** How often it is looked whether the view store has lost a schema. */
+const keepAgainEveryMs = 2_000;
+
+/**
+ * Opens the event log for a projector. Its positions are committed to KAFKA_GROUP, for Kafka's own lag tools. Every
+ * schema is kept beside the views before a record of it is delivered (docs/rules.md#kept-schemas).
+ */
+export function openProjectedKafka(
   kafka: KafkaSettings,
   settings: Settings,
   log: Log,
   onAnswer: (request: string, seconds: number) => void,
-): Promise<OpenLog> {
-  const { topicPrefix, group, schemaRegistryUrl: url } = kafka;
-  const { registry, close } = url ? await openRegistry(schemaRegistry({ url }), url, settings, log) : noRegistry;
-  const writers = new WriterSchemas();
-  const eventLog = kafkaEventLog({ kafka, topicPrefix, group, writers, registry, log, onAnswer });
+): OpenLog {
+  const { topicPrefix, group } = kafka;
+  const writers = knownSchemas(settings);
+  const { source: schemas, kept, close } = openSchemas(settings, writers, log, true);
+  const eventLog = kafkaEventLog({ kafka, topicPrefix, group, writers, schemas, log, onAnswer });
+  // The view writer logs that the store is away.
+  const again = setInterval(() => void kept?.keepAgain().catch(() => undefined), keepAgainEveryMs);
+  const stop = { close: async () => clearInterval(again) };
   return {
-    eventLog: { ...eventLog, close: () => Promise.all([eventLog.close(), close()]).then(() => {}) },
+    eventLog: {
+      ...eventLog,
+      async follow(from, follower, signal) {
+        const keep = async () => kept?.keep(writers.texts);
+        await untilAnswered('Cannot store the schemas of writers', keep, { log, signal, who: 'the view store' }).catch(
+          (cause) => {
+            if (!signal.aborted) throw cause;
+          },
+        );
+        await eventLog.follow(from, follower, signal);
+      },
+      judgesAnew: async () => (await kept?.knowsMore()) ?? false,
+      close: () => closeAll(stop, eventLog, { close }),
+    },
     rejects: kafkaRejectSink({ kafka, topicPrefix, log }),
     partitioners: settings.partitioners,
     where: `Kafka at ${kafka.brokers.join(', ')}`,
     madeUp: null,
   };
-}
-
-const keepAgainEveryMs = 10_000;
-
-const noRegistry = { registry: null, close: async () => {} };
-
-/** A registry whose schemas are stored beside the views. With views in memory they are not stored. */
-async function openRegistry(registry: SchemaRegistry, url: string, { redis }: Settings, log: Log) {
-  if (!redis) return { registry, close: async () => {} };
-  const [{ keptSchemas }, { redisSchemaTexts }] = await Promise.all([
-    import('../../infra/registry/kept-schemas.ts'),
-    import('../../infra/redis/views/redis-schema-texts.ts'),
-  ]);
-  const texts = await redisSchemaTexts(redis);
-  const kept = keptSchemas({ registry, url }, texts, log);
-  // The view writer logs that the store is away.
-  const again = setInterval(() => void kept.keepAgain().catch(() => undefined), keepAgainEveryMs);
-  const close = async (): Promise<void> => {
-    clearInterval(again);
-    await texts.close();
-  };
-  return { registry: kept, close };
 }

@@ -1,12 +1,13 @@
 import { type Leading, readStoreState, type StoreState } from '../../infra/redis/leadership/who-leads.ts';
 import { inOrder } from '../../projector/leading/beginning.ts';
-import type { LogBounds, Position } from '../../projector/ports/event-log.ts';
+import type { LogBounds } from '../../projector/ports/event-log.ts';
 import { nearest } from '../../projector/position/position.ts';
 import {
   parseStoredPosition,
   type StoredPosition,
   viewsOfAnotherLog,
 } from '../../projector/position/settled-position.ts';
+import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
@@ -16,23 +17,24 @@ import type { Settings } from '../settings/settings.ts';
 
 /**
  * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
- * consumer group. Exit code 1 if no running projector leads some tags.
+ * consumer group. Exit code 1 if no running projector leads some tags, or if records of unknown schemas are set aside.
  */
 export async function runLag({ json = false }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
   const kafka = needKafka(settings, 'lag');
   const redis = needRedis(settings, 'lag');
   const store = await readStoreState(redis, io.signal);
-  const log = openKafkaLog(kafka, makeLogger(settings), io.signal);
+  const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal);
   const ends = Promise.all([log.identity!(), log.bounds()]).finally(() => log.close());
   const lag = lagOf(...(await ends), store);
   if (json) io.out(JSON.stringify(lag));
   else for (const line of linesOf(lag)) io.out(line);
-  return lag.tags_unled > 0 ? 1 : 0;
+  return lag.tags_unled + lag.of_unknown_schemas > 0 ? 1 : 0;
 }
 
 function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
   const { leaders, standbys, tagsUnled, otherFormats, positions, unreadableMs } = store;
-  const position = writtenTo(positions, identity);
+  const written = writtenTo(positions, identity);
+  const position = nearest(written);
   if (position === null && positions.some(({ text }) => text !== null))
     throw new Error(`Cannot say how far the views are: ${viewsOfAnotherLog}`);
   const partitions = topicNames.flatMap((topic) =>
@@ -52,22 +54,24 @@ function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
     standbys,
     /** Tags that no running projector leads, as the API's metric counts them. */
     tags_unled: tagsUnled,
+    /** Records of schemas that nobody knows, which are set aside and still the last of their key. */
+    of_unknown_schemas: Math.max(0, ...written.map(({ ofUnknownSchemas = 0 }) => ofUnknownSchemas)),
     /** Other view formats that a running projector leads. */
     other_formats: otherFormats,
   };
 }
 
 /**
- * The position up to which every tag's views are written. Null: no stored position is of this log. A projector stores its
- * position with each of its tags, at different moments. The furthest of these counts for all of its tags.
+ * The positions up to which the views are written, one for each projector; none where none is of this log. A projector
+ * stores its position with each of its tags, at different moments. The furthest of these counts for all of its tags.
  */
-function writtenTo(positions: StoreState['positions'], identity: string): Position | null {
+function writtenTo(positions: StoreState['positions'], identity: string): StoredPosition[] {
   const ofOwners = new Map<string, StoredPosition[]>();
   for (const { owner, text } of positions) {
     const stored = parseStoredPosition(text);
     if (stored?.log === identity) ofOwners.set(owner, [...(ofOwners.get(owner) ?? []), stored]);
   }
-  return nearest([...ofOwners.values()].map((ofOwner) => inOrder(ofOwner).at(-1)!));
+  return [...ofOwners.values()].map((ofOwner) => inOrder(ofOwner).at(-1)!);
 }
 
 function linesOf({
@@ -77,6 +81,7 @@ function linesOf({
   standbys,
   tags_unled: unled,
   other_formats: others,
+  of_unknown_schemas: unknown,
 }: ReturnType<typeof lagOf>): string[] {
   const rows = [
     ['partition', 'position', 'end', 'lag'],
@@ -103,6 +108,7 @@ function linesOf({
             'If projectors run, Redis takes no writes: it is full, or a replica',
         ]
       : []),
+    ...[unknownSchemaWords(unknown)].filter(Boolean),
     ...others.map((format) => `A projector leads view format ${format}: ask the lag with its version`),
   ];
 }

@@ -2,6 +2,7 @@ import type { Reject } from '../../projector/ports/event-log.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { showsNeighbourhood } from '../../projector/views/night.ts';
+import { detailOf, kindOf } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import { isTopicName } from '../../schemas/events/records.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
@@ -22,9 +23,13 @@ export async function runRejectedList(options: RejectedListOptions, settings: Se
   const { json, show } = options;
   const { rejects, where } = await readRejectedLog('rejected list', options.archive, settings, io);
   const wanted = chosen('rejected list', rejects, options);
-  const judge = rejectJudge(settings.kafka?.schemaRegistryUrl ?? null, io.signal);
+  const { judge, close } = rejectJudge(settings, io.signal);
   const shown = new Map<Reject, object>();
-  if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
+  try {
+    if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
+  } finally {
+    await close();
+  }
   if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject), ...shown.get(reject) }));
   else for (const line of linesOf(wanted, where, shown)) io.out(line);
   return 0;
@@ -40,11 +45,13 @@ const placeOf = ({ topic, partition, offset, timestampMs, reason }: Reject) => (
 
 function linesOf(rejects: readonly Reject[], where: string, shown: ReadonlyMap<Reject, object>): string[] {
   const lines: string[] = [];
-  for (const reason of [...new Set(rejects.map((reject) => reject.reason))].sort()) {
-    const some = rejects.filter((reject) => reject.reason === reason);
-    lines.push(`${String(some.length).padStart(6)}  ${foreignText(reason)}`);
+  for (const kind of [...new Set(rejects.map((reject) => kindOf(reject.reason)))].sort()) {
+    const some = rejects.filter(({ reason }) => kindOf(reason) === kind);
+    lines.push(`${String(some.length).padStart(6)}  ${foreignText(kind)}`);
     for (const reject of some) {
-      lines.push(`        ${foreignText(rejectPlace(reject))}  ${instantText(reject.timestampMs)}`);
+      lines.push(
+        `        ${foreignText(rejectPlace(reject))}  ${instantText(reject.timestampMs)}  ${foreignText(detailOf(reject.reason))}`.trimEnd(),
+      );
       if (shown.has(reject)) lines.push(`          ${textOf(shown.get(reject)!)}`);
     }
   }

@@ -1,13 +1,12 @@
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
-import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
-import { badRecord } from '../../projector/intake/validator.ts';
+import { badRecord, whyBad } from '../../projector/intake/validator.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
-import { decodeKey, decodeValue } from '../../schemas/avro/codec.ts';
-import { isBatchFault } from '../../schemas/avro/undecodable.ts';
-import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
+import { decodeKey, decoderFor, decodeWith, isNeeded } from '../../schemas/avro/codec.ts';
+import { isBatchFault, kindOf } from '../../schemas/avro/undecodable.ts';
 import { type AnyRecord, isTopicName, topicNames } from '../../schemas/events/records.ts';
+import { knownSchemas, openSchemas } from '../backends/known-schemas.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -94,7 +93,7 @@ export interface RejectChoice {
   place?: string[];
 }
 
-/** The bad records of a reason, or at some places. Throws UsageError if there is none. */
+/** The bad records of a reason or kind of reasons, or at some places. Throws UsageError if there is none. */
 export function chosen(command: string, rejects: readonly Reject[], { reason, place }: RejectChoice): Reject[] {
   const places = new Set(rejects.map(rejectPlace));
   for (const one of place ?? []) {
@@ -103,15 +102,14 @@ export function chosen(command: string, rejects: readonly Reject[], { reason, pl
       `Cannot run ${command}: there is no bad record at --place ${one}, want such as nights/1@234; rejected list says them`,
     );
   }
-  const reasons = [...new Set(rejects.map((one) => one.reason))].sort();
-  if (reason !== undefined && !reasons.includes(reason)) {
+  const isOf = (one: Reject): boolean => reason === undefined || reason === one.reason || reason === kindOf(one.reason);
+  if (!rejects.some(isOf) && reason !== undefined) {
+    const reasons = [...new Set(rejects.map((one) => kindOf(one.reason)))].sort();
     throw new UsageError(
       `Cannot run ${command}: there is no bad record of --reason ${JSON.stringify(reason)}${reasons.length > 0 ? `, but of ${reasons.map((one) => JSON.stringify(one)).join(', ')}` : ''}`,
     );
   }
-  return rejects.filter(
-    (one) => (reason === undefined || one.reason === reason) && (!place || place.includes(rejectPlace(one))),
-  );
+  return rejects.filter((one) => isOf(one) && (!place || place.includes(rejectPlace(one))));
 }
 
 /** A bad record, judged by this version. */
@@ -124,25 +122,26 @@ export interface Judged {
 }
 
 /** Judges a bad record anew (docs/rules.md#resubmitted-records), as the projector would. By now its schema may be known, or a rule may have changed. */
-export function rejectJudge(schemaRegistryUrl: string | null, signal: AbortSignal) {
-  const writers = new WriterSchemas();
-  const registry = schemaRegistryUrl === null ? null : schemaRegistry({ url: schemaRegistryUrl });
-  return async ({ topic, reason, raw }: Reject): Promise<Judged> => {
+export function rejectJudge(settings: Settings, signal: AbortSignal) {
+  const writers = knownSchemas(settings);
+  const { source, close } = openSchemas(settings, writers, makeLogger(settings), false);
+  const judge = async ({ topic, reason, raw }: Reject): Promise<Judged> => {
     if (isBatchFault(reason)) return { reason, key: null, value: null };
     if (!isTopicName(topic)) return { reason: 'unknown topic', key: null, value: null };
     const decoded = decodeKey(raw.key);
     if ('bad' in decoded) return { reason: decoded.bad, key: null, value: null };
     const { key } = decoded;
-    if (raw.value === null) return { reason: badRecord(topic, key, null), key, value: null };
-    let read = decodeValue(topic, raw.value, writers);
-    if ('needs' in read && registry) {
-      writers.addRegistered(read.needs, await registry.lookUp(read.needs, signal));
-      read = decodeValue(topic, raw.value, writers);
+    let decoder = raw.value && decoderFor(topic, raw.value, writers);
+    if (isNeeded(decoder) && source) {
+      writers.add(decoder.needs, await source.lookUp(decoder.needs, signal));
+      decoder = decoderFor(topic, raw.value!, writers);
     }
-    if ('needs' in read) return { reason: 'unknown schema id', key, value: null };
-    if ('bad' in read) return { reason: read.bad, key, value: null };
-    return { reason: badRecord(topic, key, read.value), key, value: read.value };
+    if (isNeeded(decoder)) decoder = writers.unknown(topic, decoder.needs);
+    const value = decoder === null ? null : decodeWith(decoder, raw.value!);
+    const now = whyBad({ topic, keyBytes: raw.key, valueBytes: raw.value, decoder });
+    return { reason: now, key, value: value && 'value' in value ? value.value : null };
   };
+  return { judge, close };
 }
 
-export type RejectJudge = ReturnType<typeof rejectJudge>;
+export type RejectJudge = ReturnType<typeof rejectJudge>['judge'];

@@ -50,15 +50,15 @@ export async function runRejectedResubmit(
   const { rejects } = await readRejectedLog('rejected resubmit', undefined, settings, io);
   const wanted = chosen('rejected resubmit', rejects, options);
   const logger = makeLogger(settings);
-  const log = openKafkaLog(kafka, logger, io.signal);
+  const log = openKafkaLog(kafka, settings, logger, io.signal);
   const publisher = openKafkaPublisher(kafka, logger, io.signal);
+  const judging = rejectJudge(settings, io.signal);
   try {
-    const judge = rejectJudge(kafka.schemaRegistryUrl, io.signal);
-    const outcomes = await resubmit(rejects, wanted, { log, publisher, judge, signal: io.signal });
+    const outcomes = await resubmit(rejects, wanted, { log, publisher, judge: judging.judge, signal: io.signal });
     tell(outcomes, options, io);
     return outcomes.some(({ note }) => note !== null && note !== superseded) ? 1 : 0;
   } finally {
-    await Promise.all([log.close(), publisher.close()]);
+    await Promise.all([log.close(), publisher.close(), judging.close()]);
   }
 }
 

@@ -7,6 +7,7 @@ import type { StoredName } from '../../projector/ports/view-writer.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText, type Log } from '../../projector/running/log.ts';
+import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
 import { openArchive } from '../backends/readable-archive.ts';
@@ -65,7 +66,9 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
 
 async function openLog(settings: Settings, log: Log, io: Io): Promise<EventLog> {
   const { kafka, archiveDir, topicPrefix } = settings;
-  return kafka ? openKafkaLog(kafka, log, io.signal) : (await openArchive(archiveDir!, topicPrefix, log)).eventLog;
+  return kafka
+    ? openKafkaLog(kafka, settings, log, io.signal)
+    : (await openArchive(archiveDir!, topicPrefix, log)).eventLog;
 }
 
 function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {
@@ -91,7 +94,7 @@ const differencesIn = ({ found }: Verified): number => found.reduce((sum, one) =
 const mendedOf = (verified: Verified, left: readonly StoredName[]): number => namesOf(verified).length - left.length;
 
 function summaryJson(verified: Verified, left: Left): string {
-  const { compared, unknown, changing, otherFacts, misplaced } = verified;
+  const { compared, unknown, changing, otherFacts, misplaced, ofUnknownSchemas } = verified;
   const differences = differencesIn(verified);
   const notKnown = { unknown: unknown.length, unknown_tags: tagsOf(unknown) };
   const summary = {
@@ -101,6 +104,7 @@ function summaryJson(verified: Verified, left: Left): string {
     changing,
     other_facts: otherFacts,
     misplaced: Object.fromEntries(misplaced.found),
+    of_unknown_schemas: ofUnknownSchemas,
   };
   return JSON.stringify({
     summary: { ...summary, ...(left !== undefined && { mended: left ? mendedOf(verified, left) : 0 }) },
@@ -123,8 +127,8 @@ const tagsOf = (names: readonly StoredName[]): number[] =>
   [...new Set(names.map(({ tag }) => tag))].sort((a, b) => a - b);
 
 /** Why the result may not be the whole truth. */
-function doubtsOf({ unknown, otherFacts }: Verified, left: Left): string[] {
-  const doubts: string[] = [];
+function doubtsOf({ unknown, otherFacts, ofUnknownSchemas }: Verified, left: Left): string[] {
+  const doubts = [unknownSchemaWords(ofUnknownSchemas)].filter(Boolean);
   if (unknown.length > 0) {
     doubts.push(
       `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'tag')}. Run verify again while a projector leads; if one does, its log says what holds it up`,

@@ -5,7 +5,6 @@ import { type ArchiveListing, listArchive } from '../../infra/archive/format/arc
 import { type ArchiveManifest, readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
-import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { assertReadable } from '../backends/readable-archive.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { Io } from '../cli/io.ts';
@@ -89,12 +88,13 @@ async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io)
 /** Copies what Kafka holds now to an archive in an empty folder, without a consumer group. */
 async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, io: Io): Promise<void> {
   // Reading an archive must not wait until Kafka's clients are loaded.
-  const [{ openKafkaLog }, { archiveSave }] = await Promise.all([
+  const [{ openKafkaLog }, { knownSchemas }, { archiveSave }] = await Promise.all([
     import('../backends/open-kafka.ts'),
+    import('../backends/known-schemas.ts'),
     import('../archive/save-log.ts'),
   ]);
-  const writers = new WriterSchemas();
-  const log = openKafkaLog(kafka, makeLogger(settings), io.signal, writers);
+  const writers = knownSchemas(settings);
+  const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal, writers);
   try {
     await withProgress(io, 'Read from Kafka', 100, (progress) =>
       archiveSave(log, async () => {}, dir, {

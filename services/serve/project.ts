@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LogTruncatedError } from '../../projector/ports/event-log.ts';
+import { FoldAgainError } from '../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import { Projector } from '../../projector/projector.ts';
 import { onAbort, Stop } from '../../projector/running/stop.ts';
@@ -19,7 +19,7 @@ export interface Projecting {
   done: Promise<void>;
 }
 
-/** Runs a projector until the signal aborts. If the log is truncated, folds it again from the start. */
+/** Runs a projector until the signal aborts. Where the fold is no longer what the log gives, folds it again from the start. */
 export async function project(
   { eventLog, rejects, partitioners }: OpenLog,
   store: OpenStore,
@@ -50,7 +50,7 @@ export async function project(
           await projector.run(signal);
           return;
         } catch (cause) {
-          if (!(cause instanceof LogTruncatedError)) throw cause;
+          if (!(cause instanceof FoldAgainError)) throw cause;
           log.warn(`Folding again from the start: ${cause.message}`);
           projector = make();
         }

@@ -209,6 +209,7 @@ export const settingRules = {
     'an absolute http or https URL without query, such as http://127.0.0.1:8081',
     maskUrl,
   ),
+  WRITER_SCHEMAS: rule(folder, 'a folder that exists and can be read, with Avro schemas (*.avsc)'),
   REDIS_URL: secret(redisUrls, wantRedis, maskUrl),
   REDIS_CLUSTER: rule(trueOrFalse, 'true or false'),
   REDIS_KEY_PREFIX: rule(text(/^[A-Za-z0-9._:-]{1,100}$/), '1 to 100 of the characters A-Z a-z 0-9 . _ : -'),

@@ -187,6 +187,8 @@ function settingsOf(given: Given) {
     kafka: given.KAFKA_BROKERS ? kafkaOf(given, given.KAFKA_BROKERS, topicPrefix) : null,
     /** Null, and no `kafka`: the log is the sample archive in `dataDir`. */
     archiveDir: given.ARCHIVE_DIR ?? null,
+    /** A folder of further writers' schemas. */
+    writerSchemas: given.WRITER_SCHEMAS ?? null,
     /** Null without REDIS_URL. Views are then in memory. */
     redis,
     /**

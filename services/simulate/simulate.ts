@@ -93,7 +93,7 @@ async function openSink(
       `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
     );
   }
-  const reading = openKafkaLog(kafka, log, signal);
+  const reading = openKafkaLog(kafka, settings, log, signal);
   const looking = { log: reading, partitioners: settings.partitioners, signal };
   const partitionOf = await declaredPartitions('simulate', topicNames, looking).finally(() => reading.close());
   // A batch in flight is published to its end, unless Kafka does not answer.

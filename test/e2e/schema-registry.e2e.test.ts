@@ -65,10 +65,9 @@ const publishRide = (id: number, title: string) =>
 /** All that is stored of schemas. */
 async function storedSchemas(): Promise<string[]> {
   const redis = new Redis(env.REDIS_URL);
-  const names = await redis.keys(`${redisKeys(env.REDIS_KEY_PREFIX).schema('')}*`);
-  const texts = await redis.mget(names);
+  const texts = await redis.hgetall(redisKeys(env.REDIS_KEY_PREFIX).schemas);
   redis.disconnect();
-  return [...names, ...texts.map(String)];
+  return Object.entries(texts).flat();
 }
 
 interface Nights {

@@ -3,10 +3,10 @@ import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { archivedSchema, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeWith, encodeValue } from '../../../schemas/avro/codec.ts';
-import { compileDecoder, type Decode, IncompatibleSchemaError } from '../../../schemas/avro/compile-decoder.ts';
+import { compileDecoder, type Decode } from '../../../schemas/avro/compile-decoder.ts';
 import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { archivedDecoder, type TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
-import { reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
+import { IncompatibleSchemaError, reasonOf, undecodable } from '../../../schemas/avro/undecodable.ts';
 import type { Long } from '../../../schemas/events/instants.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 
@@ -169,7 +169,7 @@ function exact(archived: Archived): Archived {
 
 function valueTypeOf(writer: types.RecordType): Type {
   const field = writer.fields.find(({ name }) => name === 'value');
-  if (!field) throw new IncompatibleSchemaError(`the writer's ${writer.name} has no "value"`);
+  if (!field) throw new IncompatibleSchemaError(`the writer's ${writer.name} has no "value"`, 0);
   return field.type;
 }
 

@@ -1,25 +1,25 @@
 import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
-import { decodeKey, decoderFor } from '../../../schemas/avro/codec.ts';
+import { decodeKey, decoderFor, isNeeded } from '../../../schemas/avro/codec.ts';
 import type { TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import type { UndecodableReason } from '../../../schemas/avro/undecodable.ts';
-import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import type { SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { Long } from '../../../schemas/events/instants.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import type { FetchedRecord } from '../protocol/record-batch.ts';
 
-/** A fetched record as the event log delivers it, or the id of a schema to look up first, if there is a registry. */
+/** A fetched record as the event log delivers it, or the name of a schema to look up first, if there is where to. */
 export function deliveredRecord(
   topic: TopicName,
   partition: number,
   fetched: FetchedRecord,
   writers: WriterSchemas,
-  hasRegistry: boolean,
-): EncodedRecord | number {
+  hasSchemas: boolean,
+): EncodedRecord | SchemaName {
   const decoder = fetched.fault ?? (fetched.value && decoderFor(topic, fetched.value, writers));
-  if (typeof decoder !== 'number') return new DeliveredRecord(topic, partition, fetched, decoder);
+  if (!isNeeded(decoder)) return new DeliveredRecord(topic, partition, fetched, decoder);
   // A record with a bad key does not wait for its schema.
-  if (hasRegistry && !('bad' in decodeKey(fetched.key))) return decoder;
-  return new DeliveredRecord(topic, partition, fetched, 'unknown schema id');
+  if (hasSchemas && !('bad' in decodeKey(fetched.key))) return decoder.needs;
+  return new DeliveredRecord(topic, partition, fetched, writers.unknown(topic, decoder.needs));
 }
 
 /** There are millions of these. A class, so that they share one hidden class and their methods. */

@@ -9,8 +9,8 @@ import {
 } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop, wait } from '../../../projector/running/stop.ts';
-import type { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
-import type { SchemaRegistry } from '../../registry/schema-registry.ts';
+import type { SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import type { SchemaSource } from '../../registry/schema-registry.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
@@ -24,10 +24,10 @@ import { GroupPositions } from './group-positions.ts';
 interface KafkaEventLogOptions {
   kafka: KafkaConnection;
   topicPrefix: string;
-  /** The writers' schemas known so far. What the registry returns is added. */
+  /** The writers' schemas known so far. What is looked up is added. */
   writers: WriterSchemas;
-  /** Null without a schema registry: a record that needs one is undecodable. */
-  registry: SchemaRegistry | null;
+  /** Where others are looked up. Null: a record that needs another one is undecodable. */
+  schemas: SchemaSource | null;
   log: Log;
   /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: not committed. */
   group?: string | null;
@@ -81,9 +81,9 @@ class Following {
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
   /** Look-ups under way: one for each schema id, however many partitions wait for it (docs/rules.md#schema-registry). */
-  readonly #lookUps = new Map<number, { known: Promise<void>; away: Promise<void> }>();
-  /** Partitions that wait for the schema registry. */
-  readonly #needSchemas = new Set<FollowedPartition>();
+  readonly #lookUps = new Map<SchemaName, { known: Promise<void>; away: Promise<void> }>();
+  /** Partitions that wait for a schema, and who has not answered. */
+  readonly #needSchemas = new Map<FollowedPartition, 'registry' | 'redis'>();
   #fetcher: Fetcher | null = null;
 
   constructor(
@@ -140,7 +140,7 @@ class Following {
     if (!fetcher) return null;
     const partitions = fetcher.partitions.map((one): LogStatus['partitions'][number] => {
       const topic = this.#topics.shortName(one.topic);
-      const waitsFor = this.#needSchemas.has(one) ? 'registry' : one.heldBack ? 'transaction' : null;
+      const waitsFor = this.#needSchemas.get(one) ?? (one.heldBack ? 'transaction' : null);
       return { topic, partition: one.partition, end: one.end, unreadSinceMs: fetcher.unreadSinceMs(one), waitsFor };
     });
     const { gone } = this.#topics;
@@ -161,7 +161,7 @@ class Following {
 
   /** Delivers the records before the hold and before the first one whose schema is not known yet. */
   async #take(from: FollowedPartition, piece: WaitingPiece): Promise<Remainder | null> {
-    const { writers, registry } = this.#options;
+    const { writers, schemas } = this.#options;
     const { partition } = from;
     const topic = this.#topics.shortName(from.topic);
     const hold = this.#follower.hold?.(topic, partition) ?? null;
@@ -175,8 +175,8 @@ class Following {
     }
     for (const fetched of piece.records) {
       if (fetched.offset >= nextOffset) break;
-      const record = deliveredRecord(topic, partition, fetched, writers, registry !== null);
-      if (typeof record === 'number') {
+      const record = deliveredRecord(topic, partition, fetched, writers, schemas !== null);
+      if (typeof record !== 'object') {
         nextOffset = fetched.offset;
         goOn = () => this.#untilSchemaIsKnown(from, record);
         break;
@@ -187,10 +187,10 @@ class Following {
     return goOn && { from: nextOffset, until: goOn() };
   }
 
-  async #untilSchemaIsKnown(partition: FollowedPartition, id: number): Promise<void> {
-    const { known, away } = this.#lookUps.get(id) ?? this.#lookUp(id);
+  async #untilSchemaIsKnown(partition: FollowedPartition, name: SchemaName): Promise<void> {
+    const { known, away } = this.#lookUps.get(name) ?? this.#lookUp(name);
     void away.then(() => {
-      this.#needSchemas.add(partition);
+      this.#needSchemas.set(partition, typeof name === 'number' ? 'registry' : 'redis');
       this.#sayWaiting(partition);
     });
     await known;
@@ -198,23 +198,27 @@ class Following {
     this.#sayWaiting(partition);
   }
 
-  /** `known` resolves once the schema is known or the signal aborts, `away` at the first failure of the registry. */
-  #lookUp(id: number) {
-    const { writers, registry, log } = this.#options;
+  /** `known` resolves once the schema is known or the signal aborts, `away` at the first failure. */
+  #lookUp(name: SchemaName) {
+    const { writers, schemas, log } = this.#options;
     const away = Promise.withResolvers<void>();
     const attempt = async (): Promise<void> => {
       try {
-        writers.addRegistered(id, await registry!.lookUp(id, this.#signal));
+        writers.add(name, await schemas!.lookUp(name, this.#signal));
       } catch (error) {
         away.resolve();
         throw error;
       }
     };
-    const options = { log, signal: this.#signal, who: 'the schema registry' };
-    const known = untilAnswered(`Cannot look up schema ${id}`, attempt, options)
+    const options = {
+      log,
+      signal: this.#signal,
+      who: typeof name === 'number' ? 'the schema registry' : 'the view store',
+    };
+    const known = untilAnswered(`Cannot look up schema ${name}`, attempt, options)
       .catch(() => undefined)
-      .finally(() => this.#lookUps.delete(id));
-    this.#lookUps.set(id, { known, away: away.promise });
+      .finally(() => this.#lookUps.delete(name));
+    this.#lookUps.set(name, { known, away: away.promise });
     return { known, away: away.promise };
   }
 

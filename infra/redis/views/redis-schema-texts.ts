@@ -1,18 +1,27 @@
-import type { SchemaTexts } from '../../registry/kept-schemas.ts';
-import { readText, redisConnection } from '../redis-connection.ts';
+import type { TextStore } from '../../registry/kept-schemas.ts';
+import { type RedisConnection, redisConnection } from '../redis-connection.ts';
 import { redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 
-/** Schema texts beside the views, in Redis or in a Redis Cluster (docs/rules.md#schema-registry). */
-export async function redisSchemaTexts(settings: RedisSettings): Promise<SchemaTexts> {
-  const connection = await redisConnection(settings);
-  const keys = redisKeys(settings.keyPrefix);
+/** Schema texts beside the views, in Redis or in a Redis Cluster: one hash (docs/rules.md#kept-schemas). It connects when first asked. */
+export function redisSchemaTexts(settings: RedisSettings): TextStore {
+  let opened: Promise<RedisConnection> | null = null;
+  const key = redisKeys(settings.keyPrefix).schemas;
+  const command = async (name: string, ...args: string[]) => {
+    opened ??= redisConnection(settings, { waits: true }).catch((cause) => {
+      opened = null;
+      throw cause;
+    });
+    return (await opened).command(key, [name, key, ...args]);
+  };
   return {
-    find: (name) => readText(connection, keys.schema(name)),
-    async keep(name, text) {
-      const key = keys.schema(name);
-      await connection.command(key, ['SET', key, text]);
+    names: async () => ((await command('HKEYS')) as Buffer[]).map(String),
+    find: async (name) => ((await command('HGET', name)) as Buffer | null)?.toString() ?? null,
+    async keep(texts) {
+      await command('HSET', ...[...texts].flat());
     },
-    close: () => connection.close(),
+    async close() {
+      await (await opened)?.close();
+    },
   };
 }

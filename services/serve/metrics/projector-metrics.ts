@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { badReasons } from '../../../projector/intake/validator.ts';
+import { badReasons } from '../../../projector/intake/reasons.ts';
 import type { ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import type { Projector } from '../../../projector/projector.ts';
 import { realClock } from '../../../projector/running/clock.ts';

@@ -39,7 +39,7 @@ describe('what a key of our format is', () => {
     expect(keys.placeOf(keys.toRedis(rideKey('loop')))).toEqual({ tag, kind: 'ride', id: 'loop' });
     expect(keys.placeOf(keys.toRedis(readerKey('loop')))).toEqual({ tag, kind: 'reader', id: 'loop' });
     const notes = [keys.fence, keys.complete, keys.position, keys.open, keys.coming, keys.led].map((note) => note(63));
-    expect([...notes, keys.unreadable(), keys.schema('a/1')].filter((key) => keys.placeOf(key) !== null)).toEqual([]);
+    expect([...notes, keys.unreadable()].filter((key) => keys.placeOf(key) !== null)).toEqual([]);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
+import { redisSchemaTexts } from '../../../infra/redis/views/redis-schema-texts.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
@@ -81,7 +82,12 @@ describe('a writer', () => {
     const writer = await redisViewWriter({ url, cluster: false, keyPrefix: prefix });
     const named = right === '~' ? '~<REDIS_KEY_PREFIX>*' : right;
     try {
-      const everything = writeAll(writer);
+      const texts = redisSchemaTexts({ url, cluster: false, keyPrefix: prefix });
+      const everything = (async () => {
+        await writeAll(writer);
+        await texts.keep(new Map([['a', 'b']]));
+        await Promise.all([texts.names(), texts.find('a')]);
+      })().finally(() => texts.close());
       // A PING that is refused is an answer: what it is sent for.
       if (named === '+ping') await everything;
       else await expect(everything).rejects.toMatchObject({ retry: true, message: expect.stringContaining(named) });

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { SchemaRegistryAwayError, schemaRegistry } from '../../../infra/registry/schema-registry.ts';
+import { SchemaAwayError, schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -27,7 +27,7 @@ async function registryOf(answer: RequestListener, timeoutMs?: number) {
 const json = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' }).end(JSON.stringify(body));
 
-const away = (url: string, what: string) => new SchemaRegistryAwayError(`the schema registry at ${url} ${what}`);
+const away = (url: string, what: string) => new SchemaAwayError(`the schema registry at ${url} ${what}`);
 
 const referring = { schema: 'top', references: [{ name: 'b', subject: 'b', version: 2 }] };
 
@@ -45,7 +45,7 @@ describe('a schema id', () => {
     ['without words', (response: ServerResponse) => response.writeHead(404).end()],
   ])('that the registry says is unknown, %s, is bad, and asked for again', async (_name, answer) => {
     const { registry, paths } = await registryOf((_, response) => void answer(response));
-    for (const _ of ['first', 'second']) expect(await registry.lookUp(9)).toEqual({ bad: 'unknown schema id' });
+    for (const _ of ['first', 'second']) expect(await registry.lookUp(9)).toBe('unknown');
     expect(paths).toHaveLength(2);
   });
 
@@ -67,7 +67,7 @@ describe('a schema id', () => {
       else if (url === '/schemas/ids/5') json(response, 200, referring);
       else json(response, 404, { error_code: 40402 });
     });
-    for (const id of [4, 5]) expect(await registry.lookUp(id)).toEqual({ bad: 'unusable writer schema' });
+    for (const id of [4, 5]) expect(await registry.lookUp(id)).toBe('unusable');
   });
 });
 
@@ -104,7 +104,7 @@ describe('a registry is away, and no record is bad, when', () => {
       if (url === '/schemas/ids/5') json(response, 200, referring);
       else json(response, fails ? 500 : 200, { schema: 'b' });
     });
-    await expect(registry.lookUp(5)).rejects.toThrow(SchemaRegistryAwayError);
+    await expect(registry.lookUp(5)).rejects.toThrow(SchemaAwayError);
     fails = false;
     expect(await registry.lookUp(5)).toEqual({ schema: 'top', references: ['b'] });
   });

@@ -6,6 +6,7 @@ import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metri
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { silentLog } from '../../../projector/running/log.ts';
 import type { Status } from '../../../projector/status/status.ts';
+import { kindOf } from '../../../schemas/avro/undecodable.ts';
 import { type AnyRecord, byTopic } from '../../../schemas/events/records.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
@@ -102,10 +103,13 @@ describe('a bad record', () => {
     const raw = { key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } };
     expect(published).toEqual([
       { ...place, offset: 1, reason: 'unknown schema id', raw },
-      expect.objectContaining({ offset: 4, reason: 'key does not match its pattern' }),
-      expect.objectContaining({ offset: 5, reason: 'key disagrees with value' }),
+      expect.objectContaining({
+        offset: 4,
+        reason: 'key does not match its pattern: field rider: want ^[A-Za-z0-9_-]{1,64}$',
+      }),
+      expect.objectContaining({ offset: 5, reason: 'key disagrees with value: field rider' }),
     ]);
-    expect(counted).toEqual(published.map(({ reason }) => `riders: ${reason}`));
+    expect(counted).toEqual(published.map(({ reason }) => `riders: ${kindOf(reason)}`));
   });
 
   it('holds the position back until it is acknowledged, tried longer each time up to two seconds, and is published once', async () => {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Leader } from '../../../projector/leading/leader.ts';
 import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
-import type { Position } from '../../../projector/ports/event-log.ts';
+import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
 import { beatMs } from '../../../projector/ports/leading.ts';
 import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
 import { silentLog } from '../../../projector/running/log.ts';
@@ -56,7 +56,11 @@ it('the tags are taken all, each from the fence that was seen, or none: what was
 
 describe('a projector', () => {
   /** Stands by and leads, its terms ending so, until it is told to stop after the last of them. */
-  async function led(ends: ('fenced' | 'lost' | 'stopped')[], refuses?: Parameters<typeof scene>[0]) {
+  async function led(
+    ends: ('fenced' | 'lost' | 'stopped')[],
+    refuses?: Parameters<typeof scene>[0],
+    eventLog: Pick<EventLog, 'judgesAnew'> = {},
+  ) {
     const { done, leadership } = scene(refuses);
     const stop = new AbortController();
     const clock = new SteppingClock();
@@ -78,7 +82,7 @@ describe('a projector', () => {
     };
     const folding = { limit: null, intake: { aside: { end: () => void done.push(['reject no more']) } } };
     const deps = {
-      ...{ leadership, tags, leader, clock, folding, status, signal: stop.signal, identity: null },
+      ...{ leadership, tags, leader, clock, folding, status, signal: stop.signal, identity: null, eventLog },
       signs: { takeRefusal: () => null } as unknown as SignsOfLife,
       log: { info: say, warn: say, error: say },
     };
@@ -116,6 +120,16 @@ describe('a projector', () => {
     expect(clock.slept).toEqual([beatMs]);
     const hopeless = Object.assign(new Error('no right to write'), { retry: false });
     await expect(led(['stopped'], () => hopeless)).rejects.toThrow('no right to write');
+  });
+
+  // docs/rules.md#kept-schemas
+  it('takes no tag with an old judgement: where a schema that it judged unknown is known now, it folds anew', async () => {
+    const taken: number[] = [];
+    const takes = (tag: number) => void taken.push(tag);
+    await expect(led(['stopped'], takes, { judgesAnew: async () => true })).rejects.toThrow(FoldAgainError);
+    expect(taken).toEqual([]);
+    const judgesAnew = vi.fn(async () => false).mockRejectedValueOnce(new Error('away'));
+    expect((await led(['stopped'], undefined, { judgesAnew })).said).toEqual([expect.stringContaining('away')]);
   });
 });
 

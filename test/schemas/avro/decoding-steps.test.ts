@@ -33,7 +33,7 @@ const schemaWith = (type: unknown) => JSON.stringify({ ...ours, fields: [...ours
 /** What a value of riders gives whose writer's schema has one field more, with these bytes. */
 function withMore(type: unknown, more: Buffer, references: string[] = [], schema = schemaWith(type)) {
   const writers = new WriterSchemas();
-  writers.addRegistered(1, { schema, references });
+  writers.add(1, { schema, references });
   return decodeValue('riders', Buffer.concat([Buffer.from('0000000001', 'hex'), riderBytes, more]), writers);
 }
 
@@ -77,13 +77,17 @@ describe("a writer's schema", () => {
     let type = '"int"';
     for (let i = 0; i < levels; i++) type = `{"type":"array","items":${type}}`;
     const text = schemaWith(0).replace('"type":0', `"type":${type}`);
-    expect(withMore(null, Buffer.alloc(1), [], text)).toEqual({ bad: 'unusable writer schema' });
+    expect(withMore(null, Buffer.alloc(1), [], text)).toMatchObject({
+      bad: expect.stringMatching('unusable writer schema: 1 is'),
+    });
   });
 
   test.each([500, 100_000])('of %i types, which name one another in a row, is unusable', (count) => {
     const references = [JSON.stringify(record('Row0', 'int'))];
     for (let i = 1; i < count; i++) references.push(JSON.stringify(record(`Row${i}`, `Row${i - 1}`)));
-    expect(withMore(`Row${count - 1}`, Buffer.alloc(1), references)).toEqual({ bad: 'unusable writer schema' });
+    expect(withMore(`Row${count - 1}`, Buffer.alloc(1), references)).toMatchObject({
+      bad: expect.stringMatching('unusable writer schema: 1 is'),
+    });
   });
 
   test('whose unions fail branch by branch is looked at once a pair of types', () => {
@@ -94,7 +98,7 @@ describe("a writer's schema", () => {
       n === 0 ? 'int' : [record(`a${n}.N`, both(n - 1)), record(`b${n}.N`, names(n - 1))];
     const reader = { type: 'record', name: 'N', fields: [{ name: 'f0', type: ['null', 'N'] }] };
     const parsed = parseWriter(JSON.stringify(both(levels)));
-    expect(() => compileDecoder(parsed, parseOurs(reader as Schema))).toThrow('no branch');
+    expect(() => compileDecoder(parsed, parseOurs(reader as Schema))).toThrow('is no');
   });
 });
 

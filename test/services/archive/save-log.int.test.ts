@@ -50,8 +50,8 @@ describe('archive save from Kafka', () => {
     await producer.send({ topic: `${kafka.topicPrefix}riders`, messages });
     await producer.disconnect();
 
-    const registry = { lookUp: async () => ({ schema, references: [] }) };
-    const log = kafkaEventLog({ ...kafka.options, writers, registry });
+    const schemas = { lookUp: async () => ({ schema, references: [] }) };
+    const log = kafkaEventLog({ ...kafka.options, writers, schemas });
     await archiveSave(log, noRejects, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
     await log.close();
     const [first, second, last] = (await archive.read()).records as LogRecord[];

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { rejectJudge } from '../../../services/operate/rejected-log.ts';
 import { resubmit } from '../../../services/operate/rejected-resubmit.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
 import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 
 const { signal } = new AbortController();
@@ -24,7 +25,8 @@ async function outcomesOf(riders: [string, number][], rejects: Reject[], { low =
   for (const [key, time] of riders)
     await log.publish('riders', [{ partition: 0, ...publishedRider(key), timestampMs: startMs + time }]);
   if (compacted) log.compact(() => false);
-  const outcomes = await resubmit(rejects, rejects, { log, publisher: log, judge: rejectJudge(null, signal), signal });
+  const { judge } = rejectJudge(loadSettings({}), signal);
+  const outcomes = await resubmit(rejects, rejects, { log, publisher: log, judge, signal });
   return outcomes.map(({ now, note }) => note ?? now);
 }
 

@@ -44,7 +44,9 @@ const simulated = (...args: string[]) => run(['simulate', '--riders', '80', '--r
 beforeAll(async () => {
   expect(await run(['topics', '--partitions', '3'])).toMatchObject({ code: 0 });
   expect(await simulated('--rate', '0', '--count', '1')).toMatchObject({ code: 0 });
-  projector = await project(openKafkaLog(loadSettings(env).kafka!, silentLog, new AbortController().signal));
+  projector = await project(
+    openKafkaLog(loadSettings(env).kafka!, loadSettings(env), silentLog, new AbortController().signal),
+  );
 });
 afterAll(() => redis.quit());
 

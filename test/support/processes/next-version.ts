@@ -10,10 +10,7 @@ export const nextFormat = viewFormat + 1;
 
 /** The sources as a next version might be: another number of the view format, and other stored bytes under it. */
 export async function nextVersion(folder: string): Promise<string> {
-  for (const part of ['api', 'infra', 'projector', 'schemas', 'services', 'package.json']) {
-    await cp(join(root, part), join(folder, part), { recursive: true });
-  }
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  await copyTo(folder);
   await edit(folder, 'schemas/views/view-keys.ts', `viewFormat = ${viewFormat};`, `viewFormat = ${nextFormat};`);
   await edit(
     folder,
@@ -22,6 +19,21 @@ export async function nextVersion(folder: string): Promise<string> {
     'JSON.stringify({ ...header, next: 1 })',
   );
   return folder;
+}
+
+/** The sources as a release whose nights have one more field might be. It knows the schema of before as well. */
+export async function withNewerNights(folder: string, schema: string): Promise<string> {
+  await copyTo(folder);
+  await cp(join(folder, 'schemas/events/nights.avsc'), join(folder, 'schemas/events/nights.before.avsc'));
+  await writeFile(join(folder, 'schemas/events/nights.avsc'), schema);
+  return folder;
+}
+
+async function copyTo(folder: string): Promise<void> {
+  for (const part of ['api', 'infra', 'projector', 'schemas', 'services', 'package.json']) {
+    await cp(join(root, part), join(folder, part), { recursive: true });
+  }
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
 }
 
 async function edit(folder: string, path: string, old: string, by: string): Promise<void> {

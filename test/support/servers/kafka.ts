@@ -5,7 +5,7 @@ import type { KafkaConnection } from '../../../infra/kafka/client/kafka-connecti
 import { kafkaJs } from '../../../infra/kafka/client/kafka-js.ts';
 import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
 import { ensureTopics, untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
-import type { SchemaRegistry } from '../../../infra/registry/schema-registry.ts';
+import type { SchemaSource } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
 import { type Log, silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
@@ -125,8 +125,8 @@ export class TestKafka implements AsyncDisposable {
     return producer.transaction();
   }
 
-  eventLog(options: { registry?: SchemaRegistry | null; group?: string; checkEveryMs?: number } = {}): EventLog {
-    const eventLog = kafkaEventLog({ ...this.options, writers: new WriterSchemas(), registry: null, ...options });
+  eventLog(options: { schemas?: SchemaSource | null; group?: string; checkEveryMs?: number } = {}): EventLog {
+    const eventLog = kafkaEventLog({ ...this.options, writers: new WriterSchemas(), schemas: null, ...options });
     this.#opened.push(eventLog);
     return eventLog;
   }

@@ -82,7 +82,7 @@ describe('a value that can not be decoded is one bad record', () => {
       return { partition: 0, offset, timestamp: 9, key: `k${offset}`, value };
     });
     const { read, said } = await readAs('attendance', schema, records);
-    expect(said).toEqual(['k0', 'unknown enum symbol', 'k2']);
+    expect(said).toEqual(['k0', 'unknown enum symbol: field response: want one of NONE, GOING, CONFIRMED', 'k2']);
     const bad = read[1] as UndecodableRecord;
     expect(bad).toMatchObject({ topic: 'attendance', partition: 0, offset: 1, timestampMs: 9 });
     // Behind the fingerprint of its writer's schema.

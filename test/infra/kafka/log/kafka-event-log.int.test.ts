@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { SchemaRegistryAwayError } from '../../../../infra/registry/schema-registry.ts';
+import { SchemaAwayError } from '../../../../infra/registry/schema-registry.ts';
 import { LogTruncatedError } from '../../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../../schemas/avro/codec.ts';
 import type { TopicName } from '../../../../schemas/events/records.ts';
@@ -143,11 +143,11 @@ test('a partition unread for longer than half of delete.retention.ms stops it: t
   await kafka.createTopics({ settings: { 'delete.retention.ms': '3000' } });
   let away = true;
   const lookUp = async () => {
-    if (away) throw new SchemaRegistryAwayError('it is away');
-    return { bad: 'unknown schema id' } as const;
+    if (away) throw new SchemaAwayError('it is away');
+    return 'unknown' as const;
   };
   await kafka.sendRaw('metros', [{ key: 'framed', value: Buffer.from([0, 0, 0, 0, 9, 0]) }]);
-  const following = kafka.follow(kafka.eventLog({ registry: { lookUp } }), positionAt(1));
+  const following = kafka.follow(kafka.eventLog({ schemas: { lookUp } }), positionAt(1));
   await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
   await sleep(2_500);
   await kafka.sendMetros(['next']);

@@ -1,0 +1,78 @@
+import { decodeWith } from '../../schemas/avro/codec.ts';
+import { detailOf, kindOf, type UndecodableReason, undecodableReasons } from '../../schemas/avro/undecodable.ts';
+import { urlPattern } from '../../schemas/events/patterns.ts';
+import { isOfRule, keyFaults, keyShapes, patternOf } from '../../schemas/events/record-keys.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import type { EncodedRecord } from '../ports/event-log.ts';
+
+/** What can be wrong with a value, apart from its key (docs/rules.md#what-is-bad). */
+const contentFaults = [
+  'time zone is not in the IANA database',
+  'url does not match its pattern',
+  'day outside years 0001 to 9999',
+  'time outside the day',
+] as const;
+
+/** The kinds of reasons why a record is bad (docs/rules.md#what-is-bad, #rejected): a small fixed set, because they label a metric. */
+export const badReasons = [...undecodableReasons, ...keyFaults, 'key disagrees with value', ...contentFaults] as const;
+/** A kind, or of a writer's schema the whole reason. */
+export type BadReason = (typeof badReasons)[number] | UndecodableReason;
+
+export type RecordBytes = Pick<EncodedRecord, 'topic' | 'keyBytes' | 'valueBytes' | 'decoder'>;
+
+/** The field and the rule, for each kind whose field is always the same. */
+const rules: Partial<Record<BadReason, string>> = {
+  'time zone is not in the IANA database': 'field time_zone: want a Zone or Link name exactly as spelled there',
+  'url does not match its pattern': `field url: want ${urlPattern.source}`,
+  'day outside years 0001 to 9999': 'field day: want days since 1970-01-01, from -719162 to 2932896',
+  'time outside the day': 'field meet_time: want milliseconds since midnight, from 0 to 86399999',
+  'rider related to themself': 'field other: want another rider than in field rider',
+};
+
+/**
+ * A bad record's reason with what its publisher needs to mend it: the field and the rule, never the value
+ * (docs/rules.md#reasons). It takes a while, so it is for bad records alone.
+ */
+export const explained = (record: RecordBytes, reason: BadReason): string =>
+  detailed(record, reason).slice(0, lengthMax);
+
+// Names in a writer's schema may have any length.
+const lengthMax = 1_000;
+
+function detailed(record: RecordBytes, reason: BadReason): string {
+  const { topic, keyBytes, valueBytes, decoder } = record;
+  if (detailOf(reason) !== '') return reason;
+  const undecodable = valueBytes && typeof decoder === 'object' ? decoder?.explain?.(valueBytes) : null;
+  if (undecodable && kindOf(undecodable) === reason) return undecodable;
+  const parts = String(keyBytes ?? '').split('/');
+  const detail = rules[reason] ?? detailOfKey(record, reason, parts, keyShapes[topic]);
+  return detail === null ? reason : `${reason}: ${detail}`;
+}
+
+type Shape = (typeof keyShapes)[RecordBytes['topic']];
+
+function detailOfKey(
+  { valueBytes, decoder }: RecordBytes,
+  reason: BadReason,
+  parts: string[],
+  { names, rules }: Shape,
+) {
+  switch (reason) {
+    case 'no key':
+      return `want ${names.join('/')}`;
+    case 'not Avro':
+      return `want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with ${valueBytes!.toString('hex', 0, 1) || 'nothing'}`;
+    case 'key does not match its pattern': {
+      const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i] ?? ''));
+      if (parts.length !== names.length || off < 0) return `want ${names.join('/')}`;
+      return `field ${names[off]}: want ${patternOf(rules[off]!)}`;
+    }
+    case 'key disagrees with value': {
+      const { value = {} } = decodeWith(decoder!, valueBytes!) as { value?: object };
+      const own = { ...value, ...('day' in value! && { day: dayText(Number(value.day)) }) } as Record<string, unknown>;
+      return `field ${names.filter((name, i) => own[name] !== parts[i]).join(', field ')}`;
+    }
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,108 @@
+import avsc from 'avsc';
+import { expect, it } from 'vitest';
+import { whyBad } from '../../../projector/intake/validator.ts';
+import { topicSchemas, topicTypes } from '../../../schemas/avro/avro-types.ts';
+import { decoderFor, encodeValue, isNeeded } from '../../../schemas/avro/codec.ts';
+import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
+import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { keyShapes } from '../../../schemas/events/record-keys.ts';
+import { type AnyRecord, byTopic, type TopicName } from '../../../schemas/events/records.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
+
+const sampleKeys = byTopic((topic) =>
+  keyShapes[topic].names
+    .map((name, i) => {
+      const field = (sampleRecords[topic] as unknown as Record<string, unknown>)[name];
+      return keyShapes[topic].rules[i] === 'day' ? '2015-06-13' : field;
+    })
+    .join('/'),
+);
+
+/** Why a record is bad whose value begins with this header, or is of the registry's schema 7. */
+function why(topic: TopicName, value: Buffer | null, key: string | null = sampleKeys[topic], schema?: object) {
+  const writers = new WriterSchemas();
+  if (schema) writers.add(7, { schema: JSON.stringify(schema), references: [] });
+  const found = value && decoderFor(topic, value, writers);
+  const decoder = isNeeded(found) ? writers.unknown(topic, found.needs) : found;
+  return whyBad({ topic, keyBytes: key === null ? null : Buffer.from(key), valueBytes: value, decoder });
+}
+
+const changed = (topic: TopicName, changes: object) =>
+  encodeValue(topic, { ...sampleRecords[topic], ...changes } as AnyRecord as never);
+const hex = (text: string) => Buffer.from(text, 'hex');
+const ours = (topic: TopicName) => singleObjectHeader(topicTypes[topic]).toString('hex');
+
+type Field = { name: string; type: unknown };
+/** A value of the registry's schema 7, in which some fields have another type, or none, and its reason. */
+function whyOf(topic: TopicName, types: Record<string, unknown>, value: object) {
+  const schema = structuredClone(topicSchemas[topic]) as unknown as { fields: Field[] };
+  schema.fields = schema.fields.filter((field) => types[field.name] !== null);
+  for (const field of schema.fields)
+    if (field.name in types) Object.assign(field, { type: types[field.name], default: undefined });
+  const type = avsc.Type.forSchema(structuredClone(schema) as never, { wrapUnions: true });
+  const bytes = Buffer.concat([hex('0000000007'), type.toBuffer({ ...sampleRecords[topic], ...value })]);
+  return why(topic, bytes, sampleKeys[topic], schema);
+}
+
+// docs/rules.md#reasons
+it.each<[string | null, wanted: string]>([
+  [
+    why('rides', hex(`c301${'00'.repeat(8)}02`)),
+    `unknown fingerprint: got c3010000000000000000, known for rides: ${ours('rides')}, c3015bc5687f627463d5`,
+  ],
+  [why('rides', hex('000000000802')), 'unknown schema id: got 8, known for rides: none'],
+  [
+    why('rides', Buffer.from('{"ride":"taco"}')),
+    'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with 7b',
+  ],
+  [
+    whyOf('attendance', { day: 'string' }, { day: '2015-06-13' }),
+    "incompatible writer schema: 7, field day: the writer's string is no date (int)",
+  ],
+  [
+    whyOf('attendance', { response: 'string' }, {}),
+    "incompatible writer schema: 7, field response: the writer's string is no ridecalendar.Response",
+  ],
+  [
+    whyOf('riders', { handle: null, name: 'string' }, {}),
+    "incompatible writer schema: 7, the writer's ridecalendar.Rider has no field handle, which has no default",
+  ],
+  [
+    whyOf('riders', { handle: ['null', 'string'], name: 'string' }, { handle: null }),
+    "incompatible writer schema: field handle: the writer's null is no string",
+  ],
+  [
+    whyOf('attendance', { response: { type: 'enum', name: 'Response', symbols: ['going'] } }, { response: 'going' }),
+    'unknown enum symbol: field response: want one of NONE, GOING, CONFIRMED',
+  ],
+  [why('attendance', Buffer.concat([changed('attendance', {}), hex('00')])), 'trailing bytes: 1 after the last field'],
+  [why('attendance', changed('attendance', {}).subarray(0, -1)), 'undecodable value: field changed_at'],
+  [why('attendance', changed('attendance', {}), null), 'no key: want ride/day/rider'],
+  [
+    why('attendance', changed('attendance', {}), 'a b/2015-06-13/r1'),
+    'key does not match its pattern: field ride: want ^[a-z0-9]{4,32}$',
+  ],
+  [why('attendance', null, 'ride0001/13.6.2015/r1'), 'key does not match its pattern: field day: want YYYY-MM-DD'],
+  [why('attendance', changed('attendance', { rider: 'somebody' })), 'key disagrees with value: field rider'],
+  [why('nights', changed('nights', { day: 1 })), 'key disagrees with value: field day'],
+  [
+    why('nights', changed('nights', { url: 'nowhere' })),
+    "url does not match its pattern: field url: want ^https?:\\/\\/[A-Za-z0-9._~:/?#@!$&'()*+,;=%[\\]-]+$",
+  ],
+  [
+    why('metros', changed('metros', { time_zone: 'PST' })),
+    'time zone is not in the IANA database: field time_zone: want a Zone or Link name exactly as spelled there',
+  ],
+])('%s', (reason, wanted) => {
+  expect(reason).toBe(wanted);
+});
+
+it('a reason ends, however long the names in a schema are', () => {
+  const long = 'x'.repeat(100_000);
+  const inner = {
+    type: 'record',
+    name: 'Inner',
+    fields: [{ name: long, type: { type: 'enum', name: 'E', symbols: ['A'] } }],
+  };
+  expect(whyOf('riders', { handle: inner, name: 'string' }, { handle: { [long]: 'A' } })!.length).toBeLessThan(1_001);
+});
