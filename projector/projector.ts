@@ -3,6 +3,7 @@ import { allTags } from '../schemas/views/view-keys.ts';
 import type { Facts } from './facts/facts.ts';
 import { Fold } from './facts/fold.ts';
 import { Folding } from './intake/folding.ts';
+import { DeletionWatch } from './leading/deletion-watch.ts';
 import { Leader } from './leading/leader.ts';
 import { SignsOfLife } from './leading/signs-of-life.ts';
 import { Terms } from './leading/terms.ts';
@@ -130,7 +131,8 @@ export class Projector {
       ? new Terms({ ...shared, leadership, folding, leader, bounds, identity, signs: this.#signs! }).run()
       : this.#leadInProcess(folding, leader);
     // The first to end ends the other: a fault of the log, or being told to stop.
-    const tasks = [folding.follow(signal), lead];
+    const watch = new DeletionWatch({ ...shared, leadership, folding, identity });
+    const tasks = [folding.follow(signal), lead, watch.run()];
     try {
       await race(null, ...tasks);
     } finally {

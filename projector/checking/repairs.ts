@@ -25,6 +25,8 @@ export class Repairs {
   /** Those of them whose bytes are all compared, not only the digests. */
   readonly #whole = new Set<number>();
   readonly #changed = new WakeUp();
+  /** Why views may be gone, in words. Null: no reason is known. */
+  cause: string | null = null;
 
   constructor(deps: RepairsDeps) {
     this.#deps = deps;
@@ -83,7 +85,9 @@ export class Repairs {
       stored === 0
         ? `Wrote ${views} into an empty store`
         : `Compared ${countText(tags.length, 'tag')} with the facts: ${views} missing or different, and rewritten`;
-    log.info(`${what}; ${countText(this.#wanted.size, 'tag')} left`);
+    const words = `${what}; ${countText(this.#wanted.size, 'tag')} left`;
+    if (this.cause && differing > 0) log.warn(`${words}. The cause: ${this.cause}`);
+    else log.info(words);
   }
 
   async #compare(tags: readonly number[], stop: AbortSignal) {

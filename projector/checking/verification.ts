@@ -1,6 +1,5 @@
 import type { Partitioners } from '../../schemas/events/partitioner.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
-import type { Facts } from '../facts/facts.ts';
 import { Folding } from '../intake/folding.ts';
 import type { MisplacedRecords } from '../intake/misplaced-records.ts';
 import type { EventLog, Position } from '../ports/event-log.ts';
@@ -8,7 +7,7 @@ import { goneMs } from '../ports/leading.ts';
 import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import type { StoredName } from '../ports/view-writer.ts';
-import { copyPosition, isWithin, nearest, partitionsBehind, positionOf } from '../position/position.ts';
+import { copyPosition, deletedWords, isWithin, nearest, partitionsBehind, positionOf } from '../position/position.ts';
 import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../position/settled-position.ts';
 import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
@@ -56,6 +55,8 @@ export interface Verified extends Judged {
   misplaced: MisplacedRecords;
   /** Records of schemas that nobody knows, which are set aside and still the last of their key. */
   ofUnknownSchemas: number;
+  /** What was deleted from the log since the views were folded, in words. Null: nothing. */
+  deleted: string | null;
 }
 
 /** The log, folded by this process, which writes nothing. */
@@ -106,14 +107,16 @@ export class Verification {
     this.#followed.catch(() => {});
     return this.#orFault(async () => {
       await this.#foldTo(fold, since);
-      const otherFacts = haveOtherFacts(folding.fold.facts, stored, since);
+      // Of tags that stand here.
+      const { text } = folding.fold.facts.sum;
+      const otherFacts = [...stored.values()].some(({ position, sum }) => isWithin(position, since) && sum !== text);
       folding.fold.subscribe(fold.marks);
       this.#beginWindow(fold);
       await this.#foldToEnds(fold);
       const { suspects, compared } = await this.#compareAll(fold);
-      const judged = await this.#judge(fold, suspects, stored);
-      const { misplaced } = folding;
-      return { compared, otherFacts, misplaced, ofUnknownSchemas: status.rejects.ofUnknownSchemas, ...judged };
+      const deleted = deletedWords([...stored.values()], folding.begin);
+      const found = { deleted, misplaced: folding.misplaced, ofUnknownSchemas: status.rejects.ofUnknownSchemas };
+      return { compared, otherFacts, ...found, ...(await this.#judge(fold, suspects, stored)) };
     });
   }
 
@@ -277,11 +280,6 @@ export class Verification {
       this.#signal.throwIfAborted();
     }
   }
-}
-
-/** Whether a tag that stands at this position was written from other facts. */
-function haveOtherFacts(facts: Facts, stored: ReadonlyMap<number, StoredPosition>, at: Position): boolean {
-  return [...stored.values()].some(({ position, sum }) => isWithin(position, at) && sum !== facts.sum.text);
 }
 
 function assertAllRead(position: Position, ends: Position): void {

@@ -28,6 +28,8 @@ interface FoldingDeps extends RetryDeps {
 export class Folding {
   readonly fold: Fold;
   readonly position: Position;
+  /** Where the log began. */
+  readonly begin: Position;
   readonly barriers: PositionBarriers;
   readonly intake: Intake;
   /** Notified after each batch. */
@@ -47,6 +49,7 @@ export class Folding {
     this.#deps = deps;
     this.fold = fold;
     this.position = positionOf(bounds, 'low');
+    this.begin = positionOf(bounds, 'low');
     this.#limit = limit;
     this.barriers = new PositionBarriers(copyPosition(this.position));
     this.intake = new Intake({ ...deps, fold: this.fold, sink: deps.rejects, barriers: this.barriers });

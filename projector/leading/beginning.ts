@@ -1,6 +1,6 @@
 import type { Folding } from '../intake/folding.ts';
 import type { Position } from '../ports/event-log.ts';
-import { isWithin, offsetsBelow } from '../position/position.ts';
+import { deletedWords, isWithin, offsetsBelow } from '../position/position.ts';
 import { parseStoredPosition, type StoredFanOut, type StoredPosition } from '../position/settled-position.ts';
 import { countText, type Log } from '../running/log.ts';
 import type { TakenTags } from './standby.ts';
@@ -12,6 +12,8 @@ export interface Beginning {
   /** Names of views that were written since the position. */
   names: readonly string[];
   fanOuts: readonly StoredFanOut[];
+  /** What was deleted from the log since the views were stored, in words. Null: nothing. */
+  deleted: string | null;
 }
 
 interface BeginningDeps {
@@ -52,7 +54,11 @@ export async function foldToBeginning(taken: TakenTags, ends: Position, deps: Be
       ? `Leading: the log holds the facts that the views were stored with. To write again: ${countText(names.length, 'view')} that may be ahead of the stored position; to compare: ${countText(compare.size, 'tag')}`
       : `Leading: ${countText(compare.size, 'tag')} to compare`,
   );
-  return { compare, names, fanOuts };
+  const deleted = deletedWords(
+    [...left.values()].filter((stored) => stored !== null),
+    folding.begin,
+  );
+  return { compare, names, fanOuts, deleted };
 }
 
 /**

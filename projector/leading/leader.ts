@@ -91,15 +91,10 @@ export class Leader {
       // The next round is not waited for: reads may be.
       onDoubt: () => folding.moved.notify(),
     });
-    const { barriers, fold } = folding;
-    const rounds = new Rounds({
-      facts: fold.facts,
-      pending: this.#pending,
-      lanes,
-      barriers,
-      identity,
-      rejects: status.rejects,
-    });
+    const { barriers, fold, begin } = folding;
+    const { rejects } = status;
+    const of = { facts: fold.facts, pending: this.#pending };
+    const rounds = new Rounds({ ...of, lanes, barriers, identity, begin, rejects });
     const repairs = new Repairs({ ...shared, facts: fold.facts, writer, lanes, status });
     return { lanes, rounds, repairs };
   }
@@ -112,6 +107,7 @@ export class Leader {
     const ends = positionOf(bounds, 'end');
     this.#pending.begin();
     const begin = await foldToBeginning(taken, ends, { ...this.#deps, signal: stop });
+    repairs.cause = begin.deleted;
     for (const tag of begin.compare) repairs.compare(tag, taken.get(tag)!.compare);
     // Where all is to be compared anyway, marks would only be rendered twice.
     if (begin.compare.size === tags.length) this.#pending.end();

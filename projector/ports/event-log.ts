@@ -130,6 +130,8 @@ export interface EventLog {
    * not change, not even between two starts. If this is absent, nothing is compared.
    */
   identity?(): Promise<string>;
+  /** Each topic's cleanup.policy; null where it may not be asked. If this is absent, nothing is ever deleted from the log. */
+  policies?(): Promise<Record<TopicName, string> | null>;
   /**
    * Delivers every record from `from` on, each partition in order and without gaps, and goes on as the log grows.
    * Resolves once `signal` aborts and the present batch is done. Rejects with a fault that cannot be recovered from:

@@ -43,6 +43,30 @@ export function assertSamePartitions(stored: StoredPosition, log: string | null,
   }
 }
 
+/** A partition of which records were deleted, all below an offset. */
+export interface DeletedRecords {
+  topic: TopicName;
+  partition: number;
+  below: number;
+}
+
+/** What was deleted from the log (docs/rules.md#deleted-records): where it begins later than it did for any of some folds. */
+export const deletedSince = (folds: readonly { begin?: Position }[], low: Position): DeletedRecords[] =>
+  topicNames.flatMap((topic) =>
+    low[topic].flatMap((below, partition) =>
+      folds.some(({ begin }) => (begin?.[topic][partition] ?? below) < below) ? [{ topic, partition, below }] : [],
+    ),
+  );
+
+/** The same in words; null: nothing was deleted. */
+export function deletedWords(folds: readonly { begin?: Position }[], low: Position): string | null {
+  const deleted = deletedSince(folds, low);
+  return deleted.length > 0 ? wordsOf(deleted) : null;
+}
+
+const wordsOf = (deleted: readonly DeletedRecords[]): string =>
+  `records were deleted from the log: ${deleted.map(({ topic, partition, below }) => `${topic}/${partition} below offset ${below}`).join(', ')}`;
+
 /** Partitions, as `topic/partition`, that have not reached a position. */
 export function partitionsBehind(position: Position, target: Position): string[] {
   return topicNames.flatMap((topic: TopicName) =>

@@ -14,6 +14,8 @@ export interface StoredPosition {
   fanOuts: readonly StoredFanOut[];
   /** How many records of schemas that nobody knows are the last of their key. Absent: none. */
   ofUnknownSchemas?: number;
+  /** Where the log began as its facts were folded. */
+  begin?: Position;
 }
 
 /** The start of a finished round. Every tag stores it, as the text of a StoredPosition. */

@@ -36,6 +36,8 @@ export interface ProjectorStatus {
   unresolvedRejects: ReadonlyMap<string, number>;
   /** Bad records of the log that a leader did not find where they are set aside, and has yet to set aside again. */
   missingRejects: number;
+  /** The topics of which records were deleted, or may be. */
+  deletedFrom: ReadonlySet<TopicName>;
 }
 
 interface StatusDeps {
@@ -60,6 +62,8 @@ export class Status {
   readonly rejects = new UnresolvedRejects();
   readonly waits: Waits;
   missingRejects = 0;
+  /** The topics of which records were deleted, or may be, and what to say of them, in words that everybody may read. */
+  deletions: { topics: ReadonlySet<TopicName>; words: readonly string[] } = { topics: new Set(), words: [] };
   #role: Role = 'standby';
   #ready = false;
   #besideOtherLog = false;
@@ -204,11 +208,17 @@ export class Status {
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
       troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
-      notes: [unknownSchemaWords(this.rejects.ofUnknownSchemas), ...this.#rejectNotes, ...notes].filter(Boolean),
+      notes: [
+        ...this.deletions.words,
+        unknownSchemaWords(this.rejects.ofUnknownSchemas),
+        ...this.#rejectNotes,
+        ...notes,
+      ].filter(Boolean),
       partitions: position ? partitionsOf(position, logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,
       missingRejects: this.missingRejects,
+      deletedFrom: this.deletions.topics,
     };
   }
 

@@ -20,6 +20,8 @@ interface RoundsDeps {
   identity: string | null;
   /** What is stored beside the position of bad records. Absent: nothing. */
   rejects?: { readonly ofUnknownSchemas: number };
+  /** Where the log began as the facts were folded. */
+  begin?: Position;
 }
 
 /**
@@ -46,7 +48,7 @@ export class Rounds {
 
   /** Writes everything marked so far. `position`: what is folded now. False where a tag did not answer. */
   async run(position: Position): Promise<boolean> {
-    const { barriers, pending, lanes, facts, identity } = this.#deps;
+    const { barriers, pending, lanes, facts, identity, begin } = this.#deps;
     const { fanOuts, marking, marks } = pending;
     const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
     const start = barriers.begin(copyPosition(position), facts.sum.text);
@@ -63,13 +65,10 @@ export class Rounds {
     if (settled.round < this.#firstRound) return true;
     const { position: at, sum } = settled;
     const ofUnknownSchemas = this.#deps.rejects?.ofUnknownSchemas;
-    const fanOutsLeft = fanOuts.storable ? fanOuts.stored() : [];
     const stored = {
-      log: identity,
-      position: at,
-      sum,
-      fanOuts: fanOutsLeft,
+      ...{ log: identity, position: at, sum, fanOuts: fanOuts.storable ? fanOuts.stored() : [] },
       ...(ofUnknownSchemas && { ofUnknownSchemas }),
+      ...(begin && { begin }),
     };
     lanes.settled = { start: settled, text: JSON.stringify(stored satisfies StoredPosition) };
     return true;

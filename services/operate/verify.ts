@@ -94,7 +94,7 @@ const differencesIn = ({ found }: Verified): number => found.reduce((sum, one) =
 const mendedOf = (verified: Verified, left: readonly StoredName[]): number => namesOf(verified).length - left.length;
 
 function summaryJson(verified: Verified, left: Left): string {
-  const { compared, unknown, changing, otherFacts, misplaced, ofUnknownSchemas } = verified;
+  const { compared, unknown, changing, otherFacts, deleted, misplaced, ofUnknownSchemas } = verified;
   const differences = differencesIn(verified);
   const notKnown = { unknown: unknown.length, unknown_tags: tagsOf(unknown) };
   const summary = {
@@ -103,6 +103,7 @@ function summaryJson(verified: Verified, left: Left): string {
     ...notKnown,
     changing,
     other_facts: otherFacts,
+    deleted,
     misplaced: Object.fromEntries(misplaced.found),
     of_unknown_schemas: ofUnknownSchemas,
   };
@@ -127,13 +128,14 @@ const tagsOf = (names: readonly StoredName[]): number[] =>
   [...new Set(names.map(({ tag }) => tag))].sort((a, b) => a - b);
 
 /** Why the result may not be the whole truth. */
-function doubtsOf({ unknown, otherFacts, ofUnknownSchemas }: Verified, left: Left): string[] {
+function doubtsOf({ unknown, otherFacts, deleted, ofUnknownSchemas }: Verified, left: Left): string[] {
   const doubts = [unknownSchemaWords(ofUnknownSchemas)].filter(Boolean);
   if (unknown.length > 0) {
     doubts.push(
       `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'tag')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
     );
   }
+  if (deleted) doubts.push(`Since the views were folded, ${deleted}. The next fold drops what only these held`);
   if (otherFacts) {
     doubts.push(
       'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',

@@ -10,12 +10,13 @@ import {
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop, wait } from '../../../projector/running/stop.ts';
 import type { SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { byTopic, topicNames } from '../../../schemas/events/records.ts';
 import type { SchemaSource } from '../../registry/schema-registry.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
 import { LogTopics } from '../topics/log-topics.ts';
-import { leastSettingMs } from '../topics/topic-settings.ts';
+import { cleanupPolicies, leastSettingMs } from '../topics/topic-settings.ts';
 import { deliveredRecord } from './delivered-record.ts';
 import { Fetcher, type Remainder, type WaitingPiece } from './fetcher.ts';
 import type { FollowedPartition } from './followed-partition.ts';
@@ -53,6 +54,11 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   return {
     bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
     identity: () => untilAnswered('Cannot look up the topics', () => topics.identity(), asking),
+    policies: async () => {
+      const names = topicNames.map((name) => options.topicPrefix + name);
+      const found = await cleanupPolicies(options.kafka, names, asking);
+      return found && byTopic((name) => found.get(options.topicPrefix + name)!);
+    },
     follow: async (from, follower, signal) => {
       const stop = new Stop([signal, closed.signal]);
       const group = following ? null : (options.group ?? null);

@@ -27,6 +27,36 @@ export async function topicSettings(
 /** Kafka's defaults. */
 const kafkaDefaultsMs = { 'delete.retention.ms': 86_400_000, 'min.compaction.lag.ms': 0 };
 
+/** Every topic's settings, by a connection of its own. Throws if they may not be read, and the signal's reason. */
+async function readSettings(
+  kafka: KafkaConnection,
+  topics: readonly string[],
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<Map<string, Map<string, string>>> {
+  const done = new Stop([signal]);
+  try {
+    const admin = kafkaJs(kafka, log, done.signal).admin();
+    await race(signal, admin.connect());
+    return await race(signal, topicSettings(admin, topics));
+  } finally {
+    done.end();
+  }
+}
+
+/** Each topic's cleanup.policy; null if it may not be read. */
+export async function cleanupPolicies(
+  kafka: KafkaConnection,
+  topics: readonly string[],
+  asking: { log: Log; signal: AbortSignal },
+): Promise<Map<string, string> | null> {
+  const settings = await readSettings(kafka, topics, asking).catch((error: unknown) => {
+    asking.signal.throwIfAborted();
+    if (refusalOf(error, 'Kafka')) return null;
+    throw error;
+  });
+  return settings && new Map([...settings].map(([topic, values]) => [topic, values.get('cleanup.policy') ?? '']));
+}
+
 /** The lowest value of a setting among the topics, in milliseconds. If we may not read it: Kafka's default. */
 export async function leastSettingMs(
   setting: keyof typeof kafkaDefaultsMs,
@@ -34,19 +64,14 @@ export async function leastSettingMs(
   topics: readonly string[],
   { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<number> {
-  const done = new Stop([signal]);
-  const admin = kafkaJs(kafka, log, done.signal).admin();
   const defaultMs = kafkaDefaultsMs[setting];
   try {
-    await race(signal, admin.connect());
-    const settings = await race(signal, topicSettings(admin, topics));
+    const settings = await readSettings(kafka, topics, { log, signal });
     return Math.min(...[...settings.values()].map((values) => Number(values.get(setting) ?? defaultMs)));
   } catch (error) {
     signal.throwIfAborted();
     const why = refusalOf(error, 'Kafka') ?? describeError(error);
     log.warn(`Cannot read ${setting} of the topics, taking Kafka's default of ${defaultMs} ms: ${why}`);
     return defaultMs;
-  } finally {
-    done.end();
   }
 }

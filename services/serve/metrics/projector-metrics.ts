@@ -143,4 +143,9 @@ function addGauges(register: Registry, current: () => MeasuredProjector): void {
     'Bad records of the log that the leader did not find in the topic of rejected records, and has yet to set aside again',
     () => status().missingRejects,
   );
+  const what =
+    '1: records of the topic were deleted since the views were folded, or its cleanup.policy lets Kafka delete them';
+  series('log_loses_records', what, ['topic'], (set) => {
+    for (const topic of topicNames) set({ topic }, Number(status().deletedFrom.has(topic)));
+  });
 }

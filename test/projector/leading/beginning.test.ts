@@ -71,6 +71,7 @@ it.each<[string, { from?: number; tags: Left[]; compared: number[]; foldedTo: nu
     stop.abort();
     const right = tags.flatMap((left, i) => (left === 'nowhere' || compared.includes(i) ? [] : [{ i, ...left }]));
     expect(begin).toEqual({
+      deleted: null,
       compare: new Set(compared),
       names: right.map(({ i }) => `ride:${i}`),
       fanOuts: right.map(({ rides }) => [`star${rides}`, [1]]),

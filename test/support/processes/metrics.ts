@@ -33,6 +33,7 @@ export const idleStatus: ProjectorStatus = {
   tagsInRepair: 0,
   unresolvedRejects: new Map(),
   missingRejects: 0,
+  deletedFrom: new Set(),
 };
 
 interface Panel {
