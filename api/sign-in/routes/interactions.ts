@@ -33,9 +33,9 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
     if (misdirected(request)) return pages.trouble(reply, 'wrongHost');
     const interaction = await provider.interaction(request, reply, request.params.uid);
     if (!interaction) return pages.trouble(reply, 'expired');
-    if (interaction.prompt.name !== 'consent') return await askWho(parts, interaction, reply);
-    if (!(await isOfSession(parts, interaction, request, reply))) return pages.trouble(reply, 'expired');
-    return await askConsent(parts, interaction, reply);
+    return interaction.prompt.name === 'consent'
+      ? await askConsent(parts, interaction, reply)
+      : await askWho(parts, interaction, reply);
   });
 
   app.post(path, async (request: Asked, reply) => {
@@ -49,8 +49,6 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
       await interaction.persist();
       return pages.goOn(reply, interaction.returnTo);
     };
-    if (interaction.prompt.name === 'consent' && !(await isOfSession(parts, interaction, request, reply)))
-      return pages.trouble(reply, 'expired');
     switch (`${interaction.prompt.name} ${form.get('do')}`) {
       case 'login pick':
         return await pick(parts, interaction, form.get('rider') ?? '', request, reply);
@@ -100,12 +98,6 @@ async function pick(
   if (!idPattern.test(rider) || !(await parts.riders.card(rider)))
     return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.', rider);
   return parts.pages.goOn(reply, await finishLogin(parts, interaction, rider, request, reply));
-}
-
-/** Whether the rider who is asked for consent is still the one signed in: they may have signed out in another tab. */
-async function isOfSession({ provider }: SignInParts, { session }: Interaction, request: Asked, reply: FastifyReply) {
-  const { uid, accountId } = await provider.session(request, reply);
-  return accountId !== undefined && uid === session?.uid;
 }
 
 /**
