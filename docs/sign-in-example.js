@@ -1,4 +1,4 @@
-// A rider's app in forty lines, on openid-client: it knows one address, the interface's base path, and finds the rest
+// A rider's app in fifty lines, on openid-client: it knows one address, the interface's base path, and finds the rest
 // out from there. With the service running: node docs/sign-in-example.js [base URL]
 import { createServer } from 'node:http';
 import * as oauth from 'openid-client';
@@ -16,7 +16,12 @@ await new Promise((resolve) => listener.once('listening', resolve));
 const callback = `http://127.0.0.1:${listener.address().port}/callback`;
 const config = await oauth.dynamicClientRegistration(
   new URL(resource.authorization_servers[0]),
-  { client_name: 'Sign-in example', redirect_uris: [callback], token_endpoint_auth_method: 'none' },
+  {
+    client_name: 'Sign-in example',
+    redirect_uris: [callback],
+    post_logout_redirect_uris: [callback],
+    token_endpoint_auth_method: 'none',
+  },
   oauth.None(),
   // Plain http is for this machine only.
   { algorithm: 'oauth2', execute: baseUrl.startsWith('http:') ? [oauth.allowInsecureRequests] : [] },
@@ -30,6 +35,8 @@ const url = oauth.buildAuthorizationUrl(config, {
   scope: 'read',
   resource: resource.resource,
   state,
+  // Asks who it is, whoever is signed in: for a computer that several people use.
+  prompt: 'login',
   code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
   code_challenge_method: 'S256',
 });
@@ -47,3 +54,8 @@ let tokens = await oauth.authorizationCodeGrant(config, answer, { pkceCodeVerifi
 tokens = await oauth.refreshTokenGrant(config, tokens.refresh_token);
 const nights = await oauth.fetchProtectedResource(config, tokens.access_token, new URL(`${baseUrl}/me/nights`), 'GET');
 console.log(JSON.stringify(await nights.json(), null, 2));
+
+// 5. Signing out: end the app's connection, then have the browser end its session.
+await oauth.tokenRevocation(config, tokens.refresh_token);
+const signOut = oauth.buildEndSessionUrl(config, { post_logout_redirect_uri: callback });
+console.log(`\nTo sign out of the browser too, open:\n${signOut.href}`);

@@ -96,7 +96,7 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     // A code or refresh token gives nothing without its grant. It is kept, so that an app that uses it is told that its
     // connection has ended.
     destroy: translated(async (id: string) => {
-      if (!givesNothingAlone.has(kind)) await store.remove(kind, storeId(kind, id));
+      if (kind !== 'AccessToken' && !givesNothingAlone.has(kind)) await store.remove(kind, storeId(kind, id));
     }),
     revokeByGrantId: async () => {},
     findByUid: translated(async (uid: string) => await unlessGone(await findByUid(uid))),

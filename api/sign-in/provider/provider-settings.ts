@@ -58,6 +58,8 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     pkce: { required: () => true },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
+    // Also by an access token (docs/rules.md#revocation).
+    revokeGrantPolicy: async () => true,
     extraTokenClaims: async (_ctx, token) => ({ [grantClaim]: (token as AccessToken).grantId }),
     // Signing out ends the browser's session. Apps stay connected (docs/rules.md#signing-out).
     expiresWithSession: async () => false,

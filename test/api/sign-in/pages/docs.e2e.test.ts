@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 import { parseSigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { approve } from '../../../support/sign-in/sign-in-flow.ts';
@@ -15,8 +16,9 @@ const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
 
 let service: TestService;
+const told: Parameters<AuditTrail>[] = [];
 beforeAll(async () => {
-  service = await startSignInService();
+  service = await startSignInService({ audit: (...event) => void told.push(event) });
 });
 afterAll(async () => {
   await service.close();
@@ -48,12 +50,21 @@ describe('what the guide says', () => {
     expect(output).toContain('"refresh_token"');
   });
 
-  test('with the example program works as it stands', async () => {
+  test('with the example program works as it stands: the whole way to signing out', async () => {
+    told.length = 0;
     const output = await runAsRider(process.execPath, [docs('sign-in-example.js'), service.baseUrl], async (end) => {
       await fetch(end);
       return '';
     });
     expect(output).toContain('"nights": []');
+    expect(told.filter(([event]) => event === 'tokens_issued').map(([, facts]) => facts)).toMatchObject([
+      { cause: 'code' },
+      { cause: 'refresh_token' },
+    ]);
+    expect(told.at(-1)).toMatchObject(['grant_ended', { cause: 'revoked' }]);
+    // Nobody is signed in in this browser.
+    const signOut = /http\S+\/oauth\/sign-out\S+/.exec(output)![0];
+    expect((await new TestBrowser(service.origin).open(signOut)).page).toContain('Go on to an app on this device');
   });
 
   test('with openid-client works as it stands', async () => {

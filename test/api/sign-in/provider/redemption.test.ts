@@ -262,6 +262,7 @@ describe('at the token endpoint', () => {
       later(seconds);
       told.length = 0;
       expect(await revoke(client, tokens[which], hint)).toEqual(revoked);
+      expect(told).toEqual([['grant_ended', { client: client.client_id, cause: 'revoked' }]]);
       for (const token of [tokens.refresh_token, second.body.refresh_token, second.body.access_token])
         expect(await revoke(client, token)).toEqual(revoked);
       expect(told).toEqual([['grant_ended', { client: client.client_id, cause: 'revoked' }]]);
