@@ -39,7 +39,7 @@ it('topics that do not exist end a projector and tools, which say how to make th
 describe('start beside complete views', () => {
   it('serves them while topics are missing, says so, and goes on once they are there', async () => {
     const views = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix(), NOW: '2015-06-13T19:00:00Z' };
-    const before = await processes.start('start', { ...views, ARCHIVE_DIR: portland });
+    const before = await processes.start('start', { ...views, ARCHIVE_DIR: portland, KAFKA_PARTITIONER: 'crc32' });
     await before.ready();
     await before.stop();
     const env = { ...views, KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
@@ -63,7 +63,11 @@ describe('start beside complete views', () => {
 describe('Redis', () => {
   it('that would drop views for want of memory is refused', async () => {
     const server = await startRedisServer({ args: ['--maxmemory-policy', 'allkeys-lru'] });
-    const ended = await refused(processes, 'projector', { ARCHIVE_DIR: portland, REDIS_URL: server.url });
+    const ended = await refused(processes, 'projector', {
+      ARCHIVE_DIR: portland,
+      KAFKA_PARTITIONER: 'crc32',
+      REDIS_URL: server.url,
+    });
     await server.stop();
     expect([ended.code, words(ended).join()]).toEqual([1, expect.stringContaining('is allkeys-lru, want noeviction')]);
   });
@@ -72,7 +76,11 @@ describe('Redis', () => {
     const server = await startRedisServer({ args: ['--requirepass', 'hunter2-first'] });
     const admin = new Redis(server.url.replace('//', '//:hunter2-first@'));
     const givePassword = (password: string) => admin.config('SET', 'requirepass', password);
-    const env = { ARCHIVE_DIR: portland, REDIS_URL: server.url.replace('//', '//:hunter2@') };
+    const env = {
+      ARCHIVE_DIR: portland,
+      KAFKA_PARTITIONER: 'crc32',
+      REDIS_URL: server.url.replace('//', '//:hunter2@'),
+    };
     const stated = async ({ origin }: RunningService) => JSON.stringify(await (await fetch(`${origin}/readyz`)).json());
     const saidBy = (running: readonly RunningService[], words: string) =>
       Promise.all(running.map((one) => expect.poll(() => stated(one), { timeout: 20_000 }).toContain(words)));
@@ -117,7 +125,7 @@ describe('servers that are away at start', () => {
   it('are waited for, with a message each, and then the views are filled', async () => {
     const [broker, server] = await Promise.all([startKafkaBroker(), startRedisServer()]);
     try {
-      const env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: server.url };
+      const env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: server.url, KAFKA_PARTITIONER: 'crc32' };
       for (const args of [['topics'], ['archive', 'load', portland]]) expect((await tool(args, env)).code).toBe(0);
       await Promise.all([broker.kill(), server.kill()]);
       const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);

@@ -55,7 +55,11 @@ it('a port in use is named at once, with what to do', async () => {
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
   try {
-    const ended = await refused(processes, 'start', { PORT: String(port), ARCHIVE_DIR: portlandDirectory });
+    const ended = await refused(processes, 'start', {
+      PORT: String(port),
+      ARCHIVE_DIR: portlandDirectory,
+      KAFKA_PARTITIONER: 'crc32',
+    });
     expect(ended.code).toBe(1);
     // Not even the log's lines: nothing was folded, and no other projector put off.
     expect(ended.err.trim().split('\n')).toHaveLength(1);

@@ -30,7 +30,11 @@ it('a tool ends though Kafka never answers, and says that it is not finished', a
 it('a server ends though Redis froze while it served; a second signal ends it at once', async () => {
   const redis = await startRedisServer();
   const started = async () => {
-    const running = await processes.start('start', { ARCHIVE_DIR: portlandDirectory, REDIS_URL: redis.url });
+    const running = await processes.start('start', {
+      ARCHIVE_DIR: portlandDirectory,
+      KAFKA_PARTITIONER: 'crc32',
+      REDIS_URL: redis.url,
+    });
     await running.ready();
     return running;
   };

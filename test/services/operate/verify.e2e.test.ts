@@ -150,13 +150,20 @@ it('verify of an archive compares the views with the archive that was projected,
     REDIS_URL: redisUrl(),
     REDIS_KEY_PREFIX: freshKeyPrefix(),
     ARCHIVE_DIR: portlandDirectory,
+    KAFKA_PARTITIONER: 'crc32',
     LOG_LEVEL: 'warn',
   };
   const projecting = await project(archiveEventLog({ dir: portlandDirectory }), archive.REDIS_KEY_PREFIX);
-  const verifyIt = () => heard((io) => runCli(['verify'], io, archive));
+  const verifyIt = (more: Env = {}) => heard((io) => runCli(['verify'], io, { ...archive, ...more }));
   const healthy = await verifyIt();
   expect([healthy.code, healthy.err]).toEqual([0, []]);
   expect(healthy.out).toEqual([expect.stringMatching(/^\d{3,} views compared with the log: none differs$/)]);
+  // docs/rules.md#one-partition-per-key
+  const other = await verifyIt({ KAFKA_PARTITIONER: 'nights:crc32,relations:crc32' });
+  expect([other.code, other.out[1]]).toEqual([
+    0,
+    expect.stringMatching(/^\d+ misplaced records of attendance, the first at attendance\/\d@\d+: murmur2 /),
+  ]);
   const metro = `${archive.REDIS_KEY_PREFIX}g${viewFormat}:pub:{v${tagOf('portland')}}:metro:portland`;
   await redis.append(metro, 'x');
   const { code, out } = await verifyIt();
