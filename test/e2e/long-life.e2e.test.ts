@@ -5,8 +5,8 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { queryObjects } from 'node:v8';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { expect, it } from 'vitest';
-import { memorySignInState } from '../../infra/memory/memory-sign-in-state.ts';
+import { afterAll, expect, it } from 'vitest';
+import { freePorts } from '../../infra/local/free-port.ts';
 import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
 import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../projector/ports/event-log.ts';
@@ -14,17 +14,20 @@ import { Stop } from '../../projector/running/stop.ts';
 import { WakeUp } from '../../projector/running/waiting.ts';
 import { operatorApp } from '../../services/serve/http/operator-routes.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
+import { Processes } from '../support/processes/process.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { positionAt, TestKafka } from '../support/servers/kafka.ts';
 import { stallingProxy } from '../support/servers/stalling-proxy.ts';
 import { refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
-import { startSignInService } from '../support/sign-in/sign-in-service.ts';
 import { fastClock } from '../support/stores/fast-clock.ts';
 import { logOf } from '../support/stores/placed-log.ts';
 import { startProjector } from '../support/stores/projector-run.ts';
 import { SharedStore } from '../support/stores/shared-store.ts';
 import { TestArchive } from '../support/worlds/archive.ts';
 import { sampleRecords } from '../support/worlds/records.ts';
+
+const processes = new Processes();
+afterAll(() => processes.close());
 
 // What a process does again and again for months leaves nothing behind (projector/SPEC.md P60).
 
@@ -154,15 +157,69 @@ it('look-ups in a registry that does not know the schema, or is away', async () 
   server.close();
 });
 
-it('sign-ins with state in memory, and what is refused', async () => {
-  const service = await startSignInService({ store: memorySignInState() });
-  await leftBy(async () => {
-    const { client, tokens } = await signedIn(service.origin);
-    await refresh(service.origin, client, tokens.refresh_token);
-    await refresh(service.origin, client, 'no such token');
-  }, 25);
-  await service.close();
+it('sign-ins at a whole service, with state in memory', async () => {
+  const [inspected] = await freePorts(1);
+  const service = await processes.start(['start', '--json'], { NODE_OPTIONS: `--inspect=127.0.0.1:${inspected}` });
+  await service.printed(/"token":"/);
+  const { rider } = JSON.parse(service.out());
+  const inspector = await inspect(inspected!);
+  const signIns = async (): Promise<void> => {
+    for (let i = 0; i < 15; i++) {
+      const { client, tokens } = await signedIn(service.origin, rider);
+      await refresh(service.origin, client, tokens.refresh_token);
+      await refresh(service.origin, client, 'no such token');
+    }
+  };
+  await signIns();
+  const before = await inspector.living();
+  await signIns();
+  const after = await inspector.living();
+  inspector.close();
+  await service.stop();
+  // Some connections are open at either time, each with its last request.
+  const left = (what: keyof typeof before): number => after[what] - before[what];
+  expect(left('responses')).toBeLessThan(8);
+  expect(left('requests')).toBeLessThan(8);
+  expect(left('emitters')).toBeLessThan(40);
 });
+
+/** Counts what lives in another process, by its inspector. */
+async function inspect(port: number) {
+  const [target] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
+  const socket = new WebSocket(target!.webSocketDebuggerUrl);
+  await new Promise((resolve) => socket.addEventListener('open', resolve));
+  const waiting = new Map<number, (result: Record<string, never>) => void>();
+  socket.addEventListener('message', ({ data }) => {
+    const { id, result } = JSON.parse(String(data));
+    waiting.get(id)?.(result);
+  });
+  let asked = 0;
+  const call = (method: string, params = {}) => {
+    const { promise, resolve } = Promise.withResolvers<Record<string, { objectId: string; value: number }>>();
+    waiting.set(++asked, resolve);
+    socket.send(JSON.stringify({ id: asked, method, params }));
+    return promise;
+  };
+  const count = async (prototype: string): Promise<number> => {
+    const expression = `process.getBuiltinModule(${prototype}.prototype`;
+    const { result } = await call('Runtime.evaluate', { expression });
+    const { objects } = await call('Runtime.queryObjects', { prototypeObjectId: result!.objectId });
+    const functionDeclaration = 'function () { return this.length; }';
+    const { objectId } = objects!;
+    const counted = await call('Runtime.callFunctionOn', { objectId, functionDeclaration });
+    await call('Runtime.releaseObject', { objectId });
+    return counted.result!.value;
+  };
+  return {
+    async living() {
+      for (let i = 0; i < 3; i++) await call('HeapProfiler.collectGarbage');
+      const responses = await count("'http').ServerResponse");
+      const requests = await count("'http').IncomingMessage");
+      return { responses, requests, emitters: await count("'events')") };
+    },
+    close: () => socket.close(),
+  };
+}
 
 it('scrapes', async () => {
   const register = new Registry();
