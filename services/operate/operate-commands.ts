@@ -46,7 +46,8 @@ export function rejectedCommands(program: Commands): void {
   rejected
     .add(
       'list',
-      'Says which bad records there are: reasons, counts and places. What they hold is shown only where that is asked for.',
+      'Says which bad records there are: reasons, counts and places, and which are unresolved: still the last of their key. ' +
+        'What they hold is shown only where that is asked for. Exit code 1 where one is unresolved.',
       ['npx ride-calendar rejected list --archive test/data/portland --show'],
       async () => (await import('./rejected-list.ts')).runRejectedList,
     )

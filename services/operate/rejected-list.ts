@@ -8,7 +8,15 @@ import { isTopicName } from '../../schemas/events/records.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { instantText } from '../past/log/past-time.ts';
 import type { Settings } from '../settings/settings.ts';
-import { chosen, type Judged, type RejectChoice, readRejectedLog, rejectJudge, rejectPlace } from './rejected-log.ts';
+import {
+  chosen,
+  type Judged,
+  type RejectChoice,
+  type RejectedLog,
+  readRejectedLog,
+  rejectJudge,
+  rejectPlace,
+} from './rejected-log.ts';
 
 interface RejectedListOptions extends RejectChoice {
   json?: boolean;
@@ -18,11 +26,14 @@ interface RejectedListOptions extends RejectChoice {
   secrets?: boolean;
 }
 
-/** Lists bad records by reason, with counts and places. With --show also the fields that can be read. */
+/**
+ * Lists bad records by reason, with counts and places, and which are unresolved: still the last of their key. With --show also the
+ * fields that can be read. Exit code 1 where one is unresolved.
+ */
 export async function runRejectedList(options: RejectedListOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json, show } = options;
-  const { rejects, where } = await readRejectedLog('rejected list', options.archive, settings, io);
-  const wanted = chosen('rejected list', rejects, options);
+  const log = await readRejectedLog('rejected list', options.archive, settings, io);
+  const wanted = chosen('rejected list', log.rejects, options);
   const { judge, close } = rejectJudge(settings, io.signal);
   const shown = new Map<Reject, object>();
   try {
@@ -30,32 +41,39 @@ export async function runRejectedList(options: RejectedListOptions, settings: Se
   } finally {
     await close();
   }
-  if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject), ...shown.get(reject) }));
-  else for (const line of linesOf(wanted, where, shown)) io.out(line);
-  return 0;
+  if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject, log), ...shown.get(reject) }));
+  else for (const line of linesOf(wanted, log, shown)) io.out(line);
+  return wanted.some(log.isUnresolved) ? 1 : 0;
 }
 
-const placeOf = ({ topic, partition, offset, timestampMs, reason }: Reject) => ({
-  topic,
-  partition,
-  offset,
-  timestamp: instantText(timestampMs),
-  reason,
-});
+const placeOf = (reject: Reject, { isUnresolved, isMissing }: RejectedLog) => {
+  const { topic, partition, offset, timestampMs, reason } = reject;
+  const state = { unresolved: isUnresolved(reject), set_aside: !isMissing(reject) };
+  return { topic, partition, offset, timestamp: instantText(timestampMs), reason, ...state };
+};
 
-function linesOf(rejects: readonly Reject[], where: string, shown: ReadonlyMap<Reject, object>): string[] {
+function linesOf(rejects: readonly Reject[], log: RejectedLog, shown: ReadonlyMap<Reject, object>): string[] {
   const lines: string[] = [];
   for (const kind of [...new Set(rejects.map((reject) => kindOf(reject.reason)))].sort()) {
     const some = rejects.filter(({ reason }) => kindOf(reason) === kind);
     lines.push(`${String(some.length).padStart(6)}  ${foreignText(kind)}`);
     for (const reject of some) {
+      const state = log.isUnresolved(reject) ? 'unresolved' : 'resolved  ';
       lines.push(
-        `        ${foreignText(rejectPlace(reject))}  ${instantText(reject.timestampMs)}  ${foreignText(detailOf(reject.reason))}`.trimEnd(),
+        `        ${state}  ${foreignText(rejectPlace(reject))}  ${instantText(reject.timestampMs)}  ${foreignText(detailOf(reject.reason))}`.trimEnd(),
       );
       if (shown.has(reject)) lines.push(`          ${textOf(shown.get(reject)!)}`);
     }
   }
-  return [...lines, `${countText(rejects.length, 'bad record')} in ${where}`];
+  const [unresolved, missing] = [rejects.filter(log.isUnresolved).length, rejects.filter(log.isMissing).length];
+  lines.push(
+    `${countText(rejects.length, 'bad record')} in ${log.where}, ${unresolved} unresolved: still the last of their key`,
+  );
+  if (missing > 0)
+    lines.push(
+      `${missing} of them are in the log and not in the topic of rejected records: the projector that leads sets them aside, within seconds`,
+    );
+  return lines;
 }
 
 const hidden = '(hidden)';

@@ -1,68 +1,87 @@
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
+import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
-import { badRecord, whyBad } from '../../projector/intake/validator.ts';
+import { whyBad } from '../../projector/intake/validator.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { decodeKey, decoderFor, decodeWith, isNeeded } from '../../schemas/avro/codec.ts';
 import { isBatchFault, kindOf } from '../../schemas/avro/undecodable.ts';
 import { type AnyRecord, isTopicName, topicNames } from '../../schemas/events/records.ts';
 import { knownSchemas, openSchemas } from '../backends/known-schemas.ts';
+import { openKafkaLog } from '../backends/open-kafka.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import { eachOfTopic } from '../past/log/past-fold.ts';
-import { type PastRecord, sourcesOf } from '../past/log/past-records.ts';
-import { openPastLog, type PastLog } from '../past/past-log.ts';
+import { openPastLog } from '../past/past-log.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
+import { badInLog } from './bad-in-log.ts';
 
-interface RejectedLog {
+export interface RejectedLog {
   rejects: Reject[];
   /** Where they are, in words. */
   where: string;
+  /** Whether it is still the last record of its key. */
+  isUnresolved(reject: Reject): boolean;
+  /** Whether the log holds it, and it is not set aside. */
+  isMissing(reject: Reject): boolean;
 }
 
 export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
   `${topic}/${partition}@${offset}`;
 
-/** All bad records of the log that the settings or `archive` name, each once, in the order of their places. */
+/** The log that a command reads bad records of: the archive of `--archive`, or the log of the settings. */
+function rejectedFrom(command: string, archive: string | undefined, { kafka, archiveDir }: Settings) {
+  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
+  const dir = archive ?? archiveDir;
+  if (kafka && archive === undefined) return { kafka };
+  if (dir !== null) return { dir };
+  throw new UsageError(
+    `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
+  );
+}
+
+/** What is set aside in Kafka, each record once, in the order of places. */
+export const readRejected = async (kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> =>
+  each(await rejectsInKafka(kafka, settings, io));
+
+/**
+ * All bad records of the log that the settings or `archive` name, each once, in the order of their places: those that are set
+ * aside, and those that the log itself holds.
+ */
 export async function readRejectedLog(
   command: string,
   archive: string | undefined,
   settings: Settings,
   io: Io,
 ): Promise<RejectedLog> {
-  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
-  const dir = archive ?? settings.archiveDir;
-  if (settings.kafka && archive === undefined) {
-    const rejects = await rejectsInKafka(settings.kafka, settings, io);
-    return { rejects: each(rejects), where: `Kafka at ${settings.kafka.brokers.join(', ')}` };
+  const { kafka, dir } = rejectedFrom(command, archive, settings);
+  if (kafka) {
+    const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal);
+    try {
+      // The log first: a bad record that comes meanwhile is not missed in what is set aside.
+      const { rejects, isLast } = await badInLog(log, [], io.signal);
+      const setAside = await rejectsInKafka(kafka, settings, io);
+      const held = new Set(rejects.map(placeText));
+      const isSetAside = new Set(setAside.map(placeText));
+      return {
+        rejects: each([...rejects, ...setAside]),
+        where: `Kafka at ${kafka.brokers.join(', ')}`,
+        isUnresolved: (reject) => held.has(placeText(reject)) && isLast(reject),
+        isMissing: (reject) => !isSetAside.has(placeText(reject)),
+      };
+    } finally {
+      await log.close();
+    }
   }
-  if (dir === null) {
-    throw new UsageError(
-      `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
-    );
-  }
-  const log = await openPastLog(command, archive, settings, io);
-  const rejects = [...archiveRejected(log), ...(await badInArchive(log, io))];
-  return { rejects: each(rejects), where: `the archive ${dir}` };
+  const past = await openPastLog(command, archive, settings, io);
+  const log = archiveEventLog({ dir, prefix: past.prefix, log: { warn() {} } });
+  const setAside = [...archiveRejected(past)];
+  const { rejects, isLast } = await badInLog(log, setAside, io.signal).finally(() => log.close());
+  const where = `the archive ${dir}`;
+  return { rejects: each([...rejects, ...setAside]), where, isUnresolved: isLast, isMissing: () => false };
 }
 
-/** The bad records in an archive's topics. The archive's `rejected` has those that a save found in the log. */
-async function badInArchive(log: PastLog, { signal }: Io): Promise<Reject[]> {
-  const rejects: Reject[] = [];
-  const sources = sourcesOf(log, 'timestamp');
-  for (const topic of topicNames) {
-    await eachOfTopic(sources, topic, signal, ({ record }) => {
-      const { partition, offset, timestampMs } = record!;
-      const reason = reasonOf(record!);
-      if (reason !== null) rejects.push({ topic, partition, offset, timestampMs, reason, raw: record!.raw() });
-    });
-  }
-  return rejects;
-}
-
-const reasonOf = (record: PastRecord): string | null =>
-  'undecodable' in record ? record.undecodable : badRecord(record.topic, record.key, record.value);
+const placeText = (reject: Reject): string => `${rejectPlace(reject)} ${reject.timestampMs}`;
 
 async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
   const cluster = new KafkaCluster(kafka);
@@ -82,7 +101,7 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
 
 /** Each record once, in the order of their places. A projector may set a record aside twice. */
 function each(rejects: readonly Reject[]): Reject[] {
-  const byPlace = new Map(rejects.map((reject) => [`${rejectPlace(reject)} ${reject.timestampMs}`, reject]));
+  const byPlace = new Map(rejects.map((reject) => [placeText(reject), reject]));
   const rank = ({ topic }: Reject): number => (topicNames as readonly string[]).indexOf(topic);
   return [...byPlace.values()].sort((a, b) => rank(a) - rank(b) || a.partition - b.partition || a.offset - b.offset);
 }

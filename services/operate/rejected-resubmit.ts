@@ -11,14 +11,7 @@ import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
-import {
-  chosen,
-  type RejectChoice,
-  type RejectJudge,
-  readRejectedLog,
-  rejectJudge,
-  rejectPlace,
-} from './rejected-log.ts';
+import { chosen, type RejectChoice, type RejectJudge, readRejected, rejectJudge, rejectPlace } from './rejected-log.ts';
 
 interface RejectedResubmitOptions extends RejectChoice {
   json?: boolean;
@@ -47,7 +40,7 @@ export async function runRejectedResubmit(
   const choices = [options.all, options.reason !== undefined, options.place !== undefined].filter(Boolean);
   if (choices.length !== 1)
     throw new UsageError('Cannot run rejected resubmit: want one of --all, --reason TEXT and --place PLACE');
-  const { rejects } = await readRejectedLog('rejected resubmit', undefined, settings, io);
+  const rejects = await readRejected(kafka, settings, io);
   const wanted = chosen('rejected resubmit', rejects, options);
   const logger = makeLogger(settings);
   const log = openKafkaLog(kafka, settings, logger, io.signal);
