@@ -7,7 +7,7 @@ import { WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
 import { LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
-import { batchBytesMax, type Piece, recordPieces } from '../protocol/record-batch.ts';
+import { batchLimits, type Piece, recordPieces } from '../protocol/record-batch.ts';
 import {
   advance,
   diverged,
@@ -58,7 +58,7 @@ export class Fetcher {
   readonly #handler: FetchHandler;
   readonly #log: Log;
   readonly #checkEveryMs: number;
-  readonly #batchBytesMax: number;
+  readonly #limits: typeof batchLimits;
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
   /** Since when each broker has owed an answer, by its node id. At -1: since when a partition has had no leader. */
@@ -72,13 +72,13 @@ export class Fetcher {
     cluster: KafkaCluster,
     partitions: readonly StartingPoint[],
     handler: FetchHandler,
-    { log, checkEveryMs, bytesMax = batchBytesMax }: { log: Log; checkEveryMs: number; bytesMax?: number },
+    { log, checkEveryMs, limits = batchLimits }: { log: Log; checkEveryMs: number; limits?: typeof batchLimits },
   ) {
     this.#cluster = cluster;
     this.#handler = handler;
     this.#log = log;
     this.#checkEveryMs = checkEveryMs;
-    this.#batchBytesMax = bytesMax;
+    this.#limits = limits;
     this.#partitions = partitions.map((from) => followedPartition(from));
   }
 
@@ -246,7 +246,7 @@ export class Fetcher {
   async #handle(partition: FollowedPartition): Promise<void> {
     const fetched = partition.fetched[0]!;
     const { batches, nextOffset: end, sinceMs } = fetched;
-    for (const piece of recordPieces(batches, fetched.from, end, this.#batchBytesMax)) {
+    for (const piece of recordPieces(batches, fetched.from, end, this.#limits)) {
       const remainder = await this.#handler.onPiece(partition, { ...piece, sinceMs });
       // A handler may never wait for anything. Sockets and timers must run too.
       await nextTurn();

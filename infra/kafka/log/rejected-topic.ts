@@ -4,7 +4,7 @@ import { Stop } from '../../../projector/running/stop.ts';
 import { type Long, longOf } from '../../../schemas/events/instants.ts';
 import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
-import { batchBytesMax, type FetchedRecord } from '../protocol/record-batch.ts';
+import { batchBytesMax, batchLimits, type FetchedRecord } from '../protocol/record-batch.ts';
 import { Fetcher } from './fetcher.ts';
 
 /**
@@ -51,7 +51,7 @@ export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null 
 }
 
 /** Room for a bad record that nearly fills a batch, and for the headers with its place. */
-const rejectedBatchBytesMax = batchBytesMax + (1 << 20);
+const limits = { bytesMax: batchBytesMax + (1 << 20), headersMax: batchLimits.headersMax + ownHeaders.size };
 
 /** What `rejected` was when it was read, and how far. */
 interface ReadTopic {
@@ -129,7 +129,7 @@ export class RejectedTopic {
           return [found.topic];
         },
       },
-      { log: this.#log, checkEveryMs: 10_000, bytesMax: rejectedBatchBytesMax },
+      { log: this.#log, checkEveryMs: 10_000, limits },
     );
     const isLost = await fetcher
       .run(done.signal)

@@ -11,7 +11,7 @@ import { codecNames, decompress, TooLargeError } from './decompress.ts';
 /** A batch that unpacks to more is bad as a whole (docs/rules.md#bad-batches). */
 export const batchBytesMax = 64 << 20;
 /** A record with more headers is bad (docs/rules.md#bad-batches): two bytes in a batch are 200 in memory. */
-const headersMax = 1_000;
+export const batchLimits = { bytesMax: batchBytesMax, headersMax: 1_000 };
 /** Records that are handed on together. There may be millions in one batch. */
 const pieceRecords = 1_000;
 /** A piece ends after the batch with which its batches unpack to this many bytes. */
@@ -117,14 +117,14 @@ export function* recordPieces(
   batches: readonly RecordBatch[],
   from: number,
   end: number,
-  bytesMax = batchBytesMax,
+  limits = batchLimits,
 ): Generator<Piece> {
   let records: FetchedRecord[] = [];
   let unpackedBytes = 0;
   for (const batch of batches) {
     // Who reads on behind it does so at every bad record, and would unpack it each time.
     if (batch.lastOffset < from) continue;
-    const reading = new BatchReading(batch, bytesMax);
+    const reading = new BatchReading(batch, limits);
     unpackedBytes += reading.unpackedBytes;
     for (let record = reading.next(); record; record = reading.next()) {
       // Fetches return whole batches, so the first one may begin before the requested offset.
@@ -155,17 +155,19 @@ export class BatchReading {
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
   #left: number;
+  readonly #headersMax: number;
   #fault: BatchFault | null = null;
   /** The offset of the bad record, if that comes next. */
   #nextOffset: number;
 
-  constructor(batch: RecordBatch, bytesMax = batchBytesMax) {
+  constructor(batch: RecordBatch, limits = batchLimits) {
     const { attributes, bytes, firstOffset } = batch;
     this.#batch = batch;
+    this.#headersMax = limits.headersMax;
     this.#nextOffset = firstOffset;
     this.#left = bytes.readInt32BE(countAt);
     try {
-      this.#bytes = decompress(attributes & compressionBits, bytes.subarray(recordsAt), bytesMax);
+      this.#bytes = decompress(attributes & compressionBits, bytes.subarray(recordsAt), limits.bytesMax);
     } catch (error) {
       this.#fault = error instanceof TooLargeError ? 'batch too large' : 'unreadable batch';
     }
@@ -230,7 +232,7 @@ export class BatchReading {
   #headers(): RecordHeaders {
     const count = this.#varint();
     if (count === 0) return none;
-    if (count > headersMax) throw new Error('Cannot read a record batch: a record has too many headers');
+    if (count > this.#headersMax) throw new Error('Cannot read a record batch: a record has too many headers');
     const headers: [Buffer | null, Buffer | null][] = [];
     for (let i = 0; i < count; i++) headers.push([this.#text(), this.#text()]);
     return headers;

@@ -1,7 +1,8 @@
-import kafkajs, { type Message, type Producer } from 'kafkajs';
+import kafkajs, { type ICustomPartitioner, type Message, type Producer } from 'kafkajs';
 import { MissingTopicsError } from '../../../projector/ports/event-log.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { race, Stop } from '../../../projector/running/stop.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { KafkaCluster } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { kafkaJs } from '../client/kafka-js.ts';
@@ -37,8 +38,8 @@ export class DurableProducer {
       idempotent: true,
       // Order: with several requests in flight, one might overtake another that is retried.
       maxInFlightRequests: 1,
-      // The same as the Java client's: murmur2 of the key.
-      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+      // Like kafkajs's own, which takes minutes, and the process, for a key of a megabyte.
+      createPartitioner: () => partitionOf,
       allowAutoTopicCreation: false,
     });
   }
@@ -93,6 +94,9 @@ export class DurableProducer {
     await this.#cluster.close();
   }
 }
+
+const partitionOf: ReturnType<ICustomPartitioner> = ({ message: { key, partition }, partitionMetadata: all }) =>
+  partition ?? (key === null || key === undefined ? 0 : murmur2Partition(Buffer.from(key), all.length));
 
 const fixOf = (cause: unknown): string =>
   (cause as { type?: string }).type === 'INVALID_TIMESTAMP'

@@ -84,8 +84,8 @@ class AnswerHistories {
   #atMs = Number.NEGATIVE_INFINITY;
   /** The first instant at which a history is due, or an earlier one. */
   #dueMs = Number.POSITIVE_INFINITY;
-  /** The first and last day of the nights known so far. */
-  #nightDays = { nights: 0, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+  /** How many nights are known so far, and their days in order: between two of them may lie thousands of years. */
+  readonly #nights = { count: 0, days: [] as number[] };
 
   private constructor(records: RecordsInTime, onVersion: HistoryOptions['onVersion']) {
     this.#foldInTime = new FoldInTime(this.#fold, records);
@@ -196,14 +196,26 @@ class AnswerHistories {
 
   /** The same instant, or a later one if midnights do not matter before it. Infinity if none matters after it. */
   #near(ms: number): number {
-    const days = this.#nightDays;
-    for (const { nightDay } = this.#fold.facts; days.nights < nightDay.length; days.nights++) {
-      days.first = Math.min(days.first, nightDay[days.nights]!);
-      days.last = Math.max(days.last, nightDay[days.nights]!);
+    const { days } = this.#nights;
+    for (const { nightDay } = this.#fold.facts; this.#nights.count < nightDay.length; this.#nights.count++) {
+      const day = nightDay[this.#nights.count]!;
+      const at = countUpTo(days, day);
+      if (days[at - 1] !== day) days.splice(at, 0, day);
     }
-    const nearMs = Math.max(ms, (days.first - nearDays) * dayMs);
-    return nearMs < (days.last + nearDays) * dayMs ? nearMs : Number.POSITIVE_INFINITY;
+    const next = days[countUpTo(days, ms / dayMs - nearDays)];
+    return next === undefined ? Number.POSITIVE_INFINITY : Math.max(ms, (next - nearDays) * dayMs);
   }
+}
+
+/** How many numbers of an ordered list are no larger than one. */
+function countUpTo(list: readonly number[], limit: number): number {
+  let [from, to] = [0, list.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (list[middle]! <= limit) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 export const sameAnswer = (a: PastAnswer, b: PastAnswer): boolean => a.status === b.status && a.body === b.body;
