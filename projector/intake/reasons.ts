@@ -29,34 +29,21 @@ const rules: Partial<Record<BadReason, string>> = {
   'rider related to themself': 'field other: want another rider than in field rider',
 };
 
+// Names in a writer's schema may have any length.
+const lengthMax = 1_000;
+
 /**
  * A bad record's reason with what its publisher needs to mend it: the field and the rule, never the value
  * (docs/rules.md#reasons). It takes a while, so it is for bad records alone.
  */
-export const explained = (record: RecordBytes, reason: BadReason): string =>
-  detailed(record, reason).slice(0, lengthMax);
-
-// Names in a writer's schema may have any length.
-const lengthMax = 1_000;
-
-function detailed(record: RecordBytes, reason: BadReason): string {
-  const { topic, keyBytes, valueBytes, decoder } = record;
-  if (detailOf(reason) !== '') return reason;
-  const undecodable = valueBytes && typeof decoder === 'object' ? decoder?.explain?.(valueBytes) : null;
-  if (undecodable && kindOf(undecodable) === reason) return undecodable;
-  const parts = String(keyBytes ?? '').split('/');
-  const detail = rules[reason] ?? detailOfKey(record, reason, parts, keyShapes[topic]);
-  return detail === null ? reason : `${reason}: ${detail}`;
+export function explained(record: RecordBytes, reason: BadReason): string {
+  const detail = detailOf(reason) ? null : (rules[reason] ?? foundDetail(record, reason));
+  return (detail ? `${reason}: ${detail}` : reason).slice(0, lengthMax);
 }
 
-type Shape = (typeof keyShapes)[RecordBytes['topic']];
-
-function detailOfKey(
-  { valueBytes, decoder }: RecordBytes,
-  reason: BadReason,
-  parts: string[],
-  { names, rules }: Shape,
-) {
+function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reason: BadReason): string | null {
+  const { names, rules } = keyShapes[topic];
+  const parts = String(keyBytes ?? '').split('/');
   switch (reason) {
     case 'no key':
       return `want ${names.join('/')}`;
@@ -64,15 +51,18 @@ function detailOfKey(
       return `want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with ${valueBytes!.toString('hex', 0, 1) || 'nothing'}`;
     case 'key does not match its pattern': {
       const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i] ?? ''));
-      if (parts.length !== names.length || off < 0) return `want ${names.join('/')}`;
-      return `field ${names[off]}: want ${patternOf(rules[off]!)}`;
+      return parts.length === names.length && off >= 0
+        ? `field ${names[off]}: want ${patternOf(rules[off]!)}`
+        : `want ${names.join('/')}`;
     }
     case 'key disagrees with value': {
       const { value = {} } = decodeWith(decoder!, valueBytes!) as { value?: object };
       const own = { ...value, ...('day' in value! && { day: dayText(Number(value.day)) }) } as Record<string, unknown>;
       return `field ${names.filter((name, i) => own[name] !== parts[i]).join(', field ')}`;
     }
-    default:
-      return null;
+    default: {
+      const found = valueBytes && typeof decoder === 'object' ? decoder?.explain?.(valueBytes) : null;
+      return found && kindOf(found) === reason ? detailOf(found) : null;
+    }
   }
 }

@@ -13,7 +13,7 @@ export interface StoredPosition {
   sum: string;
   fanOuts: readonly StoredFanOut[];
   /** How many records of schemas that nobody knows are the last of their key. Absent: none. */
-  ofUnknownSchemas?: number;
+  ofUnknownSchemas?: number | undefined;
   /** Where the log began as its facts were folded. */
   begin?: Position;
 }

@@ -48,7 +48,7 @@ export class Rounds {
 
   /** Writes everything marked so far. `position`: what is folded now. False where a tag did not answer. */
   async run(position: Position): Promise<boolean> {
-    const { barriers, pending, lanes, facts, identity, begin } = this.#deps;
+    const { barriers, pending, lanes, facts, identity, begin, rejects } = this.#deps;
     const { fanOuts, marking, marks } = pending;
     const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
     const start = barriers.begin(copyPosition(position), facts.sum.text);
@@ -64,12 +64,9 @@ export class Rounds {
     // A barrier is older than this term, so the stored position stays, and the open lists with it.
     if (settled.round < this.#firstRound) return true;
     const { position: at, sum } = settled;
-    const ofUnknownSchemas = this.#deps.rejects?.ofUnknownSchemas;
-    const stored = {
-      ...{ log: identity, position: at, sum, fanOuts: fanOuts.storable ? fanOuts.stored() : [] },
-      ...(ofUnknownSchemas && { ofUnknownSchemas }),
-      ...(begin && { begin }),
-    };
+    const { ofUnknownSchemas } = rejects ?? {};
+    const left = fanOuts.storable ? fanOuts.stored() : [];
+    const stored = { log: identity, position: at, sum, fanOuts: left, ofUnknownSchemas, ...(begin && { begin }) };
     lanes.settled = { start: settled, text: JSON.stringify(stored satisfies StoredPosition) };
     return true;
   }
