@@ -52,9 +52,14 @@ const asTheyAre = (part: string): Record<string, string> => {
   expect(NODE_EXTRA_CA_CERTS).toBe('/etc/ride-calendar/authority.pem');
   return ours;
 };
+/** What a pod mounts there is here a folder of this machine. */
+const here = (env: Record<string, string>): Record<string, string> => ({
+  ...env,
+  ...('WRITER_SCHEMAS' in env && { WRITER_SCHEMAS: `${folder}../../../schemas/events` }),
+});
 /** With passwords of one's own. */
 const loaded = (part: string, more: Record<string, string> = {}): Settings => {
-  const ours = Object.entries(asTheyAre(part)).map(([name, value]) => [name, value.replace('change-me', 'mine')]);
+  const ours = Object.entries(here(asTheyAre(part))).map(([name, value]) => [name, value.replace('change-me', 'mine')]);
   return loadSettings({ ...Object.fromEntries(ours), ...more });
 };
 
@@ -106,7 +111,7 @@ it.each(['projector', 'api'])(
   'podman’s overlay has settings of %s that the service takes without its Secret',
   (part) => {
     const ours = { ...generated('base/kustomization.yaml', part), ...generated('podman/kustomization.yaml', part) };
-    expect(loadSettings(ours)).toMatchObject({ redis: { url: 'redis://redis:6379' } });
+    expect(loadSettings(here(ours))).toMatchObject({ redis: { url: 'redis://redis:6379' } });
   },
 );
 
