@@ -86,7 +86,12 @@ test('what cannot be decoded comes with a reason, and as it came', async () => {
   ]);
   const following = kafka.follow(kafka.eventLog(), positionAt(1));
   await vi.waitFor(() => expect(following.position.metros).toEqual([4]), soon);
-  expect(following.keys).toEqual(['no key', 'key is not UTF-8', 'not Avro', 'unknown schema id']);
+  expect(following.keys).toEqual([
+    'no key',
+    'key is not UTF-8',
+    'not Avro',
+    'unknown schema id: got 7, known for metros: none',
+  ]);
   expect(following.records[2]!.raw()).toEqual({ key: Buffer.from('kiel'), value: Buffer.from('{}'), headers: {} });
 });
 
