@@ -12,7 +12,9 @@ import { quietIo } from '../../support/processes/heard.ts';
 import { helpExamples } from '../../support/processes/help-examples.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import { pythonWith } from '../../support/servers/python-package.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { copyPortland } from '../../support/worlds/portland.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const guide = readFileSync(join(root, 'docs/data.md'), 'utf8');
@@ -38,6 +40,19 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'bin/npx'), npx, { mode: 0o755 });
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Nights that were called off, of timestamps that no calendar has. */
+async function archiveOfAnyTime(): Promise<string> {
+  const archive = await TestArchive.make(1);
+  const value = { ...sampleRecords.nights, status: 'CANCELLED', changed_at: 2n ** 63n - 1n } as const;
+  const times = [-(2n ** 63n), 1_700_000_000_000_000_000n];
+  await archive.append(
+    'nights',
+    0,
+    times.map((timestampMs) => ({ key: 'ride0001/2015-06-13', value, timestampMs })),
+  );
+  return archive.dir;
+}
 
 const env = (more: Record<string, string> = {}) => ({
   PATH: `${join(dir, 'bin')}:${process.env.PATH}`,
@@ -85,7 +100,13 @@ it('the guide for data teams has commands that print what it says, SQL that find
       out = await bash(text, portland);
     } else if (language === 'python' && text.includes('fastavro.reader')) {
       const options = { cwd: dir, maxBuffer: 64 << 20 };
-      out = (await promisify(execFile)(join(programs, 'python'), ['-c', text], options)).stdout;
+      const python = async (script: string) =>
+        (await promisify(execFile)(join(programs, 'python'), ['-c', script], options)).stdout;
+      out = await python(text);
+      // docs/rules.md#timestamps
+      expect(await python(text.replace('test/data/portland', await archiveOfAnyTime()))).toMatch(
+        /^0001-01-01T00:00:00\+00:00 .*\n9999-12-31T23:59:59.999000\+00:00 /,
+      );
     } else if (language === 'sql') {
       using tables = await ExportInDuckDb.open(join(dir, 'portland-tables'));
       const statements = text.split(';').filter((statement) => statement.trim() !== '');
