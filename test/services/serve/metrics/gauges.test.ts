@@ -5,11 +5,24 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import tzdata from 'tzdata' with { type: 'json' };
 import { expect, it, vi } from 'vitest';
+import { Fold } from '../../../../projector/facts/fold.ts';
+import { Intake } from '../../../../projector/intake/intake.ts';
+import { PositionBarriers } from '../../../../projector/position/settled-position.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
+import { silentLog } from '../../../../projector/running/log.ts';
+import { byTopic } from '../../../../schemas/events/records.ts';
 import { apiMetrics } from '../../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../../services/serve/metrics/process-metrics.ts';
+import { projectorMetrics } from '../../../../services/serve/metrics/projector-metrics.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
+import { MemoryEventLog } from '../../../support/stores/memory-event-log.ts';
+import { positionAt } from '../../../support/stores/placed-log.ts';
+import { toLogRecord } from '../../../support/worlds/histories.ts';
 
 // The values of gauges that alerts look at.
+
+/** No rider has such an id: it is bad. */
+const gone = { topic: 'riders', partition: 0, offset: 0, timestampMs: 0, key: 'a b', value: null } as const;
 
 const values = async (register: Registry, name: string) => (await register.getSingleMetric(name)!.get()).values;
 
@@ -40,6 +53,30 @@ it('certificate_expiry_timestamp_seconds is when the first certificate ends that
     vi.useRealTimers();
     await rm(folder, { recursive: true });
   }
+});
+
+// docs/rules.md#timestamps
+it('timestamp_ahead_seconds says of each partition how far its latest timestamp lies in the future, of a bad record too', async () => {
+  const register = new Registry();
+  const { projector: metrics } = projectorMetrics(register);
+  const nowMs = Date.now();
+  const [clock, log, signal] = [realClock, silentLog, new AbortController().signal];
+  const barriers = new PositionBarriers(positionAt());
+  const eventLog = new MemoryEventLog({ partitions: byTopic(() => 3), records: [] });
+  const intake = new Intake({ fold: new Fold(), eventLog, sink: null, barriers, metrics, clock, log, signal });
+  const times = [[nowMs + 3_600_000, 5], [2n ** 63n - 1n], [-1, -(2n ** 63n)]];
+  for (const [partition, list] of times.entries()) {
+    const records = list.map((timestampMs) => toLogRecord({ ...gone, timestampMs: timestampMs as number }));
+    await intake.take({ topic: 'riders', partition, records, nextOffset: 9 });
+  }
+  const found = await values(register, 'ride_calendar_timestamp_ahead_seconds');
+  const ends = [nowMs + 3_600_000, Date.parse('9999-12-31T23:59:59.999Z'), Date.now()];
+  expect(
+    found.map(({ labels, value }) => [
+      labels.partition,
+      Math.abs(value - (ends[Number(labels.partition)]! - Date.now()) / 1000) < 60,
+    ]),
+  ).toEqual([0, 1, 2].map((partition) => [partition, true]));
 });
 
 // docs/rules.md#past
