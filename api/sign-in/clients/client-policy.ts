@@ -1,4 +1,5 @@
 import { isLoopback } from '../../messages/service-url.ts';
+import { clientAuthMethods } from '../tokens/metadata.ts';
 
 /** Client metadata (RFC 7591), from the operator's file, a registration or a client's own document. */
 export type ClientMetadata = Record<string, unknown>;
@@ -17,6 +18,10 @@ const ownScheme = /^([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+
 export function clientProblem(client: ClientMetadata): string | null {
   const ofName = client.client_name === undefined ? null : nameProblem(client.client_name);
   if (ofName !== null) return `client_name ${ofName}`;
+  const method = client.token_endpoint_auth_method;
+  // Of a client that signs with keys, oidc-provider would say no more than that they are missing, sent or not.
+  if (method !== undefined && !clientAuthMethods.some((known) => known === method))
+    return `token_endpoint_auth_method must be one of ${clientAuthMethods.join(', ')}`;
   for (const member of addressMembers)
     for (const uri of Array.isArray(client[member]) ? client[member] : []) {
       const problem = redirectProblem(String(uri));

@@ -31,7 +31,7 @@ export const newAttempt = (): UpstreamAttempt => ({
 });
 
 const timeoutSeconds = 10;
-// The provider's metadata is fetched again this often, so that it can move its endpoints.
+// The provider's metadata is fetched again this often, and after a fault, so that it can move its endpoints.
 const freshMs = 3_600_000;
 
 /**
@@ -45,16 +45,12 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
 
   /** A new one each time, which fetches the provider's keys anew: it may just have rotated them. */
   const configuration = async (): Promise<oidc.Configuration> => {
-    if (!known || known.untilMs <= performance.now()) {
-      const metadata = discover(server, clientId, clientSecret);
-      known = { metadata, untilMs: performance.now() + freshMs };
-      metadata.catch(() => {
-        known = undefined;
-      });
-    }
+    if (!known || known.untilMs <= performance.now())
+      known = { metadata: discover(server, clientId, clientSecret), untilMs: performance.now() + freshMs };
     try {
       return configured(await known.metadata, server, clientId, clientSecret);
     } catch (cause) {
+      known = undefined;
       throw new UpstreamAwayError(`Cannot read the metadata of SIGN_IN_ISSUER ${server.host}`, { cause });
     }
   };
@@ -92,12 +88,14 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
         return tokens.claims()!.sub;
       } catch (cause) {
         const reason = reasonOf(cause);
+        if (isRefusal(cause, asked))
+          throw new UpstreamRefusedError(`Sign-in refused by or for SIGN_IN_ISSUER ${server.host} (${reason})`);
+        // The metadata may have named a wrong endpoint, and be right by now.
+        if (asked) known = undefined;
         // A browser brought the authorization response, and anybody may have written it: it is kept out of the log.
-        if (!isRefusal(cause, asked))
-          throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
-            ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
-          });
-        throw new UpstreamRefusedError(`Sign-in refused by or for SIGN_IN_ISSUER ${server.host} (${reason})`);
+        throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
+          ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
+        });
       }
     },
   };
@@ -113,7 +111,14 @@ async function discover(server: URL, clientId: string, secret: string): Promise<
     timeout: timeoutSeconds,
     ...(isInsecure(server) && { execute: [oidc.allowInsecureRequests] }),
   });
-  return found.serverMetadata();
+  const metadata = found.serverMetadata();
+  // openid-client looks at these when it uses them. By then the metadata would have been kept for an hour.
+  for (const member of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
+    const protocol = URL.parse(metadata[member] ?? '')?.protocol;
+    if (protocol !== 'https:' && !(protocol === 'http:' && isInsecure(server)))
+      throw new TypeError(`its ${member} is not there, or is no https address`);
+  }
+  return metadata;
 }
 
 function configured(metadata: oidc.ServerMetadata, server: URL, clientId: string, secret: string): oidc.Configuration {

@@ -136,7 +136,12 @@ describe('dynamic registration', () => {
       'invalid_client_metadata',
       'must be https',
     ],
-    ['keys to authenticate', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
+    [
+      'keys to authenticate',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } },
+      'invalid_client_metadata',
+      'token_endpoint_auth_method must be one of none, client_secret_basic, client_secret_post',
+    ],
     ['a name that turns text around', { client_name: 'a\u202eb' }, 'invalid_client_metadata'],
     ['a name with a thin space', { client_name: 'Ride \u0421\u200aalendar' }, 'invalid_client_metadata'],
     ['the name of the service', { client_name: 'ride calendar' }, 'invalid_client_metadata'],

@@ -81,16 +81,43 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
     expect((await back(browser, again.page)).page).toContain('Ada Lovelace');
   });
 
-  test.each([503, 404, 200])('metadata that can’t be read: a page with %i', async (status) => {
-    upstream.faults['/.well-known/openid-configuration'] = answerPage(status);
-    // One that has not read it yet.
+  const having = (name: string, value?: string | number) => () => {
+    const urls = { authorization_endpoint: '/authorize', token_endpoint: '/token', jwks_uri: '/jwks' };
+    const known = Object.entries(urls).map(([endpoint, path]) => [endpoint, upstream.issuer + path]);
+    return answerJson({ issuer: upstream.issuer, ...Object.fromEntries(known), [name]: value });
+  };
+  const startFresh = async () => {
     const fresh = await startSignInService({ who: { upstream }, audit: (...event) => void told.push(event) });
     const browser = new TestBrowser(fresh.origin);
     const at = await browser.open(authorizeUrl(fresh.origin, await register(fresh.origin), newPkce()));
     told.length = 0;
+    return { fresh, browser, at };
+  };
+  test.each([
+    ...[503, 404, 200].map((status) => [`a page with ${status}`, () => answerPage(status)] as const),
+    ['no authorization endpoint', having('authorization_endpoint')],
+    ['no token endpoint', having('token_endpoint')],
+    ['no keys', having('jwks_uri')],
+    ['an endpoint that is no address', having('authorization_endpoint', 'javascript:alert(1)')],
+    ['methods that are no list', having('token_endpoint_auth_methods_supported', 7)],
+  ] as const)('metadata that can’t be read: %s', async (_, fault) => {
+    upstream.faults['/.well-known/openid-configuration'] = fault();
+    const { fresh, browser, at } = await startFresh();
     const { response, page } = await browser.open(`${at.url}/start`);
     expect([response.status, page]).toEqual([502, expect.stringContaining('upstream_unavailable')]);
     expect(told).toEqual([['sign_in_refused', { cause: 'upstream_unavailable' }]]);
+    // It is not kept.
+    delete upstream.faults['/.well-known/openid-configuration'];
+    expect((await back(browser, at.page)).page).toContain('Ada Lovelace');
+    await fresh.close();
+  });
+
+  test('metadata with a wrong endpoint, which is mended', async () => {
+    upstream.faults['/.well-known/openid-configuration'] = having('jwks_uri', `${upstream.issuer}/token`)();
+    const { fresh, browser, at } = await startFresh();
+    expect((await back(browser, at.page)).page).toContain('upstream_unavailable');
+    delete upstream.faults['/.well-known/openid-configuration'];
+    expect((await back(browser, at.page)).page).toContain('Ada Lovelace');
     await fresh.close();
   });
 });
