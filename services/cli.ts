@@ -10,6 +10,7 @@ let signal: AbortSignal | undefined;
 const io: Io = {
   out: (line, end = '\n') => process.stdout.write(line + end),
   taken: () => (process.stdout.writableNeedDrain ? once(process.stdout, 'drain', { signal: io.signal }) : undefined),
+  input: () => process.stdin,
   err: (line) => process.stderr.write(`${line}\n`),
   errIsTerminal: process.stderr.isTTY === true,
   // Made when it is first read. Until then Ctrl-C ends the process at once.

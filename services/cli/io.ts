@@ -9,6 +9,8 @@ export interface Io {
    * all would be in memory. Undefined if there is nothing to wait for. Rejects if the signal aborts.
    */
   taken(): Promise<unknown> | undefined;
+  /** Standard input. */
+  input(): NodeJS.ReadableStream & { isTTY?: boolean };
   /** Prints a line to standard error: what it does, or why it cannot. */
   err(line: string): void;
   /** If so, progress is drawn there. */

@@ -34,42 +34,6 @@ export function logCommands(program: Commands): void {
     .option('--repair', 'have the projector that leads mend what differs, then compare that again');
 }
 
-const reasonOption = [
-  '--reason <text>',
-  'those of one reason, as rejected list says it, such as "unknown schema id"',
-] as const;
-const placeOption = ['--place <place...>', 'those at places such as nights/1@234'] as const;
-
-/** The commands about bad records. */
-export function rejectedCommands(program: Commands): void {
-  const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
-  rejected
-    .add(
-      'list',
-      'Says which bad records there are: reasons, counts and places, and which are unresolved: still the last of their key. ' +
-        'What they hold is shown only where that is asked for. Exit code 1 where one is unresolved.',
-      ['npx ride-calendar rejected list --archive test/data/portland --show'],
-      async () => (await import('./rejected-list.ts')).runRejectedList,
-    )
-    .option('--show', 'shows the fields that can be read and the reason; hides riders and secret places')
-    .option('--personal', 'with --show: riders too')
-    .option('--secrets', 'with --show: the places of secret meetings too')
-    .option(...reasonOption)
-    .option(...placeOption)
-    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
-  rejected
-    .add(
-      'resubmit',
-      'Publishes bad records again, each to its own partition: those that are good by now, and whose key has had no later record. ' +
-        'Needs KAFKA_BROKERS.',
-      ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --all'],
-      async () => (await import('./rejected-resubmit.ts')).runRejectedResubmit,
-    )
-    .option('--all', 'all of them')
-    .option(...reasonOption)
-    .option(...placeOption);
-}
-
 /** The commands about what riders have connected. */
 export function signInCommands(program: Commands): void {
   const signIn = program.group('sign-in', 'Lists which apps are connected, or ends connections.');

@@ -1,10 +1,10 @@
-import { emptyManifest, type SimulatedArchive, writeManifest } from '../../infra/archive/format/archive-manifest.ts';
-import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
+import type { SimulatedArchive } from '../../infra/archive/format/archive-manifest.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { defaultPartitioners, defaultPartitions, partitionFor } from '../../schemas/events/partitioner.ts';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
 import type { PartitionOf } from '../backends/declared-partitions.ts';
+import { newArchive } from '../backends/new-archive.ts';
 import type { SimulatedRecord } from './world/world.ts';
 
 export interface RecordSink {
@@ -17,40 +17,18 @@ export interface RecordSink {
   close(): Promise<void>;
 }
 
-/**
- * Writes to an archive, with offsets from 0. Each key is in the partition that the declared partitioner gives it, which must
- * not be `other`.
- */
+/** Writes to a new archive. */
 export function archiveSink(
   place: { dir: string; prefix: string },
   simulated?: SimulatedArchive,
   partitioners = defaultPartitioners,
 ): RecordSink {
-  const writer = new ArchiveWriter(place);
-  const nextOffsets = new Map(topicNames.map((topic) => [topic, Array<number>(defaultPartitions[topic]).fill(0)]));
-  // Empty partitions are created too: a reader learns the number of partitions from the files.
-  for (const [topic, offsets] of nextOffsets) for (const p of offsets.keys()) writer.addPartition(topic, p, 0);
+  const archive = newArchive(place, partitioners);
   return {
-    add({ topic, key, value, timestampMs }) {
-      const offsets = nextOffsets.get(topic)!;
-      const partition = partitionFor(partitioners[topic], Buffer.from(key), offsets.length)!;
-      writer.append(topic, { partition, offset: offsets[partition]!++, timestampMs, key, value });
-      return undefined;
-    },
-    flush: async () => writer.flush(),
-    async complete() {
-      const topics = writer.manifestTopics(defaultPartitions);
-      const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
-      const times = partitions.flatMap(({ first_timestamp: time }) => (time === null ? [] : Number(time)));
-      const exact_since = new Date(Math.min(...times)).toISOString();
-      writeManifest(place.dir, {
-        ...emptyManifest(place.prefix),
-        exact_since,
-        topics,
-        ...(simulated && { simulated }),
-      });
-    },
-    close: () => writer.close(),
+    add: (record) => void archive.add(record),
+    flush: async () => archive.flush(),
+    complete: async () => archive.complete(simulated),
+    close: () => archive.close(),
   };
 }
 

@@ -52,7 +52,7 @@ export class DurableProducer {
     const first = new Map<number, number>();
     await this.#assertExists(topic);
     const compression = kafkajs.CompressionTypes.ZSTD;
-    for (const batch of batches(messages)) {
+    for (const batch of batchesOf(messages, (message) => message)) {
       try {
         await this.#connect();
         const sending = this.#producer.send({ topic, messages: batch, acks: -1, compression });
@@ -105,13 +105,13 @@ const fixOf = (cause: unknown): string =>
 
 /**
  * Splits messages, in order, into batches of at most `recordsMax` records and `bytesMax` bytes. A larger record is sent
- * alone.
+ * alone. One batch is one request to a partition, so its records have offsets without a gap.
  */
-function* batches(messages: readonly Message[]): Generator<Message[]> {
-  let batch: Message[] = [];
+export function* batchesOf<M>(messages: readonly M[], asSent: (message: M) => Sized): Generator<M[]> {
+  let batch: M[] = [];
   let bytes = 0;
   for (const message of messages) {
-    const size = bytesOf(message);
+    const size = bytesOf(asSent(message));
     if (batch.length > 0 && (batch.length >= recordsMax || bytes + size > bytesMax)) {
       yield batch;
       batch = [];
@@ -123,7 +123,9 @@ function* batches(messages: readonly Message[]): Generator<Message[]> {
   if (batch.length > 0) yield batch;
 }
 
-function bytesOf({ key, value, headers }: Message): number {
+type Sized = Pick<Message, 'key' | 'value' | 'headers'>;
+
+function bytesOf({ key, value, headers }: Sized): number {
   let bytes = recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, content] of Object.entries(headers ?? {})) {
     bytes += name.length;

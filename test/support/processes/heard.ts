@@ -1,16 +1,22 @@
+import { Readable } from 'node:stream';
 import type { Io } from '../../../services/cli/io.ts';
 
 /** Where a command prints that nobody listens to. */
 export const quietIo: Io = {
   out() {},
   taken: () => undefined,
+  input: () => Readable.from([]),
   err() {},
   errIsTerminal: false,
   signal: new AbortController().signal,
 };
 
-/** What a command says, and its exit code. */
-export async function heard(run: (io: Io) => Promise<number>, signal = new AbortController().signal) {
+/** What a command says, and its exit code. `input`: its standard input. */
+export async function heard(
+  run: (io: Io) => Promise<number>,
+  signal = new AbortController().signal,
+  input: Io['input'] = quietIo.input,
+) {
   const [out, err]: [string[], string[]] = [[], []];
   let begun = '';
   const io: Io = {
@@ -22,6 +28,7 @@ export async function heard(run: (io: Io) => Promise<number>, signal = new Abort
       begun = '';
     },
     err: (line) => err.push(line),
+    input,
     signal,
   };
   return { code: await run(io), out, err };

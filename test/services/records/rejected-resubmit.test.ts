@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Reject } from '../../../projector/ports/event-log.ts';
-import { rejectJudge } from '../../../services/operate/rejected-log.ts';
-import { resubmit } from '../../../services/operate/rejected-resubmit.ts';
+import { rejectJudge } from '../../../services/records/rejected-log.ts';
+import { resubmit } from '../../../services/records/rejected-resubmit.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 

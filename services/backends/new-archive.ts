@@ -1,0 +1,53 @@
+import { emptyManifest, type SimulatedArchive, writeManifest } from '../../infra/archive/format/archive-manifest.ts';
+import type { ArchiveRecord } from '../../infra/archive/format/partition-ledger.ts';
+import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
+import { defaultPartitions, type Partitioners, partitionFor } from '../../schemas/events/partitioner.ts';
+import { type AnyRecord, byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
+
+interface NewRecord {
+  topic: TopicName;
+  key: string;
+  value: AnyRecord | null;
+  timestampMs: number;
+}
+
+/** Where a record was put. */
+interface Place {
+  partition: number;
+  offset: number;
+}
+
+/**
+ * Writes a new archive, with offsets from 0. Each key is in the partition that the declared partitioner gives it, which must
+ * not be `other`.
+ */
+export function newArchive(place: { dir: string; prefix: string }, partitioners: Partitioners) {
+  const writer = new ArchiveWriter(place);
+  const nextOffsets = byTopic((topic) => Array<number>(defaultPartitions[topic]).fill(0));
+  // Empty partitions are created too: a reader learns the number of partitions from the files.
+  for (const topic of topicNames) for (const p of nextOffsets[topic].keys()) writer.addPartition(topic, p, 0);
+  return {
+    add({ topic, key, value, timestampMs }: NewRecord): Place {
+      const offsets = nextOffsets[topic];
+      const partition = partitionFor(partitioners[topic], Buffer.from(key), offsets.length)!;
+      const offset = offsets[partition]!++;
+      writer.append(topic, { partition, offset, timestampMs, key, value } as ArchiveRecord);
+      return { partition, offset };
+    },
+    flush: () => writer.flush(),
+    /** Says that everything was added. Until then, the archive has no manifest. */
+    complete(simulated?: SimulatedArchive): void {
+      const topics = writer.manifestTopics(defaultPartitions);
+      const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
+      const times = partitions.flatMap(({ first_timestamp: time }) => (time === null ? [] : Number(time)));
+      const exact_since = times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
+      writeManifest(place.dir, {
+        ...emptyManifest(place.prefix),
+        exact_since,
+        topics,
+        ...(simulated && { simulated }),
+      });
+    },
+    close: () => writer.close(),
+  };
+}

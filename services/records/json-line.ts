@@ -1,0 +1,90 @@
+import { isUtf8 } from 'node:buffer';
+import { encodeValue, ownDecoder } from '../../schemas/avro/codec.ts';
+import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
+import { keyShapes } from '../../schemas/events/record-keys.ts';
+import { type AnyRecord, isTopicName, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { dayText } from '../../schemas/views/days.ts';
+import { jsonForms, LineError, membersOf } from './json-form.ts';
+
+/** A record that stands in a line, encoded as it is published. */
+export interface LineRecord {
+  topic: TopicName;
+  key: string;
+  /** Null is a tombstone. */
+  value: AnyRecord | null;
+  keyBytes: Buffer;
+  valueBytes: Buffer | null;
+  decoder: TopicDecoder;
+}
+
+const members = ['topic', 'key', 'value'];
+
+/**
+ * The record of a line of JSON (docs/rules.md#json-lines). `nowMs`: what revision and changed_at are where they are absent.
+ * Whether the record is good is for the validator to say. Throws LineError.
+ */
+export function readLine(line: Buffer, nowMs: number): LineRecord {
+  const { topic, key: given, value: json } = membersOf(jsonOf(line), 'the line', members);
+  if (typeof topic !== 'string' || !isTopicName(topic))
+    throw new LineError(`topic is not one of ${topicNames.join(', ')}`);
+  if (json === undefined) throw new LineError('value is missing, want an object, or null for a tombstone');
+  const stamps = { revision: nowMs, changed_at: nowMs };
+  const value = json === null ? null : (jsonForms[topic].read(json, 'value', stamps) as AnyRecord);
+  if (given === undefined && value === null) throw new LineError('key is missing, want the key of the tombstone');
+  if (given !== undefined && !(typeof given === 'string' && given.isWellFormed()))
+    throw new LineError('key is not a text of whole Unicode characters');
+  const key = given ?? keyOf(topic, value!);
+  const valueBytes = value && encodeValue(topic, value as never);
+  return { topic, key, value, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) };
+}
+
+function jsonOf(line: Buffer): unknown {
+  if (!isUtf8(line)) throw new LineError('the line is not UTF-8');
+  try {
+    return JSON.parse(line.toString());
+  } catch {
+    // The parser's message would show a part of the line.
+    throw new LineError('the line is not JSON, want an object such as {"topic":"rides","key":"taco","value":{…}}');
+  }
+}
+
+/** The key that a value's fields make, such as `taco/2026-11-26`. */
+function keyOf(topic: TopicName, value: AnyRecord): string {
+  const { names, rules } = keyShapes[topic];
+  const field = (name: string) => (value as unknown as Record<string, never>)[name]!;
+  return names.map((name, i) => (rules[i] === 'day' ? dayText(field(name)) : field(name))).join('/');
+}
+
+/** The line of a record: what `readLine` makes the same record of. */
+export const showLine = (topic: TopicName, key: string, value: AnyRecord | null): string =>
+  JSON.stringify({ topic, key, value: value && jsonForms[topic].show(value as never) });
+
+const lineBytesMax = 16 << 20;
+const newline = 10;
+const byteOrderMark = Buffer.from('\uFEFF');
+
+/** The lines of an input, some at a time, each with its number. Blank ones are left out. Throws LineError. */
+export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<{ number: number; line: Buffer }[]> {
+  let number = 0;
+  let begun: Buffer[] = [];
+  const whole = (end: Buffer) => {
+    const line = begun.length > 0 ? Buffer.concat([...begun, end]) : end;
+    begun = [];
+    const isMarked = ++number === 1 && line.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+    return { number, line: isMarked ? line.subarray(byteOrderMark.length) : line };
+  };
+  const isBlank = ({ line }: { line: Buffer }) => line.length < 80 && line.toString('latin1').trim() === '';
+  for await (const chunk of input) {
+    const lines = [];
+    let from = 0;
+    for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
+      lines.push(whole(chunk.subarray(from, at)));
+      from = at + 1;
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from));
+    if (begun.reduce((sum, { length }) => sum + length, 0) > lineBytesMax)
+      throw new LineError(`line ${number + 1} is longer than 16 MiB`);
+    yield lines.filter((one) => !isBlank(one));
+  }
+  if (begun.length > 0) yield [whole(Buffer.alloc(0))].filter((one) => !isBlank(one));
+}

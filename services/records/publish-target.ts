@@ -1,0 +1,112 @@
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { defaultPartitions, partitionFor } from '../../schemas/events/partitioner.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import { assertDeclared, declaredPartitions, type PartitionOf } from '../backends/declared-partitions.ts';
+import { newArchive } from '../backends/new-archive.ts';
+import { needFolderName } from '../cli/empty-folder.ts';
+import { type Io, needKafka, UsageError } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import type { KafkaSettings, Settings } from '../settings/settings.ts';
+import type { LineRecord } from './json-line.ts';
+
+export type TargetRecord = LineRecord & { partition: number };
+
+/** Where records are published. */
+export interface PublishTarget {
+  partitionOf: PartitionOf;
+  /** Resolves once all are durable, to the offset of the first record in each partition. The others follow without a gap. */
+  publish(topic: TopicName, records: readonly TargetRecord[]): Promise<ReadonlyMap<number, number>>;
+  /** Says that everything was published. An archive is there only then. */
+  complete(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface TargetOptions {
+  archive: string | undefined;
+  dryRun: boolean;
+}
+
+/** Opens it, and looks whether it can be published to. Null: neither is named, which a dry run does without. */
+export async function openTarget(
+  topics: readonly TopicName[],
+  { archive, dryRun }: TargetOptions,
+  settings: Settings,
+  io: Io,
+): Promise<PublishTarget | null> {
+  if (archive !== undefined) return archiveTarget(archive, topics, dryRun, settings);
+  if (dryRun && settings.kafka === null) return null;
+  return kafkaTarget(needKafka(settings, 'records publish without --archive'), topics, settings, io);
+}
+
+async function kafkaTarget(
+  kafka: KafkaSettings,
+  topics: readonly TopicName[],
+  settings: Settings,
+  { signal }: Io,
+): Promise<PublishTarget> {
+  const { openKafkaLog, openKafkaPublisher } = await import('../backends/open-kafka.ts');
+  const logger = makeLogger(settings);
+  const log = openKafkaLog(kafka, logger, signal);
+  const looking = { log, partitioners: settings.partitioners, signal };
+  const partitionOf = await declaredPartitions('records publish', topics, looking).finally(() => log.close());
+  const publisher = openKafkaPublisher(kafka, logger, signal);
+  return {
+    partitionOf,
+    publish(topic, records) {
+      const timestampMs = Date.now();
+      const sent = records.map(({ partition, keyBytes: key, valueBytes: value }) => ({
+        partition,
+        key,
+        value,
+        timestampMs,
+      }));
+      return publisher.publish(topic, sent);
+    },
+    complete: async () => {},
+    close: () => publisher.close(),
+  };
+}
+
+/** Writes beside the folder, and gives it its name at the end: whatever ends the command, it is whole or not there. */
+function archiveTarget(
+  dir: string,
+  topics: readonly TopicName[],
+  dryRun: boolean,
+  { partitioners, topicPrefix: prefix }: Settings,
+): PublishTarget | null {
+  needFolderName(dir, 'records publish --archive');
+  if (existsSync(dir))
+    throw new UsageError(`Cannot run records publish --archive: ${dir} is there already, want a new name`);
+  assertDeclared('records publish --archive', topics, partitioners, defaultPartitions);
+  if (dryRun) return null;
+  mkdirSync(dirname(resolve(dir)), { recursive: true });
+  const draft = mkdtempSync(`${resolve(dir)}.unfinished-`);
+  const archive = newArchive({ dir: draft, prefix }, partitioners);
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (isOpen) await archive.close();
+    isOpen = false;
+  };
+  return {
+    partitionOf: (topic, key) => partitionFor(partitioners[topic], key, defaultPartitions[topic])!,
+    async publish(topic, records) {
+      const first = new Map<number, number>();
+      const timestampMs = Date.now();
+      for (const { key, value } of records) {
+        const { partition, offset } = archive.add({ topic, key, value, timestampMs });
+        if (!first.has(partition)) first.set(partition, offset);
+      }
+      return first;
+    },
+    async complete() {
+      archive.complete();
+      await close();
+      renameSync(draft, dir);
+    },
+    async close() {
+      await close();
+      rmSync(draft, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Commands } from '../cli/commands.ts';
+
+const reasonOption = [
+  '--reason <text>',
+  'those of one reason, as rejected list says it, such as "unknown schema id"',
+] as const;
+const placeOption = ['--place <place...>', 'those at places such as nights/1@234'] as const;
+
+/** The commands about the log's records, and about bad ones. */
+export function recordsCommands(program: Commands): void {
+  const records = program.group('records', 'Publishes, checks or prints records as JSON Lines, or says their schemas.');
+  records
+    .add(
+      'publish [file]',
+      'Publishes JSON Lines, from a file or standard input: an object a line, {"topic":"nights","key":"taco/2026-11-26","value":{…}}; ' +
+        'value null is a tombstone. A file is checked whole before anything is published; standard input is checked line by line, ' +
+        'and ends at the first bad line. With --json each record’s place is printed. Needs KAFKA_BROKERS, or --archive.',
+      [
+        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar records publish docs/example-records.jsonl',
+        'npx ride-calendar records publish docs/example-records.jsonl --archive ./tried && npx ride-calendar archive check ./tried',
+      ],
+      async () => (await import('./publish.ts')).runPublish,
+    )
+    .option('--archive <dir>', 'write a new archive, to a folder that is not there yet, instead of Kafka')
+    .option('--dry-run', 'check the lines, and the topics if KAFKA_BROKERS is set: publish nothing');
+  const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
+  rejected
+    .add(
+      'list',
+      'Says which bad records there are: reasons, counts and places, and which are unresolved: still the last of their key. ' +
+        'What they hold is shown only where that is asked for. Exit code 1 where one is unresolved.',
+      ['npx ride-calendar rejected list --archive test/data/portland --show'],
+      async () => (await import('./rejected-list.ts')).runRejectedList,
+    )
+    .option('--show', 'shows the fields that can be read and the reason; hides riders and secret places')
+    .option('--personal', 'with --show: riders too')
+    .option('--secrets', 'with --show: the places of secret meetings too')
+    .option(...reasonOption)
+    .option(...placeOption)
+    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
+  rejected
+    .add(
+      'resubmit',
+      'Publishes bad records again, each to its own partition: those that are good by now, and whose key has had no later record. ' +
+        'Needs KAFKA_BROKERS.',
+      ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --all'],
+      async () => (await import('./rejected-resubmit.ts')).runRejectedResubmit,
+    )
+    .option('--all', 'all of them')
+    .option(...reasonOption)
+    .option(...placeOption);
+}

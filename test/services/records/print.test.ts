@@ -1,0 +1,118 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../../../services/command-line.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
+import { good } from '../../support/worlds/record-arbs.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-print-'));
+const run = (args: string[], lines: readonly string[] = []) =>
+  heard(
+    (io) => runCli(['records', ...args], io, { LOG_LEVEL: 'silent', DATA_DIR: folder }),
+    undefined,
+    () => Readable.from(lines.map((line) => `${line}\n`).map((line) => Buffer.from(line))),
+  );
+let archives = 0;
+const fresh = () => join(folder, `archive-${archives++}`);
+
+/** The last record of each key. */
+const lastOf = (lines: readonly string[]) =>
+  new Map(lines.map((line) => JSON.parse(line)).map(({ topic, key, value }) => [`${topic}/${key}`, value]));
+
+// docs/rules.md#json-lines
+describe('records print', () => {
+  it('prints what records publish makes the same facts of, whatever good records hold', async () => {
+    const odd = fc.record({
+      text: fc.string({ unit: 'binary', maxLength: 30 }).filter((one) => one.isWellFormed()),
+      revision: fc.oneof(
+        fc.maxSafeInteger(),
+        fc.bigInt(2n ** 53n, 2n ** 63n - 1n),
+        fc.bigInt(-(2n ** 63n), -(2n ** 53n)),
+      ),
+      changed_at: fc.oneof(
+        fc.constantFrom(-62_135_596_800_000, 253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_001),
+        fc.bigInt(2n ** 54n, 2n ** 63n - 1n),
+        fc.maxSafeInteger(),
+      ),
+    });
+    const world = fc.record({
+      odd,
+      ride: good.ride('ride1'),
+      night: good.night('ride1', 20_000),
+      rider: good.rider('r1'),
+      key: good.developerKey('k1'),
+      rsvp: good.attendance('ride1', 20_000, 'r1'),
+    });
+    await fc.assert(
+      fc.asyncProperty(world, async ({ odd: { text, ...stamps }, ride, night, rider, key, rsvp }) => {
+        await using archive = await TestArchive.make();
+        await archive.createTopics(1);
+        const put = (topic: never, name: string, value: object | null) =>
+          archive.append(topic, 0, [{ topic, key: name, value } as never]);
+        await put('rides' as never, 'ride1', { ...ride, title: text, ...stamps });
+        await put('nights' as never, 'ride1/2024-10-04', { ...night, cancellation_reason: text, ...stamps });
+        await put('riders' as never, 'r1', { ...rider, name: null, handle: text, ...stamps });
+        await put('riders' as never, 'gone', null);
+        await put('developer-keys' as never, 'k1', { ...key, label: text, ...stamps });
+        await put('attendance' as never, 'ride1/2024-10-04/r1', { ...rsvp, ...stamps });
+        const printed = await run(['print', '--archive', archive.dir]);
+        expect({ code: printed.code, err: printed.err, lines: printed.out.length }).toEqual({
+          code: 0,
+          err: [],
+          lines: 6,
+        });
+        const dir = fresh();
+        expect(await run(['publish', '--archive', dir], printed.out)).toMatchObject({ code: 0, err: [] });
+        expect(lastOf((await run(['print', '--archive', dir])).out)).toEqual(lastOf(printed.out));
+        const facts = async (of: string) =>
+          (await heard((io) => runCli(['archive', 'check', of, '--json'], io, {}))).code;
+        expect(await facts(dir)).toBe(0);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('prints an archive’s bad records to standard error, each with its place and reason', async () => {
+    const { code, out, err } = await run(['print', '--archive', portlandDirectory]);
+    expect(code).toBe(0);
+    expect(out.length).toBeGreaterThan(100);
+    const bad = err.map((line) => JSON.parse(line));
+    expect(bad).toHaveLength(4);
+    expect(bad).toContainEqual({
+      topic: 'metros',
+      partition: 0,
+      offset: 2,
+      reason: expect.stringMatching(/^time zone is not in the IANA database: field time_zone/),
+    });
+  });
+
+  it('prints a topic’s, a key’s, or those from an instant on', async () => {
+    const topics = ({ out }: { out: string[] }) => new Set(out.map((line) => JSON.parse(line).topic));
+    expect(topics(await run(['print', '--archive', portlandDirectory, '--topic', 'rides', 'metros']))).toEqual(
+      new Set(['rides', 'metros']),
+    );
+    const all = await run(['print', '--archive', portlandDirectory, '--topic', 'metros']);
+    const { key } = JSON.parse(all.out[0]!);
+    const one = await run(['print', '--archive', portlandDirectory, '--topic', 'metros', '--key', key]);
+    expect(one.out).toEqual(all.out.filter((line) => JSON.parse(line).key === key));
+    expect((await run(['print', '--archive', portlandDirectory, '--from', '2999-01-01T00:00:00Z'])).out).toEqual([]);
+    expect(
+      (await run(['print', '--archive', portlandDirectory, '--topic', 'metros', '--from', '1999-01-01T00:00:00Z'])).out,
+    ).toEqual(all.out);
+  });
+
+  it.each([
+    [['--topic', 'x'], '--topic is x, want one of metros,'],
+    [['--from', 'x'], '--from is "x"'],
+    [['--archive', portlandDirectory, '--follow'], 'does not grow, want Kafka'],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, err } = await run(['print', ...args]);
+    expect(code).toBe(2);
+    expect(err.join()).toContain(words);
+  });
+});

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../../../services/command-line.ts';
+import { readLine } from '../../../services/records/json-line.ts';
+import { Publishing } from '../../../services/records/publishing.ts';
+import { heard } from '../../support/processes/heard.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-publish-'));
+const rider = (id: string) => JSON.stringify({ topic: 'riders', key: id, value: { rider: id, handle: id } });
+const publish = (args: string[], lines: readonly string[] = [], env = {}) =>
+  heard(
+    (io) => runCli(['records', 'publish', ...args], io, { LOG_LEVEL: 'silent', ...env }),
+    undefined,
+    () => Readable.from([Buffer.from(lines.map((line) => `${line}\n`).join(''))]),
+  );
+let files = 0;
+const fileOf = async (...lines: string[]): Promise<string> => {
+  const path = join(folder, `${files++}.jsonl`);
+  await writeFile(path, lines.join('\n'));
+  return path;
+};
+const fresh = () => join(folder, `archive-${files++}`);
+
+// docs/rules.md#json-lines
+describe('records publish --archive', () => {
+  it('writes an archive that archive check accepts, and says each record’s place', async () => {
+    const dir = fresh();
+    const { code, out } = await publish(['--archive', dir, '--json'], [rider('a'), rider('b'), rider('a')]);
+    const places = out.map((line) => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(places.map(({ line, topic, key }) => [line, topic, key])).toEqual([
+      [1, 'riders', 'a'],
+      [2, 'riders', 'b'],
+      [3, 'riders', 'a'],
+    ]);
+    expect(places[2]).toMatchObject({
+      partition: places[0].partition,
+      offset: places[0].offset + (places[1].partition === places[0].partition ? 2 : 1),
+    });
+    expect(await heard((io) => runCli(['archive', 'check', dir], io, {}))).toMatchObject({ code: 0 });
+    expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({
+      code: 2,
+      err: [`Cannot run records publish --archive: ${dir} is there already, want a new name`],
+    });
+  });
+
+  it('leaves nothing behind of lines that are bad, and says each of a file', async () => {
+    const dir = fresh();
+    const bad = [rider('a'), '{"topic":"riders"}', rider('not an id')];
+    const file = await fileOf(...bad);
+    expect(await publish([file, '--archive', dir])).toEqual({
+      code: 1,
+      out: [],
+      err: [
+        `${file}: line 2: value is missing, want an object, or null for a tombstone`,
+        `${file}: line 3: key does not match its pattern`,
+        '2 of 3 lines are bad: nothing was published',
+      ],
+    });
+    const piped = await publish(['--archive', dir], bad);
+    expect(piped).toMatchObject({ code: 1, out: [] });
+    expect(piped.err).toEqual([
+      'standard input: line 2: value is missing, want an object, or null for a tombstone: nothing was written',
+    ]);
+    expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
+    expect(existsSync(dir)).toBe(false);
+  });
+
+  it('--dry-run publishes nothing, needs no server, and says every bad line of standard input', async () => {
+    const dir = fresh();
+    expect(await publish(['--dry-run', '--archive', dir], [rider('a')])).toEqual({
+      code: 0,
+      out: ['1 record of standard input: all good, nothing was published'],
+      err: [],
+    });
+    expect(existsSync(dir)).toBe(false);
+    expect(await publish(['--dry-run'], ['x', 'y'])).toMatchObject({ code: 1, err: { length: 3 } });
+  });
+
+  it.each([
+    [['/nope.jsonl'], "the file /nope.jsonl can't be read (ENOENT)"],
+    [[folder], 'is a folder, want a file of JSON Lines'],
+    [[], 'KAFKA_BROKERS is missing'],
+    [['--archive', ''], "the folder's name is empty"],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, err } = await publish(args);
+    expect(code).toBe(2);
+    expect(err.join()).toContain(words);
+  });
+
+  it('refuses a partitioner that is not known', async () => {
+    expect(await publish(['--archive', fresh()], [rider('a')], { KAFKA_PARTITIONER: 'other' })).toMatchObject({
+      code: 2,
+      err: [expect.stringContaining('KAFKA_PARTITIONER is other for')],
+    });
+  });
+});
+
+describe('publishing', () => {
+  it('keeps few records in memory, has one flight under way, and says what is acknowledged', async () => {
+    const flights: { size: number; land(): void }[] = [];
+    const target = {
+      partitionOf: () => 0,
+      publish: (_: unknown, records: readonly unknown[]) =>
+        new Promise<Map<number, number>>((resolve) => {
+          flights.push({ size: records.length, land: () => resolve(new Map([[0, 0]])) });
+        }),
+      complete: async () => {},
+      close: async () => {},
+    };
+    const publishing = new Publishing(target, null);
+    const record = readLine(Buffer.from(rider('a')), 0);
+    expect(publishing.add(record, 1)).toBe(undefined);
+    publishing.flush();
+    let line = 2;
+    let full: Promise<void> | undefined;
+    while (full === undefined) {
+      full = publishing.add(record, line++);
+      publishing.flush();
+    }
+    await sleep(1);
+    expect({ line, flights: flights.length }).toEqual({ line: 5_002, flights: 1 });
+    expect(publishing.place).toBe(
+      '0 records acknowledged, all up to line 0; those that were under way may be there too',
+    );
+    flights[0]!.land();
+    await full;
+    expect(flights.map(({ size }) => size)).toEqual([1, 5_000]);
+    expect(publishing.place).toContain('1 record acknowledged, all up to line 1;');
+    publishing.add(record, line);
+    const stopped = publishing.stop();
+    flights[1]!.land();
+    await stopped;
+    expect(publishing.place).toBe('5001 records acknowledged, all up to line 5001');
+    expect(flights.length).toBe(2);
+  });
+});
