@@ -47,7 +47,7 @@ async function kafkaTarget(
 ): Promise<PublishTarget> {
   const { openKafkaLog, openKafkaPublisher } = await import('../backends/open-kafka.ts');
   const logger = makeLogger(settings);
-  const log = openKafkaLog(kafka, logger, signal);
+  const log = openKafkaLog(kafka, settings, logger, signal);
   const looking = { log, partitioners: settings.partitioners, signal };
   const partitionOf = await declaredPartitions('records publish', topics, looking).finally(() => log.close());
   const publisher = openKafkaPublisher(kafka, logger, signal);

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { Validator } from '../../projector/intake/validator.ts';
+import { whyBad } from '../../projector/intake/validator.ts';
 import { inOneLine } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
@@ -79,12 +79,10 @@ async function isRegular(file: string): Promise<boolean> {
   );
 }
 
-const validator = new Validator();
-
 /** A line's record. Throws LineError if it is bad, in the words of what would set it aside. */
 function goodRecord(line: Buffer): LineRecord {
   const record = readLine(line, Date.now());
-  const reason = validator.validate(record);
+  const reason = whyBad(record);
   if (reason !== null) throw new LineError(reason);
   return record;
 }
