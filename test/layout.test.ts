@@ -77,6 +77,7 @@ const wallClocks = [
   'services/past/past-log.ts',
   'services/records/publish-target.ts',
   'services/records/publish.ts',
+  'services/records/records-log.ts',
   'services/records/rejected-resubmit.ts',
   'services/serve/http/application.ts',
   'services/serve/metrics/process-metrics.ts',

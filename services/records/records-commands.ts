@@ -23,6 +23,22 @@ export function recordsCommands(program: Commands): void {
     )
     .option('--archive <dir>', 'write a new archive, to a folder that is not there yet, instead of Kafka')
     .option('--dry-run', 'check the lines, and the topics if KAFKA_BROKERS is set: publish nothing');
+  records
+    .add(
+      'print',
+      'Prints the log as JSON Lines, which records publish takes, and bad records to standard error with place and reason. It prints ' +
+        'riders’ data and secret places, as any Kafka tool would. Of values that came with more fields than our schema has, it prints ours.',
+      [
+        'npx ride-calendar records print --topic nights --archive test/data/portland',
+        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar records print --topic rides metros',
+      ],
+      async () => (await import('./print.ts')).runPrint,
+    )
+    .option('--topic <topic...>', 'of these topics only')
+    .option('--key <key...>', 'of these keys only')
+    .option('--from <instant>', 'with this timestamp or a later one, such as 2026-11-26T18:30:00Z')
+    .option('--follow', 'go on until Ctrl-C, from Kafka')
+    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
   const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
   rejected
     .add(

@@ -1,0 +1,55 @@
+import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
+import { whyBad } from '../../projector/intake/validator.ts';
+import { decoded, type LogRecord } from '../../projector/ports/decoded-record.ts';
+import type { EncodedRecord, LogBatch } from '../../projector/ports/event-log.ts';
+import { clampedMs } from '../../schemas/events/instants.ts';
+import { byTopic, isTopicName, topicNames } from '../../schemas/events/records.ts';
+import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { instantOf } from '../past/log/past-time.ts';
+import type { Settings } from '../settings/settings.ts';
+import { showLine } from './json-line.ts';
+import { openRecordsLog } from './records-log.ts';
+
+interface PrintOptions {
+  archive?: string;
+  topic?: string[];
+  key?: string[];
+  /** Only records with this timestamp, or a later one. */
+  from?: string;
+  follow?: boolean;
+}
+
+/** Prints the log's good records as JSON Lines, which `records publish` takes; bad ones to standard error, with the reason. */
+export async function runPrint(options: PrintOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { topic: topics = topicNames, key: keys, follow = false } = options;
+  for (const topic of topics) {
+    if (isTopicName(topic)) continue;
+    throw new UsageError(`Cannot run records print: --topic is ${topic}, want one of ${topicNames.join(', ')}`);
+  }
+  const fromMs =
+    options.from === undefined ? Number.NEGATIVE_INFINITY : instantOf('records print', '--from', options.from);
+  const { log, grows, where } = await openRecordsLog('records print', options.archive, settings, io);
+  const print = (record: EncodedRecord): void => {
+    const { topic, partition, offset } = record;
+    if (clampedMs(record.timestampMs) < fromMs || (keys && !keys.includes(String(record.keyBytes)))) return;
+    const reason = whyBad(record);
+    if (reason !== null) return void io.err(JSON.stringify({ topic, partition, offset, reason }));
+    const { key, value } = decoded(record) as LogRecord;
+    io.out(showLine(topic, key, value));
+  };
+  const onBatch = async ({ topic, records }: LogBatch): Promise<void> => {
+    if (!topics.includes(topic)) return;
+    for (const record of records) print(record);
+    await io.taken();
+  };
+  try {
+    if (follow && !grows) throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
+    const bounds = await log.bounds();
+    const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
+    if (follow) await log.follow(from, { onBatch }, io.signal);
+    else await followToEnds(log, from, bounds, io.signal, onBatch);
+    return 0;
+  } finally {
+    await log.close();
+  }
+}
