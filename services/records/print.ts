@@ -7,7 +7,7 @@ import { byTopic, isTopicName, topicNames } from '../../schemas/events/records.t
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { instantOf } from '../past/log/past-time.ts';
 import type { Settings } from '../settings/settings.ts';
-import { showLine } from './json-line.ts';
+import { showLine } from './json-lines/json-line.ts';
 import { openRecordsLog } from './records-log.ts';
 
 interface PrintOptions {

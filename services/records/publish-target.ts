@@ -8,7 +8,7 @@ import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
-import type { LineRecord } from './json-line.ts';
+import type { LineRecord } from './json-lines/json-line.ts';
 
 export type TargetRecord = LineRecord & { partition: number };
 

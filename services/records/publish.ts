@@ -6,9 +6,9 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { type Progress, percentOf, withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
-import { inputOf, type Lines } from './input.ts';
-import { LineError } from './json-form.ts';
-import { type LineRecord, readLine } from './json-line.ts';
+import { inputOf, type Lines } from './json-lines/input.ts';
+import { LineError } from './json-lines/json-form.ts';
+import { type LineRecord, readLine } from './json-lines/json-line.ts';
 import { openTarget } from './publish-target.ts';
 import { Publishing } from './publishing.ts';
 

@@ -2,7 +2,7 @@ import { batchesOf } from '../../infra/kafka/publishing/durable-producer.ts';
 import { countText } from '../../projector/running/log.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { Io } from '../cli/io.ts';
-import type { LineRecord } from './json-line.ts';
+import type { LineRecord } from './json-lines/json-line.ts';
 import type { PublishTarget, TargetRecord } from './publish-target.ts';
 
 const pendingMax = 5_000;

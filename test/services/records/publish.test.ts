@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../../../services/command-line.ts';
-import { readLine } from '../../../services/records/json-line.ts';
+import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { Publishing } from '../../../services/records/publishing.ts';
 import { heard } from '../../support/processes/heard.ts';
 

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { encodeValue, ownDecoder } from '../../schemas/avro/codec.ts';
-import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
-import { keyShapes } from '../../schemas/events/record-keys.ts';
-import { type AnyRecord, isTopicName, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { dayText } from '../../schemas/views/days.ts';
+import { encodeValue, ownDecoder } from '../../../schemas/avro/codec.ts';
+import type { TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
+import { keyShapes } from '../../../schemas/events/record-keys.ts';
+import { type AnyRecord, isTopicName, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { dayText } from '../../../schemas/views/days.ts';
 import { jsonForms, LineError, membersOf } from './json-form.ts';
 
 /** A record that stands in a line, encoded as it is published. */

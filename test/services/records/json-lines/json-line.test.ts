@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { decodeWith, encodeValue, ownDecoder } from '../../../schemas/avro/codec.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { LineError } from '../../../services/records/json-form.ts';
-import { linesOf, readLine, showLine } from '../../../services/records/json-line.ts';
-import { arbitraryRecords, sampleRecords } from '../../support/worlds/records.ts';
+import { decodeWith, encodeValue, ownDecoder } from '../../../../schemas/avro/codec.ts';
+import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
+import { LineError } from '../../../../services/records/json-lines/json-form.ts';
+import { linesOf, readLine, showLine } from '../../../../services/records/json-lines/json-line.ts';
+import { arbitraryRecords, sampleRecords } from '../../../support/worlds/records.ts';
 
 const nowMs = 1_795_000_000_000;
 const read = (line: object) => readLine(Buffer.from(JSON.stringify(line)), nowMs);
@@ -190,7 +190,7 @@ describe('lines', () => {
 });
 
 it('the example records of the docs are one or more of each topic', () => {
-  const file = readFileSync(new URL('../../../docs/example-records.jsonl', import.meta.url), 'utf8');
+  const file = readFileSync(new URL('../../../../docs/example-records.jsonl', import.meta.url), 'utf8');
   const topics = file
     .trim()
     .split('\n')

@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
-import type { Io } from '../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
 import { linesOf } from './json-line.ts';
 
 export interface Lines {
