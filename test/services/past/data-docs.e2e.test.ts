@@ -130,3 +130,11 @@ it('the examples of --help work as they are pasted', { timeout: 240_000 }, async
     else expect(await serveBriefly(await elsewhere(example))).toContain('Base URL');
   }
 });
+
+it('README’s request has the answer that it shows', { timeout: 60_000 }, async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const path = /'http:\/\/127\.0\.0\.1:8080\/api(\/[^']+)'/.exec(readme)![1]!;
+  const shown = /^```json\n(.*?)^```/ms.exec(readme)![1]!;
+  const asked = `npx ride-calendar replay --as-of 2015-06-13T19:00:00Z --get '${path}'`;
+  expect(JSON.parse(await bash(asked, portland))).toEqual(JSON.parse(shown));
+});
