@@ -96,6 +96,7 @@ export class Leader {
     const of = { facts: fold.facts, pending: this.#pending };
     const rounds = new Rounds({ ...of, lanes, barriers, identity, begin, rejects });
     const repairs = new Repairs({ ...shared, facts: fold.facts, writer, lanes, status });
+    status.readable = () => (lanes.isComplete ? rounds.written : null);
     return { lanes, rounds, repairs };
   }
 

@@ -1,4 +1,4 @@
-import { topicNames } from '../../schemas/events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Position } from '../ports/event-log.ts';
 
 /** A rider whose watchers are not all told yet, with the days. */
@@ -16,6 +16,8 @@ export interface StoredPosition {
   ofUnknownSchemas?: number | undefined;
   /** Where the log began as its facts were folded. */
   begin?: Position;
+  /** Up to where everything is readable; null: not known. Absent: up to the position, since no fan-out is under way. */
+  readable?: Position | null;
 }
 
 /** The start of a finished round. Every tag stores it, as the text of a StoredPosition. */
@@ -37,6 +39,16 @@ export function parseStoredPosition(text: string | null): StoredPosition | null 
   } catch {
     return null;
   }
+}
+
+/** Up to where everything is readable, by positions that stand beside views: none goes back. Null: none says it of this log. */
+export function readableOf(positions: readonly StoredPosition[], log: string | null): Position | null {
+  const said = positions.flatMap(({ log: of, position, readable = position }) =>
+    of === log && readable ? readable : [],
+  );
+  const furthest = (topic: TopicName, partition: number) =>
+    Math.max(...said.map((each) => each[topic][partition] ?? 0));
+  return said[0] ? byTopic((topic) => said[0]![topic].map((_, partition) => furthest(topic, partition))) : null;
 }
 
 /** Where a round began: what was folded then, and the sum of those facts. */

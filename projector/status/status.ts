@@ -11,11 +11,11 @@ import { type WaitReason, Waits } from './waits.ts';
 
 export type Role = 'leader' | 'standby';
 
-/** How far a partition is folded, and where it ends. */
-interface PartitionPosition {
+/** How far a partition is readable, as a leader knows it (docs/rules.md#readable; null: it is not known), and where it ends. */
+interface PartitionStatus {
   topic: TopicName;
   partition: number;
-  position: number;
+  readable: number | null;
   end: number;
 }
 
@@ -29,7 +29,7 @@ export interface ProjectorStatus {
   troubles: readonly string[];
   /** What the operator should know though its views follow the log, in words that everybody may read. */
   notes: readonly string[];
-  partitions: PartitionPosition[];
+  partitions: PartitionStatus[];
   /** Tags being compared with the facts, or waiting for that. */
   tagsInRepair: number;
   /** Bad records that are still the last of their key, by reason. */
@@ -64,6 +64,8 @@ export class Status {
   missingRejects = 0;
   /** The topics of which records were deleted, or may be, and what to say of them, in words that everybody may read. */
   deletions: { topics: ReadonlySet<TopicName>; words: readonly string[] } = { topics: new Set(), words: [] };
+  /** Up to where everything is readable. Each term of a leader sets it. */
+  readable: () => Position | null = () => null;
   #role: Role = 'standby';
   #ready = false;
   #besideOtherLog = false;
@@ -152,6 +154,7 @@ export class Status {
    * be found by comparing, in the next term. Until then nothing counts as readable that did not before.
    */
   termEnded(isLoss: boolean): void {
+    this.readable = () => null;
     this.#tagsInRepair = 0;
     if (!isLoss) return;
     this.#repairSinceMs ??= this.#clock.nowMs();
@@ -214,7 +217,7 @@ export class Status {
         ...this.#rejectNotes,
         ...notes,
       ].filter(Boolean),
-      partitions: position ? partitionsOf(position, logStatus) : [],
+      partitions: position ? partitionsOf(position, this.readable(), logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,
       missingRejects: this.missingRejects,
@@ -247,12 +250,12 @@ function oldest(...times: (number | null)[]): number | null {
 }
 
 /** A log that does not say where it ends counts as read to its end. */
-function partitionsOf(position: Position, status: LogStatus | null): PartitionPosition[] {
+function partitionsOf(position: Position, readable: Position | null, status: LogStatus | null): PartitionStatus[] {
   const ends = new Map(status?.partitions.map(({ topic, partition, end }) => [`${topic}/${partition}`, end]));
   return topicNames.flatMap((topic) =>
     position[topic].map((at, partition) => {
       const end = ends.get(`${topic}/${partition}`) ?? at;
-      return { topic, partition, position: at, end: Math.max(at, end) };
+      return { topic, partition, readable: readable?.[topic][partition] ?? null, end: Math.max(at, end) };
     }),
   );
 }

@@ -35,6 +35,8 @@ export class Rounds {
   #leftOver = false;
   /** The first round of this term. */
   #firstRound = Number.POSITIVE_INFINITY;
+  /** Up to where everything is written, all watchers' views too (docs/rules.md#readable). Null: not known. */
+  written: Position | null = null;
 
   constructor(deps: RoundsDeps) {
     this.#deps = deps;
@@ -50,23 +52,29 @@ export class Rounds {
   async run(position: Position): Promise<boolean> {
     const { barriers, pending, lanes, facts, identity, begin, rejects } = this.#deps;
     const { fanOuts, marking, marks } = pending;
-    const told = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
+    const finished = fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
     const start = barriers.begin(copyPosition(position), facts.sum.text);
     lanes.round = start.round;
     this.#firstRound = Math.min(this.#firstRound, start.round);
     this.#leftOver = false;
     await this.#writeTaken(marks.take());
     const all = (await lanes.drain()) && !this.#leftOver;
-    if (told) barriers.lift(told);
+    if (finished) barriers.lift(finished);
     // No position to store: a tag that answers again might store it before the next round writes what this one left.
     if (!all) return false;
     const settled = barriers.settled(start, { fanOutsStored: fanOuts.storable });
+    const readable = barriers.settled(start, { fanOutsStored: false });
+    // Where fan-outs began that the leader before left is not known.
+    this.written = readable.round < this.#firstRound ? null : readable.position;
     // A barrier is older than this term, so the stored position stays, and the open lists with it.
     if (settled.round < this.#firstRound) return true;
     const { position: at, sum } = settled;
     const { ofUnknownSchemas } = rejects ?? {};
-    const left = fanOuts.storable ? fanOuts.stored() : [];
-    const stored = { log: identity, position: at, sum, fanOuts: left, ofUnknownSchemas, ...(begin && { begin }) };
+    const stored = {
+      ...{ log: identity, position: at, sum, fanOuts: fanOuts.storable ? fanOuts.stored() : [], ofUnknownSchemas },
+      ...(begin && { begin }),
+      ...(readable !== settled && { readable: this.written }),
+    };
     lanes.settled = { start: settled, text: JSON.stringify(stored satisfies StoredPosition) };
     return true;
   }

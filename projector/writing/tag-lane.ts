@@ -65,6 +65,8 @@ export class TagLane {
   #carried: SettledPosition | null = null;
   #carriedMs = 0;
   #comparing: Comparing = { at: 'not' };
+  /** The last beat that was answered stamped the tag. */
+  #isStamped = false;
 
   constructor(tag: number, owner: LaneOwner) {
     this.#tag = tag;
@@ -78,6 +80,11 @@ export class TagLane {
 
   get comparing(): boolean {
     return this.#comparing.at === 'begun' || this.#comparing.at === 'under way';
+  }
+
+  /** Stamped, with nothing to compare (docs/rules.md#readable). */
+  get isComplete(): boolean {
+    return this.#isStamped && !this.comparing;
   }
 
   /** Adds writes to one batch, and sends it once it is full. True if it was sent. */
@@ -198,6 +205,7 @@ export class TagLane {
         else if (ends) this.#comparing = { at: 'not' };
         else if (comparing.at === 'not' && compare) this.#owner.mustCompare(this.#tag);
       }
+      if (turn > 0) this.#isStamped = process === notes.stamp;
       if (turn > 0) this.#owner.answered(this.#tag, process, turn, askedMs);
       if (turn === this.#beatDue) this.#beatDue = 0;
     };

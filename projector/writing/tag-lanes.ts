@@ -165,6 +165,12 @@ export class TagLanes implements LaneOwner {
     return answered ? this.#processes.get(tag)! : '';
   }
 
+  /** Whether all that is written is there to be read: every tag is stamped complete, and none waits for a compare. */
+  get isComplete(): boolean {
+    const { tags } = this.#deps;
+    return this.stampOf(tags[0]!) !== '' && tags.every((tag) => this.lane(tag).isComplete);
+  }
+
   answered(tag: number, process: string, turn: number, askedMs: number): void {
     const silentMs = this.clock.nowMs() - this.#ledMs;
     this.#ledMs = Math.max(this.#ledMs, askedMs);

@@ -19,7 +19,7 @@ export interface Io {
   signal: AbortSignal;
 }
 
-/** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: not all could be compared. */
+/** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: not all could be compared; the record waited for is bad. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
 /** The command cannot be run as it was called. Printed in one line, exit code 2. */

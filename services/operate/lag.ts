@@ -14,12 +14,22 @@ import { openKafkaLog } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, needRedis } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
+import { lagUntil } from './lag-until.ts';
+
+interface LagOptions {
+  json?: boolean;
+  /** A record to wait for, and for how many seconds. */
+  until?: string;
+  timeout?: number;
+}
 
 /**
  * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
  * consumer group. Exit code 1 if no running projector leads some tags, or if records of unknown schemas are set aside.
  */
-export async function runLag({ json = false }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+export async function runLag(options: LagOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { json, until, timeout = 60 } = options;
+  if (until !== undefined) return lagUntil(until, { json, timeout }, settings, io);
   const kafka = needKafka(settings, 'lag');
   const redis = needRedis(settings, 'lag');
   const store = await readStoreState(redis, io.signal);

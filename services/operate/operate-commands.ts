@@ -12,13 +12,20 @@ export function logCommands(program: Commands): void {
     .option('--check', 'only look: create nothing')
     .addOption(wholeOption('--partitions <n>', 'of riders, rides, nights, attendance and relations alike', 1, 1000))
     .addOption(wholeOption('--replication-factor <n>', 'of topics to create (default: the broker’s)', 1, 9));
-  program.add(
-    'lag',
-    'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
-      'Exit code 1 if some tags have no running projector. Needs KAFKA_BROKERS and REDIS_URL.',
-    ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag'],
-    async () => (await import('./lag.ts')).runLag,
-  );
+  program
+    .add(
+      'lag',
+      'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
+        'Exit code 1 if some tags have no running projector. With --until it waits for one record: exit code 0 once it is readable, ' +
+        '1 after the timeout, 3 with the reason if it is bad. Needs KAFKA_BROKERS and REDIS_URL.',
+      [
+        'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag',
+        'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag --until nights/0@0 --timeout 10',
+      ],
+      async () => (await import('./lag.ts')).runLag,
+    )
+    .option('--until <place>', 'wait until the record at a place such as nights/3@107 is readable')
+    .addOption(wholeOption('--timeout <seconds>', 'how long to wait with --until (default: 60)', 0, 86_400));
   program
     .add(
       'verify',

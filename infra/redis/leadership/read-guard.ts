@@ -115,7 +115,8 @@ export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): Read
       // A cluster's masters are not known before.
       if (client.status !== 'ready') return null;
       const all = client instanceof Cluster ? client.nodes('master') : [client];
-      return (await Promise.all(all.map(processOf))).filter((process) => process !== null);
+      const processes = all.map((node) => processOf((section) => node.info(section)));
+      return (await Promise.all(processes)).filter((process) => process !== null);
     },
     async look(tag, formats) {
       const own = [keys.fence(tag), keys.complete(tag), keys.coming(tag), keys.led(tag)];
@@ -135,8 +136,8 @@ export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): Read
 }
 
 /** A master's process, as the commit script names it; null for one that is a replica by now. */
-async function processOf(node: Redis): Promise<string | null> {
-  const [server, replication] = await Promise.all([node.info('server'), node.info('replication')]);
+export async function processOf(info: (section: string) => Promise<string>): Promise<string | null> {
+  const [server, replication] = await Promise.all([info('server'), info('replication')]);
   if (!/^role:master/m.test(replication)) return null;
   return `${/run_id:(\w+)/.exec(server)?.[1]}:${/master_replid:(\w+)/.exec(replication)?.[1]}`;
 }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandLookMs, commandLooks, hasMoved, isFree } from '../../../projector/ports/leading.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
-import { type RedisConnection, readText, withRedis } from '../redis-connection.ts';
-import { otherFormats, parseFence, redisKeys } from '../redis-keys.ts';
+import { nullIfOtherType, type RedisConnection, readText, withRedis } from '../redis-connection.ts';
+import { otherFormats, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
+import { processOf } from './read-guard.ts';
 
 /** A projector that holds fences. */
 export interface Leading {
@@ -81,6 +82,31 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
     const fault = (cause.cause ?? cause) as Error;
     throw new Error(`Cannot read who leads from Redis: ${fault.message}`, { cause: fault });
   });
+}
+
+/**
+ * The positions that stand beside the tags' views, as they were written. Null while some views are in doubt: a tag is not stamped
+ * in the process that holds it, or waits for a compare (docs/rules.md#readable). Changes nothing.
+ */
+export async function readPositions(connection: RedisConnection, keys: RedisKeys): Promise<string[] | null> {
+  const ask = (key: string, args: string[]) => connection.command(key, args).catch(nullIfOtherType);
+  const noted = async (tag: number) => {
+    const [complete, position, open] = [keys.complete(tag), keys.position(tag), keys.open(tag)];
+    const [stamp, text] = (await ask(complete, ['MGET', complete, position])) as (Buffer | null)[];
+    return {
+      stamp: String(stamp),
+      text: String(text ?? ''),
+      compare: (await ask(open, ['ZSCORE', open, 'compare'])) !== null,
+    };
+  };
+  const tags = await Promise.all(allTags.map(noted));
+  // Asked last: a process that is there now was there while the tags were read.
+  const masters = await connection.masters();
+  const processes = await Promise.all(
+    masters.map((ask) => processOf(async (section) => String(await ask(['INFO', section])))),
+  );
+  const isSure = tags.every(({ stamp, compare }) => !compare && processes.includes(stamp));
+  return isSure ? tags.map(({ text }) => text) : null;
 }
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */

@@ -123,9 +123,15 @@ function addGauges(register: Registry, current: () => MeasuredProjector): void {
     for (const reason of waitReasons) set({ for: reason }, age(waits.get(reason) ?? null));
   });
   const partition = ['topic', 'partition'];
-  series('partition_position_offset', 'The offset up to which a partition is folded', partition, (set) => {
-    for (const { topic, partition, position } of status().partitions) set({ topic, partition }, position);
-  });
+  series(
+    'partition_readable_offset',
+    'The offset up to which everything of a partition is readable, as the leader knows it; absent while that is in doubt',
+    partition,
+    (set) => {
+      for (const { topic, partition, readable } of status().partitions)
+        if (readable !== null) set({ topic, partition }, readable);
+    },
+  );
   series('partition_end_offset', 'One more than a partition’s last offset known', partition, (set) => {
     for (const { topic, partition, end } of status().partitions) set({ topic, partition }, end);
   });

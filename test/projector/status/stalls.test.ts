@@ -90,7 +90,7 @@ test('a log that does not answer or lacks topics is waited for though nobody kno
   expect(projector.status().troubles).toEqual(['Kafka no longer has riders']);
   expect(ageMs()).toBeGreaterThanOrEqual(3_000);
   expect(waits()).toEqual(['kafka']);
-  expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, position: 1, end: 7 });
+  expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, readable: 1, end: 7 });
   told.status = { partitions: [{ ...at, waitsFor: 'registry' }], silentSinceMs: null };
   expect(waits()).toEqual(['registry']);
 });

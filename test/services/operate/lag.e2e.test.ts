@@ -1,7 +1,15 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { redisKeys } from '../../../infra/redis/redis-keys.ts';
+import { silentLog } from '../../../projector/running/log.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
+import { rideKey } from '../../../schemas/views/view-kinds.ts';
+import { openKafkaPublisher } from '../../../services/backends/open-kafka.ts';
 import { runCli } from '../../../services/command-line.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { metro, ride } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { type Env, Processes } from '../../support/processes/process.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
@@ -65,6 +73,61 @@ it('lag says what no projector has read, what is written, and who leads; of a le
   expect(text).toContain('If projectors run, Redis takes no writes');
   expect(text).toContain('A projector leads view format 98');
 }, 120_000);
+
+it('lag --until ends once a record is readable, with what is bad of it, or after its timeout, and metric and API agree', async () => {
+  const more = { REDIS_KEY_PREFIX: freshKeyPrefix(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+  expect(await run(['topics', '--partitions', '1'], more)).toMatchObject({ code: 0 });
+  const until = async (place: string, timeout = 60) => {
+    const args = ['lag', '--until', place, '--timeout', `${timeout}`];
+    return { ...(await run(args, more)), json: JSON.parse((await run([...args, '--json'], more)).out) };
+  };
+  const { kafka } = loadSettings({ ...env, ...more });
+  const publisher = openKafkaPublisher(kafka!, silentLog, AbortSignal.timeout(120_000));
+  const publish = async ({ topic, key, value }: LoggedRecord) => {
+    const bytes = value && encodeValue(topic, value as never);
+    const [place] = await publisher.publish(topic, [
+      { partition: 0, key: Buffer.from(key), value: bytes, timestampMs: Date.now(), headers: [] },
+    ]);
+    return `${topic}/${place![0]}@${place![1]}`;
+  };
+  await publish(metro('pdx'));
+  const early = await publish(ride('loop'));
+  expect(await until(early, 1)).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('no projector says up to where'),
+  });
+  const projector = await (await processes.start('projector', { ...env, ...more })).ready();
+  expect(await until(early)).toMatchObject({
+    ...{ code: 0, out: `${early} is readable` },
+    json: { place: early, readable: true, bad: null, readable_offset: 1, end: 1 },
+  });
+  const bad = await publish(ride('loop', { url: 'ftp://x' }));
+  const reason = 'url does not match its pattern';
+  expect(await until(bad)).toMatchObject({
+    code: 3,
+    out: `${bad} is bad, and shows nowhere: ${reason}`,
+    json: { bad: reason },
+  });
+  expect(await until('rides/0@99', 1)).toMatchObject({ code: 1, out: expect.stringContaining('rides/0 ends at 2') });
+  for (const place of ['rides', 'rides/7@0', 'songs/0@1'])
+    expect(await run(['lag', '--until', place], more)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--until'),
+    });
+  // Once it is said to be readable, whoever asks the store finds it.
+  const redis = new Redis(redisUrl());
+  const keys = redisKeys(more.REDIS_KEY_PREFIX);
+  for (let version = 0; version < 10; version++) {
+    const place = await publish(ride('loop', { title: `Version ${version}` }));
+    expect(await run(['lag', '--until', place], more)).toMatchObject({ code: 0 });
+    expect(await redis.get(keys.toRedis(rideKey('loop')))).toContain(`Version ${version}`);
+    const metrics = await (await fetch(`${projector.origin}/metrics`)).text();
+    const readable = /partition_readable_offset\{topic="rides",partition="0"\} (\d+)/.exec(metrics);
+    expect(Number(readable![1])).toBeGreaterThan(Number(place.split('@')[1]));
+  }
+  redis.disconnect();
+  await publisher.close();
+}, 180_000);
 
 it('lag and a projector say that the views are of another log', async () => {
   const other = { ...env, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readPositions } from '../../infra/redis/leadership/who-leads.ts';
+import { withRedis } from '../../infra/redis/redis-connection.ts';
+import { redisKeys } from '../../infra/redis/redis-keys.ts';
+import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
+import { Validator } from '../../projector/intake/validator.ts';
+import type { EventLog, LogBounds } from '../../projector/ports/event-log.ts';
+import { positionOf } from '../../projector/position/position.ts';
+import { parseStoredPosition, readableOf, viewsOfAnotherLog } from '../../projector/position/settled-position.ts';
+import { Stop } from '../../projector/running/stop.ts';
+import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
+import { openKafkaLog } from '../backends/open-kafka.ts';
+import { type ExitCode, type Io, needKafka, needRedis, UsageError } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
+import type { Settings } from '../settings/settings.ts';
+
+const lookEveryMs = 250;
+
+interface Place {
+  topic: TopicName;
+  partition: number;
+  offset: number;
+}
+
+/** What is known of the record. Printed as it is by --json. */
+interface Known {
+  place: string;
+  readable: boolean;
+  /** Why it is bad. Null: it is not, or was not seen. */
+  bad: string | null;
+  /** Up to where its partition is readable. Null: in doubt, or not known. */
+  readable_offset: number | null;
+  /** Where the partition ends. */
+  end: number | null;
+}
+
+/**
+ * Waits until a record is readable by what the store says (docs/rules.md#readable). Exit code 1 if that takes longer than the
+ * timeout, 3 if the record is bad.
+ */
+export async function lagUntil(
+  place: string,
+  { json, timeout }: { json: boolean | undefined; timeout: number },
+  settings: Settings,
+  io: Io,
+): Promise<ExitCode> {
+  const at = placeOf(place);
+  const known: Known = { place, readable: false, bad: null, readable_offset: null, end: null };
+  const stop = new Stop([io.signal]);
+  const timer = setTimeout(() => stop.stop(), timeout * 1000);
+  try {
+    await look(at, known, settings, stop.signal);
+  } catch (cause) {
+    io.signal.throwIfAborted();
+    if (!stop.signal.aborted) throw cause;
+  } finally {
+    clearTimeout(timer);
+    stop.end();
+  }
+  io.out(json ? JSON.stringify(known) : lineOf(known, at, timeout));
+  return known.bad !== null ? 3 : known.readable ? 0 : 1;
+}
+
+function placeOf(text: string): Place {
+  const [, topic = '', partition, offset] = /^([a-z-]+)\/(\d{1,9})@(\d{1,15})$/.exec(text) ?? [];
+  if (isTopicName(topic)) return { topic, partition: Number(partition), offset: Number(offset) };
+  throw new UsageError(
+    `Cannot run lag: --until ${JSON.stringify(text)} is no place of a record, want such as nights/3@107`,
+  );
+}
+
+/** Looks until the record is known to be readable or bad. Throws the signal's reason. */
+async function look(at: Place, known: Known, settings: Settings, signal: AbortSignal): Promise<void> {
+  const { topic, partition, offset } = at;
+  const redis = needRedis(settings, 'lag');
+  const log = openKafkaLog(needKafka(settings, 'lag'), settings, makeLogger(settings), signal);
+  const keys = redisKeys(redis.keyPrefix);
+  let isJudged = false;
+  try {
+    const identity = await log.identity!();
+    await withRedis(redis, async (connection) => {
+      for (; ; await sleep(lookEveryMs, undefined, { signal })) {
+        const bounds = await log.bounds();
+        const here = bounds[topic][partition];
+        if (!here)
+          throw new UsageError(
+            `Cannot run lag: topic ${topic} has ${bounds[topic].length} partitions, and --until names ${partition}`,
+          );
+        known.end = here.end;
+        if (!isJudged && offset < here.end) {
+          known.bad = await badness(at, log, bounds, signal);
+          isJudged = true;
+        }
+        const positions = ((await readPositions(connection, keys)) ?? [])
+          .map(parseStoredPosition)
+          .filter((each) => each !== null);
+        const readable = readableOf(positions, identity);
+        if (positions.length > 0 && positions.every((stored) => stored.log !== identity))
+          throw new Error(`Cannot say what is readable: ${viewsOfAnotherLog}`);
+        known.readable_offset = readable?.[topic][partition] ?? null;
+        known.readable = known.bad === null && offset < (known.readable_offset ?? 0);
+        if (known.readable || known.bad !== null) return;
+      }
+    });
+  } finally {
+    await log.close();
+  }
+}
+
+/** Why the record at a place is bad. Null: it is good, or compacted away. */
+async function badness(at: Place, log: EventLog, bounds: LogBounds, signal: AbortSignal): Promise<string | null> {
+  const { topic, partition, offset } = at;
+  const from = positionOf(bounds, 'end');
+  from[topic][partition] = Math.max(offset, bounds[topic][partition]!.low);
+  const upTo = structuredClone(bounds);
+  upTo[topic][partition]!.end = offset + 1;
+  let bad: string | null = null;
+  await followToEnds(log, from, upTo, signal, (batch) => {
+    const record =
+      batch.topic === topic && batch.partition === partition && batch.records.find((one) => one.offset === offset);
+    if (record) bad = new Validator().validate(record);
+  });
+  return bad;
+}
+
+function lineOf(
+  { place, readable, bad, readable_offset: upTo, end }: Known,
+  { topic, partition, offset }: Place,
+  timeout: number,
+): string {
+  if (bad !== null) return `${place} is bad, and shows nowhere: ${bad}`;
+  if (readable) return `${place} is readable`;
+  const where = `${topic}/${partition}`;
+  const why =
+    end !== null && end <= offset
+      ? `${where} ends at ${end}: nothing stands there yet`
+      : upTo === null
+        ? 'no projector says up to where, or its views are in doubt; lag says who leads'
+        : `${where} is readable up to ${upTo}`;
+  return `${place} is not readable after ${timeout} s: ${why}`;
+}

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { readPositions } from '../../../infra/redis/leadership/who-leads.ts';
+import type { Position, RejectSink } from '../../../projector/ports/event-log.ts';
+import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
+import { parseStoredPosition, readableOf } from '../../../projector/position/settled-position.ts';
+import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { fieldName, readerKey } from '../../../schemas/views/reader-fields.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
+import { rideKey, riderKey } from '../../../schemas/views/view-kinds.ts';
+import { marks, metro, night, on, ride, rider, says } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { logOf } from '../../support/stores/placed-log.ts';
+import { type Running, startProjector } from '../../support/stores/projector-run.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
+
+// docs/rules.md#readable: what a projector's metric says, and what the store says of the same, with the scripts that ship.
+
+const running: Running[] = [];
+const gate = { held: Promise.withResolvers<void>() };
+afterEach(async () => {
+  gate.held.resolve();
+  for (const one of running.splice(0)) await one.stop();
+});
+
+interface Options {
+  rejects?: RejectSink;
+  /** Called after each batch of views that the store has taken. */
+  committed?(): void;
+}
+
+function started(log: MemoryEventLog, store: SharedStore, { rejects, committed }: Options = {}): Running {
+  const plain = store.writer();
+  const commit: ViewWriter['commit'] = async (...args) => {
+    const result = await plain.commit(...args);
+    committed?.();
+    return result;
+  };
+  const one = startProjector(log, { ...plain, commit }, rejects);
+  running.push(one);
+  return one;
+}
+
+const soon = { timeout: 60_000, interval: 20 };
+const date = '2015-06-13';
+
+/** What a projector says; null where it says nothing. */
+const told = ({ projector }: Running, of: TopicName): number | null =>
+  projector.status().partitions.find(({ topic }) => topic === of)?.readable ?? null;
+
+async function storedReadable(store: SharedStore): Promise<Position | null> {
+  const positions = await readPositions(store.connection, store.keys);
+  return positions && readableOf(positions.map((text) => parseStoredPosition(text)!).filter(Boolean), null);
+}
+
+/** Appends behind what the log has of the topic, and returns the offset. */
+function append(log: MemoryEventLog, record: LoggedRecord): number {
+  const offset = log.records.filter(({ topic }) => topic === record.topic).length;
+  log.append({ ...record, partition: 0, offset, timestampMs: 0 });
+  return offset;
+}
+
+const hashField = (store: SharedStore, id: string): boolean => {
+  const hash = store.redis.keys.get(store.keys.toRedis(readerKey(id)));
+  return hash instanceof Map && hash.has(fieldName('f', on(date)));
+};
+
+const followers = Array.from({ length: 1_000 }, (_, i) => `f${i}`);
+const followed = [
+  metro('pdx'),
+  ride('loop'),
+  night('loop', date),
+  rider('star'),
+  ...followers.flatMap((id) => [rider(id), marks(id, 'star', 'follows')]),
+];
+
+it.each([false, true])(
+  'a change with 1,000 followers is readable once all are told, though the position is beyond it; a leader that goes meanwhile: %s',
+  async (goes) => {
+    const log = logOf(followed);
+    const store = new SharedStore();
+    const missing: [string, number][] = [];
+    let wentApart = false;
+    let offset = Number.POSITIVE_INFINITY;
+    const lacking = (): number => followers.filter((id) => !hashField(store, id)).length;
+    const check = (who: string, readable: number | null): void => {
+      if ((readable ?? 0) <= offset) return;
+      const count = lacking();
+      if (count > 0) missing.push([who, count]);
+    };
+    const onCommit = (): void => {
+      for (const one of running) check('metric', told(one, 'attendance'));
+      const positions = allTags.map((tag) => parseStoredPosition(store.position(tag))!).filter(Boolean);
+      check('store', readableOf(positions, null)?.attendance[0] ?? null);
+      const isBeyond = positions.some(({ position }) => position.attendance[0]! > offset);
+      if (wentApart || !isBeyond || lacking() === 0) return;
+      wentApart = true;
+      if (goes) void first.stop();
+    };
+    const first = started(log, store, { committed: onCommit });
+    await first.ready();
+    const second = goes ? started(log, store, { committed: onCommit }) : null;
+    if (second) await expect.poll(() => second.projector.ready, soon).toBe(true);
+    await expect.poll(() => told(first, 'relations'), soon).toBe(1_000);
+    expect(second && told(second, 'relations')).toBeNull();
+    offset = append(log, says('star', 'GOING', 'loop', date));
+    const last = second ?? first;
+    await expect.poll(() => told(last, 'attendance'), soon).toBe(offset + 1);
+    await expect.poll(async () => (await storedReadable(store))?.attendance[0], soon).toBe(offset + 1);
+    expect([missing, wentApart, lacking()]).toEqual([[], true, 0]);
+    if (goes) expect([told(first, 'attendance'), last.projector.role]).toEqual([null, 'leader']);
+  },
+);
+
+it('nothing behind a bad record is readable before that is set aside', async () => {
+  const log = logOf([metro('pdx'), ride('loop')]);
+  const store = new SharedStore();
+  gate.held = Promise.withResolvers<void>();
+  const publish: RejectSink['publish'] = (all) => gate.held.promise.then(() => log.rejects.publish(all));
+  const rejects: RejectSink = { ...log.rejects, publish };
+  const leader = started(log, store, { rejects });
+  await leader.ready();
+  await expect.poll(() => told(leader, 'rides'), soon).toBe(1);
+  await expect.poll(async () => (await storedReadable(store))?.rides, soon).toEqual([1]);
+  const bad = append(log, ride('loop', { url: 'ftp://x' }));
+  append(log, ride('cafe'));
+  const isThere = async () => (await store.reader().get([rideKey('cafe')]))[0] !== null;
+  await expect.poll(isThere, soon).toBe(true);
+  for (let round = 0; round < 5; round++) {
+    await sleep(100);
+    expect([told(leader, 'rides'), (await storedReadable(store))?.rides]).toEqual([bad, [bad]]);
+  }
+  gate.held.resolve();
+  await expect.poll(() => told(leader, 'rides'), soon).toBe(bad + 2);
+  await expect.poll(async () => (await storedReadable(store))!.rides, soon).toEqual([bad + 2]);
+});
+
+it('nothing is said while views are repaired, nor before a take-over has written what was open, and then all is there', async () => {
+  const log = logOf([metro('pdx'), ...followers.map((id) => rider(id))]);
+  const store = new SharedStore();
+  const wrong: number[] = [];
+  let doubts = 0;
+  const onCommit = (): void => {
+    const isThere = followers.every((id) => store.redis.keys.has(store.keys.toRedis(riderKey(id))));
+    for (const one of running) {
+      const readable = told(one, 'riders');
+      if (readable === null) doubts++;
+      // The leader knows of the loss from its next answer on. Then nothing is said before all is there.
+      else if (one.projector.status().tagsInRepair > 0 || (doubts > 0 && !isThere)) wrong.push(readable);
+    }
+  };
+  const first = started(log, store, { committed: onCommit });
+  await first.ready();
+  await expect.poll(() => told(first, 'riders'), soon).toBe(1_000);
+  doubts = 0;
+  wrong.length = 0;
+  store.redis.keys.clear();
+  expect(await storedReadable(store)).toBeNull();
+  await expect.poll(() => doubts, soon).toBeGreaterThan(10);
+  await expect.poll(() => told(first, 'riders'), soon).toBe(1_000);
+  await expect.poll(async () => (await storedReadable(store))?.riders, soon).toEqual([1_000]);
+  expect(wrong).toEqual([]);
+  store.restart('another');
+  expect(await storedReadable(store)).toBeNull();
+  await expect.poll(async () => (await storedReadable(store))?.riders, soon).toEqual([1_000]);
+
+  const second = started(log, store);
+  await expect.poll(() => second.projector.ready, soon).toBe(true);
+  await first.stop();
+  expect([told(first, 'riders'), topicNames.map((topic) => told(second, topic))]).toEqual([
+    null,
+    topicNames.map(() => null),
+  ]);
+  await expect.poll(() => told(second, 'riders'), soon).toBe(1_000);
+});
