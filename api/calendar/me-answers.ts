@@ -33,7 +33,7 @@ export async function myNights(source: MeSource): Promise<Buffer> {
   const flagged = flaggedOfNamed(source.fields.x, views);
   await views.load(source.cache);
   const mine = named
-    .flatMap(({ named: { view }, bits }) => (view && isInWindow(view, source) ? [{ night: view, bits }] : []))
+    .flatMap(({ named: { view }, bits }) => (view && isInWindow(view, source.nowMs) ? [{ night: view, bits }] : []))
     .sort((a, b) => compareNights(a.night, b.night));
   const items = mine.map(({ night, bits }) => {
     const past = isPastNow(night, source);
@@ -42,7 +42,7 @@ export async function myNights(source: MeSource): Promise<Buffer> {
   return bytesOf(`{"nights":[${listOf(items)}],"flagged":${flaggedOn(flagged, mine)}}`);
 }
 
-function isInWindow({ day, zone }: NightView, { nowMs }: MeSource): boolean {
+export function isInWindow({ day, zone }: Pick<NightView, 'day' | 'zone'>, nowMs: number): boolean {
   const daysAway = day - dayAt(zone, nowMs);
   return daysAway >= -daysBack && daysAway <= daysAhead;
 }

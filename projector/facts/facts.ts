@@ -31,6 +31,13 @@ export const blocked = 8;
  */
 export const { going, confirmed, saved, led } = ownBits;
 
+/** Whether an attendance says that the rider goes (docs/rules.md#going). */
+export const goes = (rsvp: number): boolean => (rsvp & (going | confirmed)) > 0;
+
+/** Whether a relation shows where the other rider goes (docs/rules.md#friends), and whether it hides it (docs/rules.md#blocks). */
+export const isFriend = (relation: number): boolean => (relation & (follows | close)) > 0;
+export const isBlocked = (relation: number): boolean => (relation & blocked) > 0;
+
 export const relationBits = (relation: Pick<Relation, 'follows' | 'close' | 'flagged' | 'blocked'>): number =>
   (relation.follows ? follows : 0) +
   (relation.close ? close : 0) +

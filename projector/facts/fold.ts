@@ -11,19 +11,7 @@ import type {
   TopicName,
   TopicRecords,
 } from '../../schemas/events/records.ts';
-import {
-  close,
-  confirmed,
-  Facts,
-  flagged,
-  follows,
-  going,
-  link,
-  relationBits,
-  rsvpBits,
-  subjectDay,
-  unlink,
-} from './facts.ts';
+import { close, Facts, flagged, follows, goes, link, relationBits, rsvpBits, subjectDay, unlink } from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
 import { ignoreChanges, type Touched, tellAll } from './touched.ts';
 
@@ -176,7 +164,7 @@ export class Fold {
     if (existed === (value !== null)) return;
     for (let i = 0; i < facts.attendance.length(number); i++) {
       const night = facts.attendance.id(number, i);
-      if ((facts.attendance.bits(number, i) & (going | confirmed)) === 0) continue;
+      if (!goes(facts.attendance.bits(number, i))) continue;
       facts.nightGoing[night]! += value ? 1 : -1;
       this.#touched.night(night);
     }
@@ -194,7 +182,7 @@ export class Fold {
     facts.sum.edge(rsvpEdge, facts.riderIds, rider, facts.nightKeys, night, before, after);
     const day = facts.nightDay[night]!;
     this.#touched.own(rider, day);
-    const change = (after & (going | confirmed) ? 1 : 0) - (before & (going | confirmed) ? 1 : 0);
+    const change = Number(goes(after)) - Number(goes(before));
     if (change === 0 || !facts.riderExists(rider)) return;
     facts.nightGoing[night]! += change;
     this.#touched.night(night);

@@ -35,19 +35,39 @@ const audiences: Record<Audience, string> = {
   ADULTS_21_PLUS: '21+ Only',
 };
 
+/** What hides a ride and its nights (docs/rules.md#posted), or a night, all of it at once. */
+export type Hiding =
+  | 'the ride has no record'
+  | 'the ride is not posted'
+  | 'its metro is unknown'
+  | 'the night has no record';
+const noRide: readonly Hiding[] = ['the ride has no record'];
+
+export function rideHidings(facts: Facts, number: number): readonly Hiding[] {
+  const ride = facts.rides[number];
+  if (!ride?.record) return noRide;
+  const hidings: Hiding[] = ride.record.posted ? [] : ['the ride is not posted'];
+  if (!facts.metros[ride.metro]) hidings.push('its metro is unknown');
+  return hidings;
+}
+
+export const nightHidings = (facts: Facts, number: number): readonly Hiding[] =>
+  facts.nightRecords[number]
+    ? rideHidings(facts, facts.nightRide[number]!)
+    : [...rideHidings(facts, facts.nightRide[number]!), 'the night has no record'];
+
 /** The metro in which the ride with this number is published, and its record. Null if it has no page (docs/rules.md#posted). */
 export function publishedRide(facts: Facts, number: number): Pick<PublishedNight, 'metro' | 'ride'> | null {
-  const { record: ride, metro: ofRide } = facts.rides[number]!;
-  const metro = ride?.posted && facts.metros[ofRide];
-  return metro ? { metro, ride } : null;
+  if (rideHidings(facts, number).length > 0) return null;
+  const { record, metro } = facts.rides[number]!;
+  return { metro: facts.metros[metro]!, ride: record! };
 }
 
 /** The published night with this number. Null if nobody may see it. */
 export function publishedNight(facts: Facts, number: number): PublishedNight | null {
-  const published = publishedRide(facts, facts.nightRide[number]!);
-  const night = facts.nightRecords[number];
-  if (!published || !night) return null;
-  const { metro, ride } = published;
+  if (nightHidings(facts, number).length > 0) return null;
+  const { metro, ride } = publishedRide(facts, facts.nightRide[number]!)!;
+  const night = facts.nightRecords[number]!;
   const order: NightOrder = { day: night.day, sort: [minuteOf(night), ride.title, ride.ride] };
   return { metro, ride, night, goingCount: facts.nightGoing[number]!, order };
 }

@@ -11,7 +11,7 @@ import {
   rideOfWeek,
 } from '../../schemas/views/reader-fields.ts';
 import { compareText } from '../../schemas/views/text.ts';
-import { blocked, close, confirmed, type Facts, flagged, follows, going, led } from '../facts/facts.ts';
+import { close, type Facts, flagged, follows, goes, isBlocked, isFriend, led } from '../facts/facts.ts';
 import type { FieldWrite } from '../ports/view-writer.ts';
 
 /**
@@ -97,7 +97,11 @@ const own = (nights: ReadonlyMap<number, OwnNight>): string => encodeOwn([...nig
  * A rider's own nights, by week: nights that they responded to or saved, and nights of rides that they lead
  * (docs/rules.md#why). Of some days or of all.
  */
-function ownNights(facts: Facts, rider: number, days: ReadonlySet<number> | null): Map<number, Map<number, OwnNight>> {
+export function ownNights(
+  facts: Facts,
+  rider: number,
+  days: ReadonlySet<number> | null,
+): Map<number, Map<number, OwnNight>> {
   const found = new Map<number, Map<number, OwnNight>>();
   const nightOf = (day: number, night: number): OwnNight => {
     const week = weekOf(day);
@@ -131,7 +135,7 @@ interface RidersGoing {
   flags: ReadonlyMap<number, GoingRider[]>;
 }
 
-function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
+export function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
   const flags = new Map<number, GoingRider[]>();
@@ -139,19 +143,19 @@ function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> 
     const other = relations.id(reader, i);
     const bits = relations.bits(reader, i);
     const isFlagged = (bits & flagged) > 0;
-    const mayBeFriend = (bits & (follows | close)) > 0 && (bits & blocked) === 0;
+    const mayBeFriend = isFriend(bits) && !isBlocked(bits);
     if ((!isFlagged && !mayBeFriend) || !facts.riderExists(other)) continue;
     // Looked up once the other rider turns out to be going: most relations never come to that.
-    let isFriend: boolean | null = mayBeFriend ? null : false;
+    let isShown: boolean | null = mayBeFriend ? null : false;
     let rider = '';
     eachRsvp(facts, other, days, (day, night, rsvp) => {
-      if ((rsvp & (going | confirmed)) === 0) return;
-      isFriend ??= (relations.get(other, reader) & blocked) === 0;
-      if (!isFriend && !isFlagged) return;
+      if (!goes(rsvp)) return;
+      isShown ??= !isBlocked(relations.get(other, reader));
+      if (!isShown && !isFlagged) return;
       rider ||= facts.riderIds.text(other);
       const ride = rideOf(facts, night);
       const shown = bits & (follows | close | flagged);
-      if (isFriend) add(friends, day, { ride, rider, bits: shown });
+      if (isShown) add(friends, day, { ride, rider, bits: shown });
       if (isFlagged) add(flags, weekOf(day), { ride: rideOfWeek(day, ride), rider, bits: shown });
     });
   }

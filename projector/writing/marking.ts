@@ -1,4 +1,4 @@
-import { blocked, close, confirmed, type Facts, flagged, follows, going, subjectDay } from '../facts/facts.ts';
+import { blocked, close, type Facts, flagged, follows, goes, subjectDay } from '../facts/facts.ts';
 import type { Touched } from '../facts/touched.ts';
 import { flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/reader.ts';
 import type { FanOuts } from './fan-outs.ts';
@@ -106,7 +106,7 @@ export class Marking implements Touched {
 function goingDays({ attendance, nightDay }: Facts, rider: number): Set<number> {
   const days = new Set<number>();
   for (let i = 0; i < attendance.length(rider); i++) {
-    if (attendance.bits(rider, i) & (going | confirmed)) days.add(nightDay[attendance.id(rider, i)]!);
+    if (goes(attendance.bits(rider, i))) days.add(nightDay[attendance.id(rider, i)]!);
   }
   return days;
 }
