@@ -17,6 +17,10 @@ const read = (name: string): string =>
 const service = (name: string): string =>
   new RegExp(`^  ${name}:\\n((?:    .*\\n|\\n)+)`, 'm').exec(read('compose.yaml'))?.[1] ?? '';
 
+/** The names of `A:x,B:y`, each with what follows. */
+const pairsOf = (list: string): [string, string][] =>
+  list.split(/,(?=[A-Z]+:)/).map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]);
+
 it('the image is made without running a script of any package', () => {
   const installs = read('Dockerfile').match(/npm (?:ci|install|i)\b.*/g)!;
   expect(installs.length).toBeGreaterThan(1);
@@ -70,6 +74,24 @@ describe('compose', () => {
     // More than one API can run.
     expect(service('api')).not.toContain('ports:');
     expect(service('grafana')).toContain("GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true'");
+  });
+
+  it('has Kafka answer publishers on this machine at the address that it tells them, and containers at its name', () => {
+    const [listeners, advertised, protocols] = [
+      'LISTENERS',
+      'ADVERTISED_LISTENERS',
+      'LISTENER_SECURITY_PROTOCOL_MAP',
+    ].map((name) => new Map(pairsOf(new RegExp(`^ {6}KAFKA_${name}: (.*)$`, 'm').exec(service('kafka'))![1]!)));
+    expect([...protocols!.keys()].sort()).toEqual([...listeners!.keys()].sort());
+    const [, host, port] = /^ {4}ports: \['(.+):(\d+)'\]$/m.exec(service('kafka'))!;
+    expect([advertised!.get('HOST'), listeners!.get('HOST')]).toEqual([`//${host}`, `//:${port}`]);
+    expect(read('compose.yaml')).toContain(`\n  KAFKA_BROKERS: ${advertised!.get('PLAINTEXT')!.slice(2)}\n`);
+    // And the head says where that is.
+    expect(read('compose.yaml').split(/^name:/m)[0]).toContain(host!.split(':-')[1]!.slice(0, -1));
+  });
+
+  it('makes no rides up unless it is asked to', () => {
+    expect(service('simulate')).toContain(`deploy: { replicas: '\${SIMULATE:-0}' }`);
   });
 
   it('runs any command as the operator, who may do all, and never by itself', () => {
