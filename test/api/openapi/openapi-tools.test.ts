@@ -54,7 +54,7 @@ it("Spectral's rules for OpenAPI find nothing", async () => {
 
 it('openapi-typescript makes a client with which the guide’s program compiles, strictly', async () => {
   await writeFile(path.join(folder, 'client.ts'), astToString(await openapiTypescript(JSON.stringify(document))));
-  const guide = await readFile(new URL('../../../docs/reading.md', import.meta.url), 'utf8');
+  const guide = await readFile(new URL('../../../docs/tutorial-website.md', import.meta.url), 'utf8');
   const ofGuide = /^```ts\n(.*?)^```/ms.exec(guide)![1]!.replace('./calendar.ts', './client.ts');
   await writeFile(path.join(folder, 'guide.ts'), ofGuide);
   const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];

@@ -11,7 +11,8 @@ import { startSignInService, type TestService } from '../../../support/sign-in/s
 import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const docs = (name: string): string => fileURLToPath(new URL(`../../../../docs/${name}`, import.meta.url));
-const guide = readFileSync(docs('sign-in.md'), 'utf8');
+/** The reference for apps, then the operator's guide. */
+const guide = readFileSync(docs('oauth.md'), 'utf8') + readFileSync(docs('sign-in.md'), 'utf8');
 const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
 

@@ -10,13 +10,13 @@ import { launchBrowser } from '../../../support/processes/browser.ts';
 import { refresh } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 
-// An app of one page on oidc-client-ts, with the settings that docs/sign-in.md gives, as it comes.
+// An app of one page on oidc-client-ts, with the settings that docs/tutorial-rider-app.md gives, as it comes.
 
 const library = readFileSync(
   fileURLToPath(new URL('../../../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url)),
 );
 const settings = /```js\n(const manager = new UserManager.*?)```/s.exec(
-  readFileSync(fileURLToPath(new URL('../../../../docs/sign-in.md', import.meta.url)), 'utf8'),
+  readFileSync(fileURLToPath(new URL('../../../../docs/tutorial-rider-app.md', import.meta.url)), 'utf8'),
 )![1]!;
 
 let browser: Browser;
