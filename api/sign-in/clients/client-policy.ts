@@ -75,7 +75,8 @@ export function redirectProblem(uri: string): string | null {
  * and so are 1, i, l and |.
  */
 function asSeen(name: string): string {
-  const letters = name.normalize('NFKD').toLowerCase().replaceAll('|', 'l');
+  // NFKD makes letters of these two signs.
+  const letters = name.replaceAll(/[™℠]/g, '').normalize('NFKD').toLowerCase().replaceAll('|', 'l');
   const seen = letters.replaceAll(/[^\p{L}\p{N}]/gu, '');
   return seen.replaceAll('0', 'o').replaceAll(/[1iı]/g, 'l');
 }

@@ -93,7 +93,7 @@ export function upstreamSignIn({ issuer, clientId, clientSecret }: UpstreamSetti
         // The metadata may have named a wrong endpoint, and be right by now.
         if (asked) known = undefined;
         // A browser brought the authorization response, and anybody may have written it: it is kept out of the log.
-        throw new UpstreamAwayError(`Cannot redeem the code of SIGN_IN_ISSUER ${server.host} (${reason})`, {
+        throw new UpstreamAwayError(`Cannot finish a sign-in at SIGN_IN_ISSUER ${server.host} (${reason})`, {
           ...(!(cause instanceof oidc.AuthorizationResponseError) && { cause }),
         });
       }

@@ -145,6 +145,7 @@ test.each<[string | null, unknown[]]>([
 test('a client that introduces itself has a name of its own', () => {
   const isBorrowed = borrowedName([{ client_id: 'site', client_name: 'Portland Rides' }, { client_id: 'night-rider' }]);
   const plain = ['RIDE-CALENDAR!', 'Ridé  Cálendar', '𝓡𝓲𝓭𝓮 Calendar', 'portland rides 🚲', 'Night Rider'];
+  plain.push('Ride Calendar™', 'Portland Rides ℠');
   // The last two have a Cyrillic and a Greek letter.
   for (const client_name of [...plain, 'Rlde Ca1endar', 'p0rtland rides', 'Ridе Club', 'Pοrtland Club'])
     expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, true]);
