@@ -75,6 +75,7 @@ const wallClocks = [
   'services/past/export.ts',
   'services/past/history.ts',
   'services/past/past-log.ts',
+  'services/records/check.ts',
   'services/records/publish-target.ts',
   'services/records/publish.ts',
   'services/records/records-log.ts',

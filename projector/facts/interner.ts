@@ -22,6 +22,11 @@ export class Interner {
   /** Tags, by number, once they were asked for: a fan-out asks for those of all watchers many times. */
   #tags = new Uint8Array(0);
 
+  /** How many texts there are. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** The text's number, or -1. */
   find(text: string): number {
     const end = write(text);

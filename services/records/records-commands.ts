@@ -25,6 +25,19 @@ export function recordsCommands(program: Commands): void {
     .option('--dry-run', 'check the lines, and the topics if KAFKA_BROKERS is set: publish nothing');
   records
     .add(
+      'check [file]',
+      'Checks a file of JSON Lines, an archive’s folder, or Kafka: says every bad record (an error) and every doubtful one (a warning), ' +
+        'by code, with count, first places and what to do. Exit code 1 if there is an error. docs/records-check.md lists the codes.',
+      [
+        'npx ride-calendar records check docs/example-records.jsonl',
+        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar records check --json',
+      ],
+      async () => (await import('./check.ts')).runCheck,
+    )
+    .option('--strict', 'exit code 1 for warnings too')
+    .option('--archive <dir>', 'the archive to check; without it and a file KAFKA_BROKERS or ARCHIVE_DIR');
+  records
+    .add(
       'print',
       'Prints the log as JSON Lines, which records publish takes, and bad records to standard error with place and reason. It prints ' +
         'riders’ data and secret places, as any Kafka tool would. Of values that came with more fields than our schema has, it prints ours.',

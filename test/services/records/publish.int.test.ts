@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +36,8 @@ async function setUp(partitions = 4) {
     });
     return all;
   };
-  return { publish, held, [Symbol.asyncDispose]: () => kafka[Symbol.asyncDispose]() };
+  const records = (...args: string[]) => heard((io) => runCli(['records', ...args], io, env));
+  return { publish, records, held, [Symbol.asyncDispose]: () => kafka[Symbol.asyncDispose]() };
 }
 
 const placesOf = (out: readonly string[]) =>
@@ -102,4 +104,20 @@ it('looks at the topics first: none, and none of another partitioner', async () 
     });
   }
   expect(await kafka.held()).toHaveLength(20);
+});
+
+// docs/rules.md#records-check
+it('records print and records check read what was published', async () => {
+  await using kafka = await setUp();
+  const example = new URL('../../../docs/example-records.jsonl', import.meta.url).pathname;
+  expect(await kafka.publish([example])).toMatchObject({ code: 0 });
+  const { code, out } = await kafka.records('print');
+  expect(code).toBe(0);
+  expect(out.sort()).toEqual(readFileSync(example, 'utf8').trim().split('\n').sort());
+  expect((await kafka.records('check')).out.join()).toMatch(/^9 records in Kafka at .*: 0 errors, 0 warnings$/);
+  expect(
+    await kafka.publish([], () => Readable.from([Buffer.from('{"topic":"metros","key":"portland","value":null}')])),
+  ).toMatchObject({ code: 0 });
+  const [found] = (await kafka.records('check', '--json')).out.map((line) => JSON.parse(line));
+  expect(found).toMatchObject({ code: 'unknown_metro', count: 1, places: [expect.stringMatching(/^rides\/\d@0$/)] });
 });

@@ -1,0 +1,108 @@
+import { statSync } from 'node:fs';
+import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
+import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
+import { positionOf } from '../../projector/position/position.ts';
+import { countText } from '../../projector/running/log.ts';
+import { topicNames } from '../../schemas/events/records.ts';
+import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { percentOf, withProgress } from '../cli/progress.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type Notice, notices } from './checking/notices.ts';
+import { RecordChecks } from './checking/record-checks.ts';
+import { inputOf } from './json-lines/input.ts';
+import { LineError } from './json-lines/json-form.ts';
+import { readLine } from './json-lines/json-line.ts';
+import { openRecordsLog } from './records-log.ts';
+
+interface CheckOptions {
+  /** A file of JSON Lines, or an archive's folder. */
+  file?: string;
+  archive?: string;
+  json?: boolean;
+  /** Warnings count as errors. */
+  strict?: boolean;
+}
+
+/** Says what is bad or doubtful in a file of JSON Lines, an archive or Kafka (docs/rules.md#records-check). */
+export async function runCheck(options: CheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
+  const { file, json, strict = false } = options;
+  if (file !== undefined && options.archive !== undefined)
+    throw new UsageError('Cannot run records check: want a file or --archive, not both');
+  const found = file === undefined ? null : statSync(file, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new UsageError(
+      `Cannot run records check: there is no ${file}, want a file of JSON Lines or an archive's folder`,
+    );
+  const isLines = found !== null && !found.isDirectory();
+  const { checks, where } = isLines
+    ? await checkLines(file!, io)
+    : await checkLog(options.archive ?? file, settings, io);
+  checks.end();
+  const all = checks.notices.all;
+  const count = (severity: Notice['severity']): number =>
+    all.filter((one) => one.severity === severity).reduce((sum, one) => sum + one.count, 0);
+  for (const notice of all) io.out(json ? JSON.stringify({ ...notice, fix: notices[notice.code][2] }) : textOf(notice));
+  const [errors, warnings] = [count('error'), count('warning')];
+  if (!json)
+    io.out(
+      `${countText(checks.records, 'record')} in ${where}: ${countText(errors, 'error')}, ${countText(warnings, 'warning')}`,
+    );
+  return errors > 0 || (strict && warnings > 0) ? 1 : 0;
+}
+
+function textOf({ code, severity, detail, count, places }: Notice): string {
+  const [, what, fix] = notices[code];
+  const more = count > places.length ? ', …' : '';
+  return `${severity}  ${code}  ${count}\n  ${detail || what}: ${places.join(', ')}${more}\n  ${fix}`;
+}
+
+async function checkLines(file: string, io: Io) {
+  const checks = new RecordChecks(Date.now(), (_, line) => `line ${line}`);
+  const { chunks, read, size } = inputOf(file, io);
+  await withProgress(io, 'Checked', size === null ? null : 100, async (progress) => {
+    for await (const lines of chunks) {
+      io.signal.throwIfAborted();
+      for (const { number, line } of lines) {
+        try {
+          checks.take(readLine(line, Date.now()), null, number);
+        } catch (error) {
+          if (!(error instanceof LineError)) throw error;
+          checks.records++;
+          checks.notices.add('bad_line', error.message, () => `line ${number}`);
+        }
+      }
+      if (size === null) progress.update(checks.records);
+      else percentOf(progress)({ done: read(), total: size });
+    }
+  });
+  return { checks, where: file };
+}
+
+/** A place in a log as one number. */
+const partitionsMax = 4_096;
+
+async function checkLog(archive: string | undefined, settings: Settings, io: Io) {
+  const { log, partitioners, where } = await openRecordsLog('records check', archive, settings, io);
+  const misplaced = new MisplacedRecords(partitioners);
+  const placeText = (topic: string, place: number): string =>
+    `${topic}/${place % partitionsMax}@${Math.floor(place / partitionsMax)}`;
+  const checks = new RecordChecks(Date.now(), placeText);
+  try {
+    const bounds = await log.bounds();
+    const total = topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
+    await withProgress(io, 'Checked', 100, (progress) =>
+      followToEnds(log, positionOf(bounds, 'low'), bounds, io.signal, ({ topic, partition, records }) => {
+        for (const record of records) {
+          checks.take(record, record.timestampMs, record.offset * partitionsMax + partition);
+          misplaced.take(record, bounds[topic].length);
+        }
+        percentOf(progress)({ done: Math.min(checks.records, total), total });
+      }),
+    );
+  } finally {
+    await log.close();
+  }
+  for (const [topic, { records, first }] of misplaced.found)
+    checks.notices.add('misplaced', topic, () => first, records);
+  return { checks, where };
+}
