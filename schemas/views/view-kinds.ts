@@ -4,7 +4,7 @@ import { decodeView, encodeView, type StoredParts } from './view-values.ts';
 
 /**
  * Every kind of view, with its key and its bytes. The projector encodes, the API decodes. projector/views/value-views.ts
- * says which facts a view shows. docs/views.md has the same as a table.
+ * says which facts a view shows. stored-views.md has the same as a table.
  */
 
 /** Kinds of views that show facts. API processes cache them and hear of every change. */

@@ -7,11 +7,11 @@ import { reads } from './reads.ts';
 import { start } from './start.ts';
 import { type Bench, measureInTurns } from './versions.ts';
 
-/** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. docs/benchmarks.md has the options. */
+/** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. test/bench/README.md has the options. */
 const benches: Record<string, Bench> = { start, reads, me, freshness, archive };
 
 if (process.argv[2] === '--help') {
-  console.log(`npm run bench -- NAME…   measures: ${Object.keys(benches).join(', ')} (docs/benchmarks.md)`);
+  console.log(`npm run bench -- NAME…   measures: ${Object.keys(benches).join(', ')} (test/bench/README.md)`);
   process.exit();
 }
 const names = process.argv.slice(2).filter((word) => !word.startsWith('-'));

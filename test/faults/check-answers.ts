@@ -7,7 +7,7 @@ export interface AgeLimits {
   /** How much older an answer may be than what somebody else was told before, in ms: without a fault, and in one. */
   calm: number;
   inFaults: number;
-  /** When a change must be readable without a fault: docs/benchmarks.md measures a hundredth of it, on a quiet machine. */
+  /** When a change must be readable without a fault: docs/performance.md has a hundredth of it, on a quiet machine. */
   readable: number;
 }
 
