@@ -43,14 +43,20 @@ async function living() {
 /** Does something many times, and says what each time left behind, on average. */
 async function leftBy(once: (i: number) => Promise<unknown>, times: number, warmUp = times / 5): Promise<void> {
   for (let i = 0; i < warmUp; i++) await once(i);
+  await sleep(500);
   const before = await living();
   for (let i = 0; i < times; i++) await once(warmUp + i);
-  const after = await living();
-  const each = (what: keyof typeof before): number => (after[what] - before[what]) / times;
-  const left = (Object.keys(before) as (keyof typeof before)[]).filter((what) =>
-    what === 'heap' ? each(what) * times > 2e6 + 300 * times : each(what) > 0.1,
-  );
-  expect(Object.fromEntries(left.map((what) => [what, each(what)]))).toEqual({});
+  // What is only slow to go, on a busy machine, is no leak.
+  for (let tries = 0; ; tries++) {
+    const after = await living();
+    const each = (what: keyof typeof before): number => (after[what] - before[what]) / times;
+    const left = (Object.keys(before) as (keyof typeof before)[]).filter((what) =>
+      what === 'heap' ? each(what) * times > 2e6 + 300 * times : each(what) > 0.1,
+    );
+    if (left.length === 0) return;
+    if (tries === 20) expect(Object.fromEntries(left.map((what) => [what, each(what)]))).toEqual({});
+    await sleep(250);
+  }
 }
 
 /** A standby whose limit moves on and on, though its partition is held where it is. */
@@ -94,7 +100,7 @@ it('a standby of an archive whose limit moves', async () => {
   await moves(
     log,
     Object.fromEntries(Object.entries(bounds).map(([topic, all]) => [topic, all.map(({ low }) => low)])) as Position,
-    10_000,
+    3_000,
   );
 });
 
@@ -102,7 +108,7 @@ it('a standby of Kafka whose limit moves', async () => {
   await using kafka = new TestKafka();
   await kafka.createTopics();
   await kafka.sendMetros(['a', 'b', 'c']);
-  await moves(kafka.eventLog(), positionAt(1), 5_000);
+  await moves(kafka.eventLog(), positionAt(1), 2_000);
 });
 
 it('a leader that loses its views, and leads again', async () => {
