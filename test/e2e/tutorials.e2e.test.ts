@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,10 +54,12 @@ async function serve(script: string, until: RegExp, more: NodeJS.ProcessEnv = {}
   child.stderr.on('data', (chunk) => {
     err += chunk;
   });
-  for await (const chunk of child.stdout) {
+  child.stdout.on('data', (chunk) => {
     out += chunk;
-    if (until.test(out)) break;
-  }
+  });
+  // It is heard on: what prints into a closed pipe ends.
+  const ended = once(child, 'close');
+  while (!until.test(out) && child.exitCode === null) await Promise.race([once(child.stdout, 'data'), ended]);
   expect(out || err).toMatch(until);
   return out;
 }
@@ -178,17 +181,30 @@ describe('how the API behaves', () => {
 });
 
 describe('the service as a mock', () => {
+  const asked = async (script: string) =>
+    JSON.parse(await serve(script, /"token":".*\n/, { PORT: String(await freePort()), DATA_DIR: dir }));
+
   it('prints what the guide shows, on data of a seed, for the rider that was asked for', async () => {
     expect(Object.keys(JSON.parse(blocks('mock.md', 'json')[0]!))).toEqual(Object.keys(started));
     const [make] = blockWith('mock.md', 'sh', 'simulate').split('ARCHIVE_DIR');
     await bash(make!);
-    const asked = async (script: string) => {
-      const out = await serve(script, /"token":".*\n/, { PORT: String(await freePort()), DATA_DIR: dir });
-      return JSON.parse(out);
-    };
     const plain = await asked(`ARCHIVE_DIR${blockWith('mock.md', 'sh', 'simulate').split('ARCHIVE_DIR')[1]}`);
     expect(plain.day).toMatch(/\/days\/2026-06-1\d$/);
     const chosen = await asked(blockWith('mock.md', 'sh', '--rider RIDER').replace('RIDER', plain.rider));
     expect(chosen).toMatchObject({ rider: plain.rider, developerKey: plain.developerKey });
+  });
+
+  it('serves a fixture of one’s own, with a key and its riders', async () => {
+    const [make, start] = blockWith('mock.md', 'sh', 'records publish')
+      .replace('docs/', `${root}docs/`)
+      .split('ARCHIVE_DIR');
+    await bash(make!);
+    const { baseUrl, developerKey, token, day } = await asked(`ARCHIVE_DIR${start}`);
+    const get = async (path: string, headers: Record<string, string>) => (await fetch(path, { headers })).json();
+    expect(await get(day, { 'X-Api-Key': developerKey })).toMatchObject({ nights: [{ ride: 'taco', going_count: 1 }] });
+    const range = 'metro=portland&from=2026-11-24&to=2026-11-24';
+    expect(await get(`${baseUrl}/me/known?${range}`, { Authorization: `Bearer ${token}` })).toMatchObject({
+      nights: [{ ride: 'taco', names: [{ handle: 'bo' }] }],
+    });
   });
 });
