@@ -68,7 +68,9 @@ function longOfText(one: string): Long | undefined {
 
 const instantPattern = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d+)?)([Zz]|[+-]\d\d:\d\d)$/;
 
-const instant = textForm('an instant with its offset, such as 2026-11-26T18:30:00Z', instantOf, instantText);
+const instant = textForm('an instant with its offset, such as 2026-11-26T18:30:00Z', instantOf, (ms: Long) =>
+  instantText(ms).replace('.000Z', 'Z'),
+);
 
 /** Decimal milliseconds stand only for what RFC 3339 cannot say: seconds in their place would be an instant of 1970. */
 function instantOf(one: string): Long | undefined {
