@@ -144,11 +144,17 @@ function checkRejects({ publish, lost, reject, fault }: Events): Finding[] {
   }: Pick<Line<'reject'>, 'topic' | 'partition'> & { offset: number | null }) =>
     `${topic}/${partition}@${offset ?? '?'}`;
   const bad = publish.filter(({ as }) => as === 'bad');
+  // What was compacted away before the topic of rejected records lost it can be set aside by nobody.
+  const compactions = fault.filter(({ name, state }) => name === 'log compacted during a start' && state === 'begin');
+  const isGone = ({ at }: Line<'publish'>): boolean =>
+    compactions.some((each) => at < each.at && lost.some(({ topic, at }) => topic === 'rejected' && at > each.at));
   const isLost = ({ topic, partition, offset, at }: Line<'publish'>): boolean =>
     lost.some((each) => each.topic === topic && each.partition === partition && offset! >= each.from && at <= each.at);
   const places = Map.groupBy(bad, placeOf);
   const found = Map.groupBy(reject, placeOf);
-  const counts = new Map([...places].map(([place, all]) => [place, all.filter((each) => !isLost(each)).length]));
+  const counts = new Map(
+    [...places].map(([place, all]) => [place, all.filter((each) => !isLost(each) && !isGone(each)).length]),
+  );
   const missing = [...counts].filter(
     ([place, count]) => !place.endsWith('@?') && (found.get(place)?.length ?? 0) < count,
   );

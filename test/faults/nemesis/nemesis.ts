@@ -5,9 +5,16 @@ import type { Arena, Fault } from './fault.ts';
 import { kafkaFaults } from './kafka-faults.ts';
 import { operationFaults } from './operation-faults.ts';
 import { processFaults } from './process-faults.ts';
+import { rejectedFaults } from './rejected-faults.ts';
 import { storeFaults } from './store-faults.ts';
 
-export const allFaults: readonly Fault[] = [...processFaults, ...storeFaults, ...kafkaFaults, ...operationFaults];
+export const allFaults: readonly Fault[] = [
+  ...processFaults,
+  ...storeFaults,
+  ...kafkaFaults,
+  ...rejectedFaults,
+  ...operationFaults,
+];
 
 /** The checker takes what comes within 15 s of a fault for its doing. */
 const quietMs = 25_000;
