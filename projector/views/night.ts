@@ -90,7 +90,7 @@ export const showsNeighbourhood = (place: Pick<MeetingPlace, 'secret' | 'show_ne
   !place.secret || place.show_neighbourhood;
 
 /** Where a night meets, as anybody may see it (docs/rules.md#secret-meeting, #no-meeting, #neighbourhood). */
-function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
+export function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
   const shown = place && showsNeighbourhood(place) && place.district !== null;
   const district = shown ? facts.districts.get(place.district!) : undefined;
   return {
@@ -100,6 +100,10 @@ function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meeting {
     neighbourhood_slug: district?.kind === 'DISTRICT' ? district.district : null,
   };
 }
+
+/** Why `where` never selects a meeting; null: its slug does (docs/rules.md#where). */
+export const whereHiding = (meeting: Meeting): 'a secret meeting' | 'no neighbourhood with a slug' | null =>
+  meeting.withheld ? 'a secret meeting' : meeting.neighbourhood_slug === null ? 'no neighbourhood with a slug' : null;
 
 export const publishedNights = (facts: Facts, numbers: Iterable<number>): PublishedNight[] =>
   [...numbers]
@@ -143,7 +147,7 @@ export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Face
   return {
     far: ride.distance && bands[ride.distance],
     who: ride.audience && audiences[ride.audience],
-    where: meeting.withheld ? null : meeting.neighbourhood_slug,
+    where: whereHiding(meeting) ? null : meeting.neighbourhood_slug,
     text: foldText(ride.title) + (meeting.place_name === null ? '' : `\n${foldText(meeting.place_name)}`),
   };
 }

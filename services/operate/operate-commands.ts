@@ -28,6 +28,20 @@ export function logCommands(program: Commands): void {
     .addOption(wholeOption('--timeout <seconds>', 'how long to wait with --until (default: 60)', 0, 86_400));
   program
     .add(
+      'why <key...>',
+      'Says of each TOPIC/KEY what the log holds of it, which answers show it, and all that hides it from the others, with the rules. ' +
+        'Prints nothing that a record holds. With REDIS_URL beside Kafka also whether it is readable yet. Exit code 1 if an answer shows ' +
+        'none of it, or its last record is bad.',
+      [
+        'npx ride-calendar why rides/pp15r4935 nights/pp15r4935/2015-06-13 --archive test/data/portland',
+        'npx ride-calendar why nights/pp15r4935/2015-06-13 --rider r0020 --archive test/data/portland',
+      ],
+      async () => (await import('./why.ts')).runWhy,
+    )
+    .option('--rider <id>', 'also this rider’s own answers: not followed, not going, blocked')
+    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS, ARCHIVE_DIR or the sample');
+  program
+    .add(
       'verify',
       'Folds the event log by itself and compares every view of the live store with it, while changes flow: names what is missing, ' +
         'extra or different. Exit code 1 where something is. It changes no view and no consumer group. Needs REDIS_URL, and ' +

@@ -1,0 +1,306 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { Fold } from '../../../projector/facts/fold.ts';
+import { parseRecordKey } from '../../../schemas/events/record-keys.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { type Hidden, hidingRules, WhyHidden } from '../../../services/operate/why-hidden.ts';
+import { PastAnswers } from '../../../services/past/answers/past-answers.ts';
+import { district, gone, liveKey, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import { heard } from '../../support/processes/heard.ts';
+import { applyTo } from '../../support/stores/rendered-views.ts';
+
+// docs/rules.md#posted, #absent-references, #going-count, #my-nights, #why, #going, #known, #friends, #flagged, #blocks, #where
+
+const date = '2015-06-13';
+const nowMs = Date.parse('2015-06-13T20:00:00Z');
+const open = place({ place_name: 'Fountain', district: 'alameda' });
+const secret = place({ place_name: 'Yard', district: 'alameda', secret: true, show_neighbourhood: true });
+const world: LoggedRecord[] = [
+  ...[metro('pdx'), district('alameda'), ride('loop'), night('loop', date, open), rider('ada'), rider('bo')],
+  ...[says('ada', 'GOING', 'loop', date), says('bo', 'GOING', 'loop', date)],
+  ...[marks('ada', 'bo', 'follows', 'flagged'), liveKey('text', 'k1')],
+];
+
+const page = '/rides/loop';
+const day = `/metros/pdx/days/${date}`;
+const [where, inRange] = [`${day}?where=alameda`, `?metro=pdx&from=${date}&to=${date}`];
+const ofNight = { page: '/rides/loop', day: `day ${date} of its metro`, where: 'the same with ?where=' };
+const theNight = `nights/loop/${date}`;
+const [bo, ada] = [`attendance/loop/${date}/bo`, `attendance/loop/${date}/ada`];
+const mine = '/me/nights of the rider';
+
+interface Case {
+  /** What is published after the world. */
+  change: LoggedRecord[];
+  key: string;
+  answer: string;
+  hidden: Hidden[];
+  /** The request whose answer does not show it. */
+  target: string;
+  rider?: string;
+  atMs?: number;
+}
+
+const cases: Case[] = [
+  {
+    change: [ride('loop', { posted: false })],
+    key: 'rides/loop',
+    answer: page,
+    hidden: ['the ride is not posted'],
+    target: page,
+  },
+  {
+    change: [ride('loop', { metro: 'zzz' })],
+    key: theNight,
+    answer: ofNight.day,
+    hidden: ['its metro is unknown'],
+    target: day,
+  },
+  {
+    change: [gone('metros', 'pdx')],
+    key: 'metros/pdx',
+    answer: '/metros/pdx/days/…',
+    hidden: ['the metro has no record'],
+    target: day,
+  },
+  {
+    change: [gone('rides', 'loop')],
+    key: theNight,
+    answer: ofNight.page,
+    hidden: ['the ride has no record'],
+    target: page,
+  },
+  {
+    change: [gone('nights', `loop/${date}`)],
+    key: theNight,
+    answer: ofNight.day,
+    hidden: ['the night has no record'],
+    target: day,
+  },
+  {
+    change: [gone('nights', `loop/${date}`)],
+    key: ada,
+    rider: 'ada',
+    answer: mine,
+    hidden: ['the night has no record'],
+    target: '/me/nights',
+  },
+  {
+    change: [night('loop', date, secret)],
+    key: theNight,
+    answer: ofNight.where,
+    hidden: ['a secret meeting'],
+    target: where,
+  },
+  {
+    change: [night('loop', date)],
+    key: theNight,
+    answer: ofNight.where,
+    hidden: ['no neighbourhood with a slug'],
+    target: where,
+  },
+  {
+    change: [gone('districts', 'alameda')],
+    key: 'districts/alameda',
+    answer: '?where=alameda',
+    hidden: ['the district has no record', 'no neighbourhood with a slug'],
+    target: where,
+  },
+  {
+    change: [],
+    atMs: nowMs + 31 * 86_400_000,
+    key: ada,
+    rider: 'ada',
+    answer: mine,
+    hidden: ['the day is over 30 days ago or over 90 days ahead'],
+    target: '/me/nights',
+  },
+  {
+    change: [],
+    atMs: nowMs - 91 * 86_400_000,
+    key: ada,
+    rider: 'ada',
+    answer: mine,
+    hidden: ['the day is over 30 days ago or over 90 days ahead'],
+    target: '/me/nights',
+  },
+  {
+    change: [says('ada', 'NONE', 'loop', date)],
+    key: theNight,
+    rider: 'ada',
+    answer: '/me/nights',
+    hidden: ['the rider neither leads it, nor goes, nor saved it'],
+    target: '/me/nights',
+  },
+  {
+    change: [gone('riders', 'ada')],
+    key: ada,
+    rider: 'ada',
+    answer: mine,
+    hidden: ['the rider has no record'],
+    target: '/me/nights',
+  },
+  {
+    change: [gone('riders', 'bo')],
+    key: bo,
+    rider: 'ada',
+    answer: '/me/known',
+    hidden: ['the rider has no record'],
+    target: `/me/known${inRange}`,
+  },
+  {
+    change: [says('bo', 'NONE', 'loop', date)],
+    key: bo,
+    rider: 'ada',
+    answer: '/me/friends',
+    hidden: ['the rider does not go'],
+    target: `/me/friends${inRange}`,
+  },
+  {
+    change: [says('bo', 'NONE', 'loop', date, true)],
+    key: theNight,
+    rider: 'ada',
+    answer: '/me/known',
+    hidden: ['nobody whom it would show goes'],
+    target: `/me/known${inRange}`,
+  },
+  {
+    change: [marks('ada', 'bo', 'close')],
+    key: bo,
+    rider: 'ada',
+    answer: '/me/known',
+    hidden: ['not followed'],
+    target: `/me/known${inRange}`,
+  },
+  {
+    change: [marks('ada', 'bo', 'flagged')],
+    key: bo,
+    rider: 'ada',
+    answer: '/me/friends',
+    hidden: ['neither followed nor marked close'],
+    target: `/me/friends${inRange}`,
+  },
+  {
+    change: [marks('ada', 'bo', 'follows')],
+    key: 'relations/ada/bo',
+    rider: 'ada',
+    answer: '/me/flagged',
+    hidden: ['not flagged'],
+    target: `/me/flagged${inRange}`,
+  },
+  {
+    change: [marks('ada', 'bo', 'follows', 'blocked')],
+    key: bo,
+    rider: 'ada',
+    answer: '/me/known',
+    hidden: ['blocked'],
+    target: `/me/known${inRange}`,
+  },
+  {
+    change: [marks('bo', 'ada', 'blocked')],
+    key: bo,
+    rider: 'ada',
+    answer: '/me/friends',
+    hidden: ['blocked'],
+    target: `/me/friends${inRange}`,
+  },
+  {
+    change: [ride('loop', { posted: false, metro: 'zzz' }), gone('nights', `loop/${date}`)],
+    key: theNight,
+    answer: ofNight.page,
+    hidden: ['the ride is not posted', 'its metro is unknown', 'the night has no record'],
+    target: page,
+  },
+];
+
+function folded(records: readonly LoggedRecord[]) {
+  const fold = new Fold();
+  for (const record of records) applyTo(fold, record);
+  return fold.facts;
+}
+
+async function whatIs(
+  records: readonly LoggedRecord[],
+  { key, answer, target, rider = null, atMs = nowMs }: Omit<Case, 'rider'> & { rider?: string | null },
+) {
+  const facts = folded(records);
+  const [topic, ...rest] = key.split('/') as [TopicName, ...string[]];
+  const parsed = parseRecordKey(topic, rest.join('/'));
+  const answers = new WhyHidden(facts, { rider, nowMs: atMs }).answers(topic, (parsed as { fields: object }).fields);
+  const isMine = target.startsWith('/me');
+  const { status, body } = await new PastAnswers(facts).ask({ target, rider: isMine ? 'ada' : null }, atMs);
+  const shows =
+    status === 200 && (topic === 'metros' || (body.includes(`"day":"${date}"`) && /"ride":"loop"/.test(body)));
+  return { shows, hidden: answers.find((one) => one.answer === answer)?.hidden };
+}
+
+it.each(cases)('$hidden hides $key from $target, and why and the API agree', async ({ change, hidden, ...asked }) => {
+  expect(await whatIs([...world, ...change], { change, hidden, ...asked })).toEqual({ shows: false, hidden });
+  if (!asked.atMs) expect(await whatIs(world, { change, hidden, ...asked })).toEqual({ shows: true, hidden: [] });
+});
+
+it('a going that does not count, a secret neighbourhood, a key that is gone and a rider without nights have their reasons', () => {
+  const of = (records: readonly LoggedRecord[], topic: TopicName, fields: object) =>
+    Object.fromEntries(
+      new WhyHidden(folded(records), { rider: null, nowMs })
+        .answers(topic, fields)
+        .map(({ answer, hidden }) => [answer, hidden]),
+    );
+  const night0 = { ride: 'loop', day: 16_599, rider: 'bo' };
+  expect(of(world, 'attendance', night0)).toMatchObject({ going_count: [] });
+  expect(of([...world, gone('riders', 'bo')], 'attendance', night0)).toMatchObject({
+    going_count: ['the rider has no record'],
+  });
+  const withheld = night('loop', date, place({ district: 'alameda', secret: true }));
+  expect(of([...world, withheld], 'districts', { district: 'alameda' })).toMatchObject({
+    'neighbourhood of a night': ['a secret meeting without its neighbourhood'],
+  });
+  expect(of(world, 'developer-keys', { key_id: 'k1' })).toEqual({ 'public reads with the key': [] });
+  expect(of(world, 'developer-keys', { key_id: 'k2' })).toEqual({
+    'public reads with the key': ['no key has this id'],
+  });
+  expect(of([...world, rider('cy')], 'riders', { rider: 'cy' })).toMatchObject({
+    going_count: ['the rider goes to no night'],
+  });
+  for (const topic of ['rides', 'nights', 'riders', 'attendance', 'relations', 'districts', 'metros'] as const)
+    expect(
+      Object.values(of([], topic, { ...night0, other: 'x', metro: 'm', district: 'd' })).every(
+        (hidden) => hidden.length > 0,
+      ),
+    ).toBe(true);
+});
+
+it('every reason has a rule that there is', () => {
+  const headings = readFileSync(new URL('../../../docs/rules.md', import.meta.url), 'utf8');
+  for (const anchor of Object.values(hidingRules)) expect(headings).toContain(`(#${anchor})`);
+});
+
+it('why says of keys of an archive where they stand, with exit codes, and nothing that they hold', async () => {
+  const run = (...args: string[]) =>
+    heard((io) =>
+      runCli(['why', ...args, '--archive', 'test/data/portland'], io, {
+        LOG_LEVEL: 'error',
+        NOW: '2015-06-13T19:00:00Z',
+      }),
+    );
+  const shown = await run('rides/pp15r4935', '--json');
+  expect(JSON.parse(shown.out[0]!)).toMatchObject({
+    topic: 'rides',
+    key: 'pp15r4935',
+    record: { place: expect.stringMatching(/^rides\/\d+@\d+$/), tombstone: false },
+    set_aside: [],
+    misplaced: false,
+  });
+  expect([shown.code, shown.out.length]).toEqual([0, 1]);
+  const none = await run('nights/none/2015-06-13', 'rides/pp15r4935', '--rider', 'r0020');
+  expect(none.code).toBe(1);
+  expect(none.out.join('\n')).toContain('last good record: none in the log');
+  expect(none.out.join('\n')).toContain('the ride has no record (docs/rules.md#posted)');
+  for (const wrong of ['rides', 'songs/x', 'relations/me/me']) {
+    const { code, err } = await run(wrong);
+    expect([code, err.join()]).toEqual([2, expect.stringContaining('want such as nights/')]);
+    expect(err.join()).not.toContain('me/me');
+  }
+});
