@@ -19,7 +19,7 @@ Exit codes:
   1  it failed, or found what it was asked to look for
   2  wrong usage or settings: each is named on a line of its own
   3  not all could be compared: archive check found no manifest, or verify views
-     that changed while nobody led
+     that changed while nobody led; or the record that lag --until names is bad
 
 Settings are environment variables: docs/settings.md lists them.`;
 

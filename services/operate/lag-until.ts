@@ -3,7 +3,7 @@ import { readPositions } from '../../infra/redis/leadership/who-leads.ts';
 import { withRedis } from '../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
-import { Validator } from '../../projector/intake/validator.ts';
+import { whyBad } from '../../projector/intake/validator.ts';
 import type { EventLog, LogBounds } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { parseStoredPosition, readableOf, viewsOfAnotherLog } from '../../projector/position/settled-position.ts';
@@ -118,7 +118,7 @@ async function badness(at: Place, log: EventLog, bounds: LogBounds, signal: Abor
   await followToEnds(log, from, upTo, signal, (batch) => {
     const record =
       batch.topic === topic && batch.partition === partition && batch.records.find((one) => one.offset === offset);
-    if (record) bad = new Validator().validate(record);
+    if (record) bad = whyBad(record);
   });
   return bad;
 }

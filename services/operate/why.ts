@@ -9,6 +9,7 @@ import { Validator, whyBad } from '../../projector/intake/validator.ts';
 import type { EventLog, Position, RejectPlace } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { parseStoredPosition, readableOf } from '../../projector/position/settled-position.ts';
+import { realClock } from '../../projector/running/clock.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
@@ -61,7 +62,7 @@ export async function runWhy(options: WhyOptions, settings: Settings, io: Io): P
       if (one && isBehind(reject, one)) one.aside.push({ ...reject });
     }
     const readable = archive === undefined && settings.kafka ? await readableNow(log, settings) : undefined;
-    const why = new WhyHidden(fold.facts, { rider, nowMs: settings.nowMs ?? Date.now() });
+    const why = new WhyHidden(fold.facts, { rider, nowMs: settings.nowMs ?? realClock.wallMs() });
     let isWell = true;
     for (const one of asked) {
       const parsed = parseRecordKey(one.topic, one.key);
@@ -109,7 +110,7 @@ async function readAll(
       const { partition, offset, timestampMs } = record;
       const place = { topic, partition, offset, timestampMs };
       one.misplaced ||= misplaced.take(record, bounds[topic].length);
-      if (isGood) one.last = { ...place, tombstone: record.valueBytes === null };
+      if (isGood) one.last = { ...place, tombstone: validator.value === null };
       if (isGood) one.aside = [];
       else one.aside.push({ ...place, reason: whyBad(record)! });
     }

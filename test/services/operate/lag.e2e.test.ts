@@ -96,18 +96,31 @@ it('lag --until ends once a record is readable, with what is bad of it, or after
     code: 1,
     out: expect.stringContaining('no projector says up to where'),
   });
+  const why = async () => {
+    const { code, out } = await run(['why', 'rides/loop', '--json'], more);
+    return { code, ...JSON.parse(out) };
+  };
+  const notYet = { reason: 'not readable yet', rule: 'docs/rules.md#readable' };
+  expect(await why()).toMatchObject({
+    code: 1,
+    record: { place: early },
+    answers: [{ shown: false, reasons: [notYet] }, {}],
+  });
   const projector = await (await processes.start('projector', { ...env, ...more })).ready();
   expect(await until(early)).toMatchObject({
     ...{ code: 0, out: `${early} is readable` },
     json: { place: early, readable: true, bad: null, readable_offset: 1, end: 1 },
   });
+  expect(await why()).toMatchObject({ code: 0, answers: [{ answer: '/rides/loop', shown: true, reasons: [] }, {}] });
   const bad = await publish(ride('loop', { url: 'ftp://x' }));
-  const reason = 'url does not match its pattern';
+  const fault = 'url does not match its pattern: field url';
+  const reason = expect.stringContaining(fault);
   expect(await until(bad)).toMatchObject({
     code: 3,
-    out: `${bad} is bad, and shows nowhere: ${reason}`,
+    out: expect.stringContaining(`${bad} is bad, and shows nowhere: ${fault}`),
     json: { bad: reason },
   });
+  expect(await why()).toMatchObject({ code: 1, record: { place: early }, set_aside: [{ place: bad, reason }] });
   expect(await until('rides/0@99', 1)).toMatchObject({ code: 1, out: expect.stringContaining('rides/0 ends at 2') });
   for (const place of ['rides', 'rides/7@0', 'songs/0@1'])
     expect(await run(['lag', '--until', place], more)).toMatchObject({

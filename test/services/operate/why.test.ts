@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { parseRecordKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
@@ -10,6 +11,7 @@ import { district, gone, liveKey, marks, metro, night, place, ride, rider, says 
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { applyTo } from '../../support/stores/rendered-views.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 
 // docs/rules.md#posted, #absent-references, #going-count, #my-nights, #why, #going, #known, #friends, #flagged, #blocks, #where
 
@@ -303,4 +305,46 @@ it('why says of keys of an archive where they stand, with exit codes, and nothin
     expect([code, err.join()]).toEqual([2, expect.stringContaining('want such as nights/')]);
     expect(err.join()).not.toContain('me/me');
   }
+});
+
+// docs/rules.md#one-partition-per-key, #tombstones, #last-good-record
+it('why names a tombstone, what was set aside behind the last good record, in a topic or beside it, and a misplaced key', async () => {
+  await using archive = await TestArchive.make(2);
+  const put = (record: LoggedRecord, partition: number) =>
+    archive.append(record.topic, partition, [
+      { timestampMs: nowMs, key: record.key, value: record.value as never, headers: [] },
+    ]);
+  const own = (key: string) => murmur2Partition(Buffer.from(key), 2);
+  for (const record of [
+    metro('pdx'),
+    ride('loop'),
+    gone('rides', 'cafe'),
+    ride('loop', { url: 'ftp://x' }),
+    rider('ada'),
+  ])
+    await put(record, own(record.key));
+  const raw = { key: Buffer.from('ada'), value: Buffer.from('x'), headers: {} };
+  archive.reject([
+    { topic: 'riders', partition: own('ada'), offset: 9, timestampMs: nowMs, reason: 'trailing bytes', raw },
+  ]);
+  await put(ride('misplaced'), 1 - own('misplaced'));
+  const { code, out } = await heard((io) =>
+    runCli(
+      ['why', 'rides/loop', 'rides/cafe', 'riders/ada', 'rides/misplaced', '--archive', archive.dir, '--json'],
+      io,
+      { LOG_LEVEL: 'error' },
+    ),
+  );
+  const [loop, cafe, ada, misplaced] = out.map((line) => JSON.parse(line));
+  expect(code).toBe(1);
+  const aside = [
+    {
+      place: `rides/${own('loop')}@${loop.record.place.endsWith('0') ? 1 : 2}`,
+      reason: expect.stringContaining('url'),
+    },
+  ];
+  expect(loop).toMatchObject({ record: { tombstone: false }, set_aside: aside, misplaced: false });
+  expect(cafe).toMatchObject({ record: { tombstone: true }, set_aside: [], answers: [{ shown: false }, {}] });
+  expect(ada).toMatchObject({ set_aside: [{ place: `riders/${own('ada')}@9`, reason: 'trailing bytes' }] });
+  expect([misplaced.misplaced, misplaced.answers[0].shown]).toEqual([true, true]);
 });
