@@ -52,6 +52,12 @@ export function recordsCommands(program: Commands): void {
     .option('--from <instant>', 'with this timestamp or a later one, such as 2026-11-26T18:30:00Z')
     .option('--follow', 'go on until Ctrl-C, from Kafka')
     .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
+  records.add(
+    'schemas',
+    'Says of each topic the schema’s fingerprint, the ten bytes in front of a value, an example key and record, and the schema.',
+    ['npx ride-calendar records schemas'],
+    async () => (await import('./schemas.ts')).runSchemas,
+  );
   const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
   rejected
     .add(

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { expect, it, test } from 'vitest';
+import { rejectedSchema, topicSchemas } from '../../../schemas/avro/avro-types.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
+import { runCli } from '../../../services/command-line.ts';
+import { readLine } from '../../../services/records/json-lines/json-line.ts';
+import { schemaRows } from '../../../services/records/schemas.ts';
+import { heard } from '../../support/processes/heard.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+it('records schemas says what a value of each topic begins with, and examples that records publish takes', async () => {
+  const { code, out } = await heard((io) => runCli(['records', 'schemas', '--json'], io, {}));
+  expect({ code, topics: out.map((line) => JSON.parse(line).topic) }).toEqual({ code: 0, topics: topicNames });
+  for (const line of out) {
+    const { topic, header, key, value, schema } = JSON.parse(line);
+    const record = readLine(Buffer.from(JSON.stringify({ topic, value })), 0);
+    expect({ key: record.key, begins: record.valueBytes!.toString('hex', 0, 10) }).toEqual({ key, begins: header });
+    expect(schema).toEqual(topicSchemas[topic as 'nights']);
+    expect(encodeValue(topic, record.value as never)).toEqual(record.valueBytes);
+  }
+  expect(schemaRows.find(({ topic }) => topic === 'nights')!.header).toBe('c301 2b0a3af49553c582');
+});
+
+it('docs/event-schemas.md has the same table, and docs/example-records.jsonl the same examples', () => {
+  const rows = [
+    ...read('docs/event-schemas.md').matchAll(/^\| `([\w-]+)` \| `(\w{16})` \| `(c301 \w{16})` \| `(.+)` \|$/gm),
+  ];
+  expect(rows.map((row) => row.slice(1))).toEqual(
+    schemaRows.map(({ topic, fingerprint, header, key }) => [topic, fingerprint, header, key]),
+  );
+  const lines = read('docs/example-records.jsonl')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  for (const { topic, key, value } of schemaRows) expect(lines).toContainEqual({ topic, key, value });
+});
+
+test.each([...topicNames, 'Rejected'] as const)('each field of %s.avsc says what it is', (name) => {
+  const schema = name === 'Rejected' ? rejectedSchema : topicSchemas[name];
+  const undocumented: string[] = [];
+  JSON.stringify(schema, (_, part) => {
+    // A field has a name and a type that is not its own kind.
+    for (const field of part?.fields ?? []) if (!field.doc) undocumented.push(field.name);
+    return part;
+  });
+  expect(undocumented).toEqual([]);
+});
