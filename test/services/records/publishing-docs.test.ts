@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { whyBad } from '../../../projector/intake/validator.ts';
-import { topicTypes } from '../../../schemas/avro/avro-types.ts';
-import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
 
@@ -25,12 +23,6 @@ describe('docs/publishing.md', () => {
         [],
       ]);
     expect(shown.map(([line]) => line).filter((line) => !examples.includes(line!))).toEqual([]);
-  });
-
-  it('has the ten bytes before each topic’s values', () => {
-    const rows = [...page.matchAll(/^\| `([a-z-]+)` \| `(c301 [0-9a-f]{16})` \|$/gm)].map(([, ...row]) => row);
-    const headers = topicNames.map((topic) => [topic, singleObjectHeader(topicTypes[topic]).toString('hex')]);
-    expect(rows).toEqual(headers.map(([topic, hex]) => [topic, hex!.replace('c301', 'c301 ')]));
   });
 
   it('names the example’s developer key, whose hash is in the log', async () => {
