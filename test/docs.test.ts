@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { auditEvents } from '../api/ports/audit-trail.ts';
 import { commandLine } from '../services/command-line.ts';
+import { hidingRules } from '../services/operate/why-hidden.ts';
 import { settingRules } from '../services/settings/settings-schema.ts';
 import { quietIo } from './support/processes/heard.ts';
 import { allMetrics } from './support/processes/metrics.ts';
@@ -114,6 +115,27 @@ describe('the guides', () => {
     const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
     const ours = names.filter((name) => name.startsWith('ride_calendar_')).sort();
     expect(firstCells(section('docs/operations.md', '## Metrics')).sort()).toEqual(ours);
+  });
+});
+
+describe('the page on how it works', () => {
+  it('has each word in italics in its glossary', () => {
+    const text = read('docs/concepts.md');
+    const italics = [...text.matchAll(/(?<![*\w])\*(\w[^*\n]*)\*(?!\*)/g)].map((match) => match[1]!);
+    const words = section('docs/concepts.md', '## Glossary')
+      .split('\n')
+      .flatMap((line) => line.split('|')[1]?.split(',') ?? [])
+      .map((word) => word.trim());
+    const explained = ['italics', 'tag', 'tombstone', 'unresolved'];
+    expect(italics.length).toBeGreaterThan(8);
+    expect(italics.filter((word) => !words.includes(word) && !explained.includes(word))).toEqual([]);
+  });
+});
+
+describe('the page on missing rides', () => {
+  it('says what to do about each reason of why, and no other', () => {
+    const reasons = firstCells(section('docs/why-is-my-ride-missing.md', '## Reasons')).filter((cell) => cell !== 'why');
+    expect(reasons.sort()).toEqual(Object.keys(hidingRules).sort());
   });
 });
 
