@@ -134,7 +134,9 @@ describe('the page on how it works', () => {
 
 describe('the page on missing rides', () => {
   it('says what to do about each reason of why, and no other', () => {
-    const reasons = firstCells(section('docs/why-is-my-ride-missing.md', '## Reasons')).filter((cell) => cell !== 'why');
+    const reasons = firstCells(section('docs/why-is-my-ride-missing.md', '## Reasons')).filter(
+      (cell) => cell !== 'why',
+    );
     expect(reasons.sort()).toEqual(Object.keys(hidingRules).sort());
   });
 });
