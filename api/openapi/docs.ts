@@ -5,6 +5,7 @@ import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Caching, corsHeaders, ownOriginHeaders, send, success } from '../messages/answer.ts';
 import { EncodedBody } from '../messages/encoded-body.ts';
 import { Html, html } from '../messages/html.ts';
+import { dayExample } from './openapi-examples.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
 
@@ -32,6 +33,15 @@ const types: Record<string, string> = {
 const library = createRequire(import.meta.url);
 const ofLibrary = (name: string): Buffer => readFileSync(library.resolve(`swagger-ui-dist/${name}`));
 const ofOurs = (name: string): Buffer => readFileSync(new URL(`./docs/${name}`, import.meta.url));
+
+/** Files of the folder docs, for whoever has nothing but the base URL. Text as it is: a browser shows it. */
+const guides = {
+  'tutorial-website': 'rides on a website',
+  'tutorial-rider-app': 'an app that riders sign in to',
+  'api-behaviour': 'how the API behaves',
+  oauth: 'OAuth',
+  mock: 'use it as a mock',
+};
 
 const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.js', 'favicon-32x32.png'];
 const ours = ['reference.css', 'reference.js'];
@@ -69,6 +79,10 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const script = 'oauth2-redirect.js';
   const redirected = String(ofLibrary('oauth2-redirect.html')).replace(script, `${version}/${script}`);
   serve('/docs/oauth2-redirect.html', Buffer.from(redirected), htmlType, headers);
+  for (const name of Object.keys(guides)) {
+    const guide = readFileSync(new URL(`../../docs/${name}.md`, import.meta.url));
+    serve(`/docs/${name}.md`, guide, 'text/plain; charset=utf-8', headers);
+  }
   for (const [name, content] of assets) {
     const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
     serve(`/docs/${version}/${name}`, content, type, {
@@ -131,7 +145,7 @@ over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.j
 <li>
 <h2>Ask for a day</h2>
 <p>Send the key as a header:</p>
-<pre><code>${firstRequest(options)}</code></pre>
+<pre id="request" data-url="${firstUrl(options)}"><code>curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${firstUrl(options)}</code></pre>
 </li>
 <li>
 <h2>Let riders sign in</h2>
@@ -139,6 +153,11 @@ over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.j
 <code>read</code>. Press <b>Authorize</b> below and choose <b>signIn</b> to try it.</p>
 </li>
 </ol>
+<h2>The answer</h2>
+<pre id="answer" tabindex="0"><code>${JSON.stringify(dayExample, null, 2)}</code></pre>
+<p>Guides: ${Object.entries(guides).map(
+    ([name, words], i) => html`${i > 0 ? ' · ' : ''}<a href="docs/${name}.md">${words}</a>`,
+  )}</p>
 </header>
 <div id="reference"${attributes}>
 <noscript><p class="note">The reference below needs JavaScript. The same is in <a href="${openapiUrl}">openapi.json</a>.</p></noscript>
@@ -160,10 +179,9 @@ function keyStep(sampleKey: string | undefined): Html {
 <pre><code>${sampleKey}</code></pre>`;
 }
 
-function firstRequest({ openapiUrl, sampleKey, sample }: DocsOptions): string {
+function firstUrl({ openapiUrl, sample }: DocsOptions): string {
   const base = openapiUrl.replace(/\/openapi\.json$/, '');
-  const path = `/metros/${sample?.metro ?? 'portland'}/days/${sample?.day ?? '2026-06-13'}`;
-  return `curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${base}${path}`;
+  return `${base}/metros/${sample?.metro ?? 'portland'}/days/${sample?.day ?? '2026-06-13'}`;
 }
 
 const bicycle =

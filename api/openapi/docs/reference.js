@@ -12,6 +12,7 @@ if (own.host !== location.host && [own, location].every(({ hostname }) => isThis
   location.replace(new URL('/docs', own));
 
 followColourScheme();
+if (key) answerFirst().catch(() => {});
 start().catch(() => {
   root.innerHTML = '<p class="note">The description of the interface could not be read. Reload to try again.</p>';
 });
@@ -41,6 +42,12 @@ async function start() {
   });
   new MutationObserver(nameForAll).observe(root, { childList: true, subtree: true });
   if (clientId) ui.initOAuth({ clientId, scopes: ['read'], usePkceWithAuthorizationCodeGrant: true });
+}
+
+/** What the first request is answered, in place of an example: this very service's. */
+async function answerFirst() {
+  const response = await fetch(document.querySelector('#request').dataset.url, { headers: { 'X-Api-Key': key } });
+  if (response.ok) document.querySelector('#answer code').textContent = JSON.stringify(await response.json(), null, 2);
 }
 
 /**

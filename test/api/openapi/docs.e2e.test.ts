@@ -29,7 +29,7 @@ describe('/docs in Chromium', () => {
       if (!url.startsWith('/docs')) asked.push({ url, key: headers['x-api-key'] });
     });
     app.get('/api/openapi.json', () => openApiDocument(`${origin}/api`));
-    app.get('/api/metros/:metro/days/:day', () => dayExample);
+    app.get('/api/metros/:metro/days/:day', () => ({ ...dayExample, metro: 'here' }));
     app.get('/api/me/known', () => ({ nights: [] }));
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
@@ -61,6 +61,8 @@ describe('/docs in Chromium', () => {
     page.on('pageerror', (error) => strays.push(error.message));
     await page.goto(`${origin}/docs`);
     await page.waitForSelector('.opblock');
+    // The first request's own answer, in place of the example.
+    await page.waitForSelector('#answer:has-text("here")');
     return { page, strays };
   }
 

@@ -52,6 +52,18 @@ describe('/docs', () => {
     expect(body).toContain('data-client-id="&#34;&#62;&#60;script src=x&#62;"');
   });
 
+  it('shows the first request and an answer to it, and links to the guides, whose text it has', async () => {
+    const { body } = await get('/docs');
+    expect(body).toContain('https://rides.example.org/api/metros/portland/days/2026-06-13</code>');
+    expect(body).toContain('&#34;title&#34;: &#34;Taco Ride&#34;');
+    const guides = [...body.matchAll(/href="(docs\/[\w-]+\.md)"/g)].map(([, path]) => `/${path}`);
+    expect(guides).toHaveLength(5);
+    for (const path of guides) {
+      const guide = await get(path);
+      expect([guide.headers['content-type'], guide.body[0]]).toEqual(['text/plain; charset=utf-8', '#']);
+    }
+  });
+
   it('with a slash at its end leads to itself', async () => {
     const answer = await get('/docs/');
     expect([answer.statusCode, answer.headers.location]).toEqual([308, '../docs']);

@@ -101,6 +101,7 @@ describe('the package', () => {
       for (const path of [
         '/api/openapi.json',
         '/docs',
+        '/docs/oauth.md',
         '/calendar',
         '/calendar/calendar.js',
         '/healthz',
