@@ -3,12 +3,13 @@ import { parseArgs } from 'node:util';
 import { archive } from './archive.ts';
 import { freshness } from './freshness.ts';
 import { me } from './me.ts';
+import { publish } from './publish.ts';
 import { reads } from './reads.ts';
 import { start } from './start.ts';
 import { type Bench, measureInTurns } from './versions.ts';
 
 /** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. test/bench/README.md has the options. */
-const benches: Record<string, Bench> = { start, reads, me, freshness, archive };
+const benches: Record<string, Bench> = { start, reads, me, freshness, archive, publish };
 
 if (process.argv[2] === '--help') {
   console.log(`npm run bench -- NAME…   measures: ${Object.keys(benches).join(', ')} (test/bench/README.md)`);
