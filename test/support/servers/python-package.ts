@@ -15,7 +15,8 @@ const run = promisify(execFile);
  * Resolves with that Python's folder of programs.
  */
 export async function pythonWith(name: string, version: string, ...others: string[]): Promise<string> {
-  const venv = path.join(cache, `${name}-${version}`);
+  // Each set of packages has a folder: another test's may have been installed with fewer.
+  const venv = path.join(cache, [`${name}-${version}`, ...others].join('+').replaceAll('==', '-'));
   const programs = path.join(venv, 'bin');
   if (existsSync(path.join(venv, 'installed'))) return programs;
   await mkdir(cache, { recursive: true });
