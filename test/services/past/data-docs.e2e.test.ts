@@ -138,3 +138,10 @@ it('README’s request has the answer that it shows', { timeout: 60_000 }, async
   const asked = `npx ride-calendar replay --as-of 2015-06-13T19:00:00Z --get '${path}'`;
   expect(JSON.parse(await bash(asked, portland))).toEqual(JSON.parse(shown));
 });
+
+it('the page on missing rides shows what why says', { timeout: 60_000 }, async () => {
+  const page = readFileSync(join(root, 'docs/why-is-my-ride-missing.md'), 'utf8');
+  const [, asked, said] = /^```sh\n(.*?)\n```\n\n```text\n(.*?)^```/ms.exec(page)!;
+  // A record that is hidden is exit code 1.
+  expect(await bash(`${asked} || test $? = 1`)).toBe(said);
+});
