@@ -30,7 +30,7 @@ export function recordsCommands(program: Commands): void {
         'by code, with count, first places and what to do. Exit code 1 if there is an error. docs/records-check.md lists the codes.',
       [
         'npx ride-calendar records check docs/example-records.jsonl',
-        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar records check --json',
+        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar records check',
       ],
       async () => (await import('./check.ts')).runCheck,
     )
