@@ -3,7 +3,7 @@ import { fingerprintOf, singleObjectHeader } from '../../schemas/avro/single-obj
 import { topicNames } from '../../schemas/events/records.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';
-import { exampleRecords } from './json-lines/example-records.ts';
+import exampleRecords from './json-lines/example-records.json' with { type: 'json' };
 
 /** What a producer needs of each topic: the fingerprint, the bytes in front of a value, an example. */
 export const schemaRows = topicNames.map((topic) => {
