@@ -13,13 +13,12 @@ import { serveCommands } from './serve/serve-commands.ts';
 import { loadSettings, misspeltSettings, SettingsError } from './settings/settings.ts';
 import { simulateCommand } from './simulate/simulate-command.ts';
 
-const exitCodes = `
+/** The end of a help. `three` is what exit code 3 means, where a command has it. */
+const exitCodes = (three?: string): string => `
 Exit codes:
   0  done
   1  it failed, or found what it was asked to look for
-  2  wrong usage or settings: each is named on a line of its own
-  3  not all could be compared: archive check found no manifest, or verify views
-     that changed while nobody led; or the record that lag --until names is bad
+  2  wrong usage or settings: each is named on a line of its own${three ? `\n  3  ${three}` : ''}
 
 Settings are environment variables: docs/settings.md lists them.`;
 
@@ -35,14 +34,14 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
       io.out(`${version} ${commit}`);
       throw new CommanderError(0, 'commander.version', '');
     })
-    .addHelpText('after', exitCodes)
+    .addHelpText('after', exitCodes('of lag, verify and archive check only: see their --help'))
     .showHelpAfterError('"ride-calendar --help" lists the commands, and each has --help of its own.')
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.out(text.trimEnd()), writeErr: (text) => io.err(text.trimEnd()) });
 
   /** Adds commands to the program or to a group. They inherit `exitOverride` and `configureOutput`. */
   const commandsOf = (parent: Command): Commands => ({
-    add(usage, description, examples, load) {
+    add(usage, description, examples, load, three) {
       const added = parent
         .command(usage)
         .description(description)
@@ -51,7 +50,7 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
           'after',
           `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((e) => `  ${e}`).join('\n')}`,
         )
-        .addHelpText('after', exitCodes);
+        .addHelpText('after', exitCodes(three));
       return added.action(async () => {
         const args = added.registeredArguments.map((argument, i) => [argument.name(), added.processedArgs[i]]);
         const options = { ...added.opts(), ...Object.fromEntries(args) };

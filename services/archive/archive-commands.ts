@@ -15,10 +15,10 @@ export function archiveCommands(program: Commands): void {
     .add(
       'check <dir>',
       'Reads every record of an archive and compares its files with the manifest; names what is cut, altered, missing or foreign. ' +
-        'Exit code 3 if there is no manifest: then it reads every record, and has nothing to compare with. ' +
         'It goes by the topic prefix of the archive itself, whatever KAFKA_TOPIC_PREFIX says.',
       ['npx ride-calendar simulate --archive ./checked --seed 7 && npx ride-calendar archive check ./checked'],
       async () => (await import('./archive-check.ts')).runArchiveCheck,
+      'there is no manifest: every record was read, and there was nothing to compare with',
     )
     .option('--require-manifest', 'a missing manifest is a problem, with exit code 1');
   archive.add(

@@ -7,12 +7,13 @@ type Run<Options> = (options: Options, settings: Settings, io: Io) => Promise<Ex
 
 /** The commands of a program, or of one of its groups. */
 export interface Commands {
-  /** Adds a command with --json and its examples. `load` gives what it does. */
+  /** Adds a command with --json and its examples. `load` gives what it does. `three`: what its exit code 3 means. */
   add<Options extends object>(
     usage: string,
     description: string,
     examples: readonly string[],
     load: () => Promise<Run<Options>>,
+    three?: string,
   ): Command;
   /** Adds a command that only has commands of its own. */
   group(name: string, description: string): Commands;

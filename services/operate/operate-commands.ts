@@ -17,12 +17,13 @@ export function logCommands(program: Commands): void {
       'lag',
       'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
         'Exit code 1 if some tags have no running projector. With --until it waits for one record: exit code 0 once it is readable, ' +
-        '1 after the timeout, 3 with the reason if it is bad. Needs KAFKA_BROKERS and REDIS_URL.',
+        '1 after the timeout. Needs KAFKA_BROKERS and REDIS_URL.',
       [
         'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag',
         'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag --until nights/0@0 --timeout 10',
       ],
       async () => (await import('./lag.ts')).runLag,
+      'the record of --until was rejected: it says why',
     )
     .option('--until <place>', 'wait until the record at a place such as nights/3@107 is readable')
     .addOption(wholeOption('--timeout <seconds>', 'how long to wait with --until (default: 60)', 0, 86_400));
@@ -51,8 +52,9 @@ export function logCommands(program: Commands): void {
         'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar verify --repair --json',
       ],
       async () => (await import('./verify.ts')).runVerify,
+      'some views could not be compared: they changed, and nobody leads',
     )
-    .option('--repair', 'have the projector that leads mend what differs, then compare that again');
+    .option('--repair', 'have the projector that leads rewrite what differs, then compare that again');
 }
 
 /** The commands about what riders have connected. */

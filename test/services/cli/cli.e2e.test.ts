@@ -54,10 +54,11 @@ describe('the command line', () => {
     }
   });
 
-  it('--help lists every command, and each has an example, --json and the exit codes', async () => {
+  it('--help lists every command, and each has an example, --json and the exit codes it uses', async () => {
     const { commands } = commandLine(quietIo, {});
     const { code, out } = await told(['--help']);
     expect(code).toBe(0);
+    const withThree: string[] = [];
     for (const group of commands) {
       expect(out).toContain(`\n  ${group.name()} `);
       for (const command of group.commands.length > 0 ? group.commands : [group]) {
@@ -67,8 +68,10 @@ describe('the command line', () => {
         expect(help.out).toMatch(new RegExp(`Examples?:\\n +.*npx ride-calendar ${words.join(' ')}`));
         expect(help.out).toContain('--json');
         expect(help.out).toContain('Exit codes:');
+        if (/^ {2}3 {2}/m.test(help.out)) withThree.push(words.join(' '));
       }
     }
+    expect(withThree).toEqual(['lag', 'verify', 'archive check']);
   });
 
   it.each([
