@@ -83,9 +83,9 @@ describe('the alerts', () => {
     expect(alerts.filter((alert) => !fires.has(alert))).toEqual([]);
   });
 
-  it('link a section of the runbook each: what users see, what to look at, what mends it', () => {
+  it('link a section of the runbook each: what users see, what to look at, what fixes it', () => {
     const entries = readFileSync(`${folder}../../docs/runbook.md`, 'utf8').split(/^(?=##)/m);
-    const entry = /^### (\w+)\n\n\*\*Users see\*\* [\s\S]+?\n\n\*\*Look\*\*[\s\S]+?\n\n\*\*Mend\*\*/;
+    const entry = /^### (\w+)\n\n\*\*Users see\*\* [\s\S]+?\n\n\*\*Look\*\*[\s\S]+?\n\n\*\*Fix\*\*/;
     const headings = entries.flatMap((text) => entry.exec(text)?.[1] ?? []);
     const links = [...rules.matchAll(/runbook_url: '\{\{ (.+) \}\}#(\w+)'/g)];
     const runbook = 'or $externalLabels.ride_calendar_runbook "docs/runbook.md"';
