@@ -11,10 +11,7 @@ import type { Entry } from './views/view-cache.ts';
 export const bearerToken = ({ authorization }: IncomingHttpHeaders): string | null =>
   authorization === undefined ? null : (/^bearer +(.+)/i.exec(authorization)?.[1] ?? null);
 
-/**
- * The view that exists while a developer key is live (docs/rules.md#developer-keys). node:http gives header text as
- * latin1, so its original bytes are hashed.
- */
+/** The view that exists while a developer key is live. node:http gives header text as latin1, so its original bytes are hashed. */
 const keyViewOf = memoize((keyText) => developerKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));
 
 /**
@@ -30,8 +27,8 @@ export function credentialViews(headers: IncomingHttpHeaders, rider: string | nu
 }
 
 /**
- * Whether one of these views exists (docs/rules.md#live-token, #developer-keys). Throws StoreAwayError if that is not certain,
- * so that there is never a false 401.
+ * Whether one of these views exists (docs/rules.md#live-token). Throws StoreAwayError if that is not certain, so that there
+ * is never a false 401.
  */
 export function isLive(views: readonly Entry[]): boolean {
   if (views.some(({ isThere }) => isThere)) return true;

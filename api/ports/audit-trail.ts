@@ -63,7 +63,7 @@ export const auditEvents = {
   },
 } as const;
 
-export type AuditEvent = keyof typeof auditEvents;
+type AuditEvent = keyof typeof auditEvents;
 /** The words that an event's cause is one of. */
 export type AuditCause<E extends AuditEvent> = (typeof auditEvents)[E]['causes'][number];
 

@@ -49,7 +49,7 @@ export interface PutOptions {
 }
 
 /** How often an entry may be used. */
-export interface UseRule {
+interface UseRule {
   /** From the first use, by the store's clock. */
   graceMs: number;
   /** So many uses within that time, the first included. */
@@ -68,7 +68,7 @@ export type Use =
   | { was: 'first' }
   | { was: 'again' };
 
-export interface LimiterOptions {
+interface LimiterOptions {
   name: string;
   /** So many in one window. */
   points: number;
@@ -76,7 +76,7 @@ export interface LimiterOptions {
   duration: number;
 }
 
-export interface Limiter {
+interface Limiter {
   /** Adds points to a key's count, one by default, and resolves to the new count. Throws StateStoreAwayError. */
   penalty(key: string, points?: number): Promise<{ consumedPoints: number; msBeforeNext: number }>;
 }

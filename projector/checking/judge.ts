@@ -33,7 +33,7 @@ export interface Unjudged {
   changing: number;
 }
 
-export const nameOf = ({ tag, kind, id }: StoredName): string => `${tag}|${kind}:${id}`;
+const nameOf = ({ tag, kind, id }: StoredName): string => `${tag}|${kind}:${id}`;
 
 /**
  * Judges whether views that seem to differ are wrong, while changes flow.

@@ -29,7 +29,8 @@ export const blocked = 8;
  * Bits of an attendance, as views have them: the response (one of the two low bits, or none), and saved
  * (docs/rules.md#going). `led` is stored with them in a rider's own layer: the rider leads the ride.
  */
-export const { going, confirmed, saved, led } = ownBits;
+const { going, confirmed, saved } = ownBits;
+export const { led } = ownBits;
 
 /** Whether an attendance says that the rider goes (docs/rules.md#going). */
 export const goes = (rsvp: number): boolean => (rsvp & (going | confirmed)) > 0;

@@ -56,13 +56,12 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
 }
 
 /**
- * Folds the log to its ends after each doubt, beside the rounds (docs/rules.md#complete). This process may have stood still
- * while another one led, and the store be a copy from before that. Then the fences are as this leader left them, and the
- * views are older than what readers have seen.
+ * Folds the log to its ends after each doubt (TagLanes.doubts), while rounds go on (docs/rules.md#complete). A round that
+ * begins after that writes views as new as any that a reader has seen.
  */
 class CatchUp {
   readonly #deps: Pick<WriteRoundsDeps, 'foldToEnds' | 'clock' | 'signal'>;
-  /** The last doubt (TagLanes.doubts) after which the log was folded. A new leader has folded it since it took the tags. */
+  /** The last doubt after which the log was folded. 0: before it leads, a leader has folded the log since it took the tags. */
   #doubt = 0;
   #begun = 0;
   #fault: unknown = null;
@@ -71,7 +70,7 @@ class CatchUp {
     this.#deps = deps;
   }
 
-  /** The last doubt after which the log was folded. Throws what ended the fold. */
+  /** `#doubt`. Throws what ended the fold. */
   get doubt(): number {
     if (this.#fault !== null) throw this.#fault;
     return this.#doubt;

@@ -164,9 +164,16 @@ export class MissingTopicsError extends Error {
   override name = 'MissingTopicsError';
 }
 
-/** The number of partitions has changed, so a key may be in two partitions and its order is lost. */
+/** The number of partitions has changed, so a key may be in two partitions and its order is lost (docs/rules.md#partition-growth). */
 export class PartitionsChangedError extends Error {
   override name = 'PartitionsChangedError';
+
+  /** With what to do. `what`: which topic had how many partitions, and has. */
+  static withAdvice(what: string): PartitionsChangedError {
+    return new PartitionsChangedError(
+      `${what}. A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
+    );
+  }
 }
 
 /** What is folded is not what the log gives now. Fold again from the start. */

@@ -14,7 +14,7 @@ export const beatMs = 500;
  * A fence that stands still in so many looks is nobody's. Each look begins one beat after the answer of the one before: where
  * a store answers at once, looks at 0, 500, 1,000, 1,500 and 2,000 ms.
  */
-export const stillLooksMin = 5;
+const stillLooksMin = 5;
 /** Nobody takes over sooner after a fence has moved: the looks of a standby take so long. */
 export const takeOverMsMin = (stillLooksMin - 1) * beatMs;
 /** A look that takes longer says more about the store than about the leader. It does not count. */

@@ -19,7 +19,7 @@ export const isWithin = (position: Position, limit: Position): boolean =>
 export const offsetsBelow = (position: Position): number =>
   topicNames.flatMap((topic) => position[topic]).reduce((a, b) => a + b, 0);
 
-/** The position up to which every one of some has got. */
+/** Of some positions, the least in each partition: every one of them has got so far. Null of none. */
 export function nearest(positions: readonly StoredPosition[]): Position | null {
   const [first] = positions;
   if (!first) return null;
@@ -29,16 +29,16 @@ export function nearest(positions: readonly StoredPosition[]): Position | null {
 }
 
 /**
- * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position, because a
- * key may then be in two partitions (docs/rules.md#partition-growth). A position of another log is ignored.
+ * Throws PartitionsChangedError if a topic's number of partitions differs from that in the stored position. A position of
+ * another log is ignored.
  */
 export function assertSamePartitions(stored: StoredPosition, log: string | null, bounds: LogBounds): void {
   if (log === null || stored.log !== log) return;
   const before = stored.position;
   for (const topic of topicNames) {
     if (before[topic].length === bounds[topic].length) continue;
-    throw new PartitionsChangedError(
-      `Cannot go on with topic ${topic}: it had ${before[topic].length} partitions when the views were written, and has ${bounds[topic].length}. A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
+    throw PartitionsChangedError.withAdvice(
+      `Cannot go on with topic ${topic}: it had ${before[topic].length} partitions when the views were written, and has ${bounds[topic].length}`,
     );
   }
 }

@@ -8,14 +8,15 @@ interface MeasuredWriterDeps {
   measured(operation: string, seconds: number): void;
 }
 
-// A prompt success ends the waits that are named with the call; the last one is the call's own. Reads end no wait for a
-// write, because a full store still answers them; nor does a write that finds another fence. Each tag waits for its own
-// batch, or to be taken, because one master of a cluster may refuse.
+// What is waited for: `reads`, `writes`, and `tag 7`, a write to that tag, since one master of a cluster may refuse. A call
+// begins the wait that is last in its list. If it succeeds promptly, it ends all of its list: a write shows that the store
+// can be read too. A read shows nothing of writes, as a full store still answers it; nor does a write that finds another
+// fence.
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
 const ofTag = (tag: number): string => `tag ${tag}`;
 
-/** The same writer, with its calls measured and waited for. Closing says nothing about the store. */
+/** The same writer, which says how long each call took and which waits it begins or ends. Closing says nothing about the store. */
 export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: MeasuredWriterDeps): ViewWriter {
   const { leadership } = writer;
   const call = async <T>(
@@ -30,7 +31,7 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: M
     try {
       const result = await attempt();
       const tookMs = clock.nowMs() - beganMs;
-      // A store that always answers late would else never be waited for longer than one answer takes.
+      // Late is as good as away: if it ended the wait, a store that is always late would never be waited for long.
       if (tookMs >= promptMs) waits.begin('redis', own, new Error(`an answer took ${seconds(tookMs)}`));
       else for (const what of wrote(result) ? ends : reads) waits.end('redis', what);
       measured(operation, tookMs / 1000);

@@ -135,7 +135,7 @@ interface RidersGoing {
   flags: ReadonlyMap<number, GoingRider[]>;
 }
 
-export function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
+function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
   const flags = new Map<number, GoingRider[]>();

@@ -101,7 +101,7 @@ function renderMetro(facts: Facts, metro: number): Buffer | null {
   return record ? encodeMetro(record.time_zone) : null;
 }
 
-/** A live developer key, by the hash of its text. It is live while any current record has the hash. */
+/** A live developer key, by the hash of its text: live while any current record has it (docs/rules.md#developer-keys). */
 function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
   return (facts.hashUses[hash] ?? 0) > 0 ? encodeDeveloperKey() : null;
 }

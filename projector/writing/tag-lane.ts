@@ -41,8 +41,7 @@ export interface LaneOwner {
   readonly leaving: boolean;
   /** The process that a tag may be stamped for; empty where it may not. */
   stampOf(tag: number): string;
-  /** A beat was answered by a process of the store. */
-  /** `askedMs`: when the tag was asked, which was this leader's then or later. */
+  /** A process of the store answered a beat: the tag was still this leader's when it was asked, at `askedMs`. */
   answered(tag: number, process: string, turn: number, askedMs: number): void;
   wrote(views: number, bytes: number): void;
   refused(reason: 'fenced' | 'lost'): void;

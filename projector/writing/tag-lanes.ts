@@ -55,7 +55,10 @@ export class TagLanes implements LaneOwner {
   #ledMs: number;
   /** How many processes of the store have answered so far, each counted once. */
   #answering = 0;
-  /** How many processes were noticed so late that another leader may have been there: the store may be older than it. */
+  /**
+   * How often a process of the store was new, after a silence so long that another leader may have come and gone: the
+   * store may be a copy from before it, and the views older than what readers have seen.
+   */
   doubts = 0;
   /** What `doubts` was when the views were last known to be as new as any that a reader has seen. */
   #provenAt = -1;

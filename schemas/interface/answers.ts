@@ -38,7 +38,7 @@ const handleAndName = {
   name: z.string().nullable().describe('Display name.'),
 };
 
-export const meeting = z
+const meeting = z
   .strictObject({
     withheld: z
       .boolean()
@@ -59,7 +59,7 @@ export const meeting = z
   })
   .register(answerRegistry, { id: 'Meeting', description: 'Where a night meets, as a signed-out visitor sees it.' });
 
-export const night = z
+const night = z
   .strictObject({
     ride: rideId.describe("The ride's public id."),
     title: z.string().describe("The ride's title."),
@@ -105,12 +105,12 @@ export const ride = z
   })
   .register(answerRegistry, { id: 'Ride', description: 'One ride and the dates it meets.' });
 
-export const flaggedRider = z.strictObject(handleAndName).register(answerRegistry, {
+const flaggedRider = z.strictObject(handleAndName).register(answerRegistry, {
   id: 'FlaggedRider',
   description: 'A rider the reader flagged: display name and handle, nothing else.',
 });
 
-export const flaggedNight = z
+const flaggedNight = z
   .strictObject({
     ...rideAndDay,
     riders: z.array(flaggedRider).min(1).describe('The flagged riders who said going or confirmed.'),
@@ -129,7 +129,7 @@ export const flaggedNights = z
     description: 'Nights that riders whom the reader flagged are going to.',
   });
 
-export const myNight = z
+const myNight = z
   .strictObject({
     night: night.describe('The night.'),
     // Which reason applies first is another order (docs/rules.md#why).
@@ -144,14 +144,14 @@ export const myNights = z
   })
   .register(answerRegistry, { id: 'MyNights', description: "The rider's nights and why each is theirs." });
 
-export const knownName = z
+const knownName = z
   .strictObject({
     ...handleAndName,
     flagged: z.boolean().describe('Whether the reader flagged them.'),
   })
   .register(answerRegistry, { id: 'KnownName', description: 'A rider the reader follows, by name.' });
 
-export const known = z
+const known = z
   .strictObject({
     ...rideAndDay,
     known: count.describe(
@@ -171,7 +171,7 @@ export const knownNights = z
     description: 'The riders the reader follows among the people going, night by night.',
   });
 
-export const friend = z
+const friend = z
   .strictObject({
     ...handleAndName,
     close: z.boolean().describe('Whether the reader marked them a close friend.'),
@@ -183,7 +183,7 @@ export const friend = z
     description: 'Somebody the reader follows or marked a close friend, who is going.',
   });
 
-export const friendNight = z
+const friendNight = z
   .strictObject({
     night: night.describe('The night.'),
     friends: z.array(friend).min(1).describe('The friends who are going; close friends first.'),

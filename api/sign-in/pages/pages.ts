@@ -115,7 +115,7 @@ ${readWords}
   };
 }
 
-export interface ConnectedApp {
+interface ConnectedApp {
   clientId: string;
   name: string;
   /** Milliseconds since the epoch. */

@@ -43,7 +43,7 @@ export function archiveFolder(dir: string, prefix: string, name: string): string
   return pathWithin(dir, prefix + name);
 }
 
-export function archiveFileName(partition: number, firstOffset: number): string {
+function archiveFileName(partition: number, firstOffset: number): string {
   return `${partition}-${String(firstOffset).padStart(20, '0')}.avro`;
 }
 

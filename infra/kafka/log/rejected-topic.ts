@@ -34,7 +34,7 @@ export function headersOf({ topic, partition, offset, timestampMs, reason, raw }
 }
 
 /** The bad record in a record of `rejected`. Null if another program wrote it. */
-export function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {
+function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {
   const named = headers.map(([name, content]) => [String(name ?? ''), content ?? Buffer.alloc(0)] as const);
   const all = new Map(named);
   const text = (name: string) => all.get(name)?.toString();

@@ -122,7 +122,7 @@ export function* recordPieces(
   let records: FetchedRecord[] = [];
   let unpackedBytes = 0;
   for (const batch of batches) {
-    // Who reads on behind it does so at every bad record, and would unpack it each time.
+    // `from` has moved into a fetch where its handler waited, as at each bad record: what was done by then is not unpacked again.
     if (batch.lastOffset < from) continue;
     const reading = new BatchReading(batch, limits);
     unpackedBytes += reading.unpackedBytes;

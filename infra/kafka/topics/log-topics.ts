@@ -8,12 +8,9 @@ import { realClock } from '../../../projector/running/clock.ts';
 import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 
-const newTopicsAdvice =
-  'A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them';
-
 /**
  * The log's eight topics in Kafka (docs/rules.md#topics). Remembers them as first seen, to notice that one was deleted,
- * made again, or got more partitions (docs/rules.md#partition-growth).
+ * made again, or got more partitions.
  */
 export class LogTopics {
   readonly prefix: string;
@@ -97,6 +94,4 @@ function assertSame(first: KafkaTopic, now: KafkaTopic): void {
 }
 
 const partitionsChanged = (name: string, before: number, after: number) =>
-  new PartitionsChangedError(
-    `Cannot go on reading ${name}: it had ${before} partitions and has ${after}. ${newTopicsAdvice}`,
-  );
+  PartitionsChangedError.withAdvice(`Cannot go on reading ${name}: it had ${before} partitions and has ${after}`);

@@ -9,7 +9,7 @@ import { developerKeyKey, type FactKind, factKinds, parseKey } from '../../../sc
 const kinds = new Set<string>(factKinds);
 const there = Buffer.from('1');
 
-/** The content of fields, by name. */
+/** Which parts of which days some fields show: by day, the bits of its parts. */
 function daysOf(fields: readonly string[]): Map<number, ReaderParts> {
   const days = new Map<number, ReaderParts>();
   for (const field of fields) {
@@ -25,7 +25,7 @@ export class FactsViewReader implements ViewReader {
   /** The view of this process's own developer key, which is live whatever the facts say. */
   readonly #ownKey: string;
   #listener: ChangeListener | null = null;
-  /** Called with the names of a reader's fields that are read. */
+  /** Told of each read of a rider's view: its key, and the names of the fields that are read. */
   onFields: ((key: string, fields: readonly string[]) => void) | null = null;
 
   constructor(facts: Facts, developerKey: string) {

@@ -154,7 +154,7 @@ function meetTimeOf(random: Random): number {
   return minutes * minuteMs + (random.chance(0.04) ? 30_000 : 0);
 }
 
-export function meetingAt(random: Random, { name, slug }: SimDistrict, index: number): SimRide['meeting'] {
+function meetingAt(random: Random, { name, slug }: SimDistrict, index: number): SimRide['meeting'] {
   const secret = index % 11 === 3 || index % 11 === 7;
   return {
     place_name: secret ? secretVenueName(random, name) : venueName(random, name),

@@ -95,7 +95,7 @@ export const close = 2;
 export const flagged = 4;
 export const blocked = 8;
 
-export const responses: readonly Attendance['response'][] = ['NONE', 'GOING', 'CONFIRMED'];
+const responses: readonly Attendance['response'][] = ['NONE', 'GOING', 'CONFIRMED'];
 export const noneResponse = 0;
 export const goingResponse = 1;
 export const confirmedResponse = 2;
