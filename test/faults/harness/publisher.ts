@@ -5,7 +5,7 @@ import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
-import { defaultPartitions, murmur2Partition } from '../../../schemas/events/partitioner.ts';
+import { crc32Partition, defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import type { AnyRecord, Ride, TopicName } from '../../../schemas/events/records.ts';
 import { kafkaClient } from '../../support/servers/kafka.ts';
 import { type HistoryWriter, nowMs } from './history-writer.ts';
@@ -122,10 +122,11 @@ export class Publisher {
 
   async #send(as: 'good' | 'bad', topic: TopicName, key: string, version: Change['version'], value: Buffer | null) {
     const sent = nowMs();
-    const partition = murmur2Partition(Buffer.from(key), defaultPartitions[topic]);
+    // Portland's log is declared crc32.
+    const partition = crc32Partition(Buffer.from(key), defaultPartitions[topic]);
     let offset: number | null = null;
     try {
-      const offsets = await this.#publisher.publish(topic, [{ key, value, timestampMs: Date.now() }]);
+      const offsets = await this.#publisher.publish(topic, [{ key, value, partition, timestampMs: Date.now() }]);
       offset = offsets.get(partition) ?? null;
     } catch (error) {
       console.error(`Not acknowledged: ${(error as Error).message}`);

@@ -30,7 +30,7 @@ export async function withNewerNights(folder: string, schema: string): Promise<s
 }
 
 async function copyTo(folder: string): Promise<void> {
-  for (const part of ['api', 'infra', 'projector', 'schemas', 'services', 'package.json']) {
+  for (const part of ['api', 'docs', 'infra', 'projector', 'schemas', 'services', 'package.json']) {
     await cp(join(root, part), join(folder, part), { recursive: true });
   }
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
