@@ -7,6 +7,7 @@ import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { nextVersion } from '../../support/processes/next-version.ts';
 import { type Env, Processes } from '../../support/processes/process.ts';
+import { type SteppedClock, steppedClock } from '../../support/processes/stepped-clock.ts';
 import { riderTokens } from '../../support/sign-in/rider-tokens.ts';
 import { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
 import { alertFaults, patientAlertFaults } from '../nemesis/alert-faults.ts';
@@ -18,7 +19,6 @@ import { type Asker, keyHeaders, reader } from './probes.ts';
 import { Publisher } from './publisher.ts';
 import { Readers, readersOf } from './readers.ts';
 import { Service } from './service.ts';
-import { type SteppedClock, steppedClock } from './stepped-clock.ts';
 import { type StoreKind, startStores } from './stores.ts';
 import { Watcher, watchAlerts } from './watcher.ts';
 

@@ -3,11 +3,11 @@ import type { KafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import type { RedisServer } from '../../../infra/local/redis-server.ts';
 import type { Random } from '../../../services/simulate/world/random.ts';
 import type { Env, Processes } from '../../support/processes/process.ts';
+import type { SteppedClock } from '../../support/processes/stepped-clock.ts';
 import type { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
 import type { HistoryWriter } from '../harness/history-writer.ts';
 import type { Publisher } from '../harness/publisher.ts';
 import type { Service } from '../harness/service.ts';
-import type { SteppedClock } from '../harness/stepped-clock.ts';
 import type { Stores } from '../harness/stores.ts';
 
 /** What a nemesis may reach. */

@@ -2,7 +2,7 @@ import { existsSync, globSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
-import type { Env } from '../../support/processes/process.ts';
+import type { Env } from './process.ts';
 
 /** A wall clock of one process that can be stepped while it runs. Its monotonic clock goes on. */
 export interface SteppedClock {
