@@ -37,6 +37,6 @@ export function archiveCommands(program: Commands): void {
       ],
       async () => (await import('./archive-load.ts')).runArchiveLoad,
     )
-    .option('--append', 'of each key the last record, unless the topics hold one that is newer or as old')
+    .option('--append', 'publish each key’s last record, unless the topic’s is as new or newer')
     .option('--repartition', 'puts a log of mixed producers back together: each key’s records by their timestamps');
 }

@@ -16,7 +16,7 @@ export function logCommands(program: Commands): void {
     .add(
       'lag',
       'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
-        'Exit code 1 if some tags have no running projector. With --until it waits for one record: exit code 0 once it is readable, ' +
+        'Exit code 1 if parts of the store have no running projector. With --until it waits for one record: exit code 0 once it is readable, ' +
         '1 after the timeout. Needs KAFKA_BROKERS and REDIS_URL.',
       [
         'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag',
@@ -32,7 +32,7 @@ export function logCommands(program: Commands): void {
       'why <key...>',
       'Says of each TOPIC/KEY what the log holds of it, which answers show it, and all that hides it from the others, with the rules. ' +
         'Prints nothing that a record holds. With REDIS_URL beside Kafka also whether it is readable yet. Exit code 1 if an answer shows ' +
-        'none of it, or its last record is bad.',
+        'none of it, or its last record was rejected.',
       [
         'npx ride-calendar why rides/pp15r4935 nights/pp15r4935/2015-06-13 --archive test/data/portland',
         'npx ride-calendar why nights/pp15r4935/2015-06-13 --rider r0020 --archive test/data/portland',
