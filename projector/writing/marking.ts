@@ -36,14 +36,10 @@ export class Marking implements Touched {
   ride(ride: number): void {
     const { rides, nightRecords } = this.#facts;
     this.#marks.values.ride.add(ride);
-    for (const night of rides[ride]!.nights.values()) if (nightRecords[night]) this.#night(night);
+    for (const night of rides[ride]!.nights.values()) if (nightRecords[night]) this.night(night);
   }
 
   night(night: number): void {
-    this.#night(night);
-  }
-
-  #night(night: number): void {
     const { rides, nightRide, nightDay } = this.#facts;
     const { values } = this.#marks;
     const ride = nightRide[night]!;

@@ -14,28 +14,28 @@ import { parseKey } from '../../../schemas/views/view-kinds.ts';
  * at once, not in slices. `isPublic`: riders' own views are left out.
  */
 export function tellTouched(fold: Fold, sink: MarkSink, isPublic: boolean): void {
-  const marking = new PublishedMarking(fold.facts, sink, null);
+  const { facts } = fold;
+  const marking = new Marking(facts, sink, null);
   const publicOnly: Touched = {
     ...ignoreChanges,
     metro: (metro) => marking.metro(metro),
+    // Marks all of its nights: the facts do not say yet that a ride is posted when its record is told.
     ride: (ride) => marking.ride(ride),
-    night: (night) => marking.night(night),
+    // No answer shows a night of a ride that has no page.
+    night(night) {
+      if (publishedRide(facts, facts.nightRide[night]!)) marking.night(night);
+    },
   };
-  fold.subscribe(isPublic ? publicOnly : marking);
-}
-
-/** Leaves out nights of rides that have no page: no answer shows them. A ride that comes or goes marks its nights itself. */
-class PublishedMarking extends Marking {
-  readonly #facts: Facts;
-
-  constructor(...args: ConstructorParameters<typeof Marking>) {
-    super(...args);
-    [this.#facts] = args;
-  }
-
-  override night(night: number): void {
-    if (publishedRide(this.#facts, this.#facts.nightRide[night]!)) super.night(night);
-  }
+  const all: Touched = {
+    ...publicOnly,
+    card: (rider) => marking.card(rider),
+    existence: (rider) => marking.existence(rider),
+    keyHash: (hash) => marking.keyHash(hash),
+    own: (rider, day) => marking.own(rider, day),
+    going: (rider, day) => marking.going(rider, day),
+    relation: (reader, other, before, after) => marking.relation(reader, other, before, after),
+  };
+  fold.subscribe(isPublic ? publicOnly : all);
 }
 
 type Kind = (typeof numberedKinds)[number];
