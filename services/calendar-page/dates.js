@@ -8,13 +8,13 @@ export const localDate = (zone, now) => new Intl.DateTimeFormat('sv', { timeZone
 export const addDays = (day, count) => new Date(utc(day).getTime() + count * 86_400_000).toISOString().slice(0, 10);
 
 /** Whether a text is a date that exists. */
-export const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && utc(text) > 0 && addDays(text, 0) === text;
+export const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && utc(text) < Infinity && addDays(text, 0) === text;
 
 const format = new Intl.DateTimeFormat('en', { timeZone: 'UTC', weekday: 'long', month: 'long', day: 'numeric' });
 
-/** `Tonight: Thursday, November 26`, and `Thursday, November 26 2015` where that is far off. */
+/** `Today: Thursday, November 26`, and `Thursday, November 26 2015` where that is far off. */
 export function dayInWords(day, today) {
   const near =
-    { [today]: 'Tonight: ', [addDays(today, 1)]: 'Tomorrow: ', [addDays(today, -1)]: 'Yesterday: ' }[day] ?? '';
+    { [today]: 'Today: ', [addDays(today, 1)]: 'Tomorrow: ', [addDays(today, -1)]: 'Yesterday: ' }[day] ?? '';
   return near + format.format(utc(day)) + (day.slice(0, 4) === today.slice(0, 4) ? '' : ` ${day.slice(0, 4)}`);
 }

@@ -4,52 +4,57 @@
 export function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children.flat().filter(Boolean));
+  made.append(...children.flat(Infinity).filter(Boolean));
   return made;
 }
 
-// A text in another script than the page's keeps its own direction.
-const text = (name, className, ...children) => element(name, { class: className, dir: 'auto' }, ...children);
-const names = (riders) => new Intl.ListFormat('en').format(riders.map(({ name, handle }) => name ?? `@${handle}`));
+// Each text of a rider is in an element with a direction of its own: no character in it can turn what stands beside it.
+const bdi = (text) => text && element('bdi', {}, text);
+const line = (className, ...children) => element('p', { class: className }, ...children);
+const dotted = (...parts) => parts.filter(Boolean).flatMap((part, i) => (i > 0 ? [' · ', part] : [part]));
+const called = ({ name, handle }) => name ?? `@${handle}`;
+const listed = (names) =>
+  new Intl.ListFormat('en').formatToParts(names).map(({ type, value }) => (type === 'element' ? bdi(value) : value));
 const whys = { led: 'You lead this ride', going: 'You are going', ridden: 'You rode it', saved: 'You saved it' };
 
-function place({ withheld, place_name, neighbourhood }, going) {
-  const name = withheld ? '🔒 Secret meeting point' : (place_name ?? 'Meeting point not given');
-  return text('p', 'place', [name, neighbourhood, going].filter(Boolean).join(' · '));
-}
-
-/** `★ Ada and Bo, Cy, Di and 3 more are going`: close friends first, as the API sends them. */
+/** `★ Ada, Cy, and 3 more are going`: close friends first, with a star, as the API sends them. */
 function friendsGoing(friends) {
-  const close = friends.filter(({ close }) => close);
-  const others = friends.slice(close.length);
-  const few = others.slice(0, others.length > 6 ? 5 : 6);
-  const more = others.length > few.length ? ` and ${others.length - few.length} more` : '';
-  const all = [close.length > 0 && `★ ${names(close)}`, few.length > 0 && names(few) + more].filter(Boolean);
-  return text('p', 'own', `${all.join(' · ')} ${friends.length === 1 ? 'is' : 'are'} going`);
+  const few = friends.slice(0, friends.length > 6 ? 5 : 6);
+  const more = friends.length > 6 ? [`${friends.length - 5} more`] : [];
+  const all = listed([...few.map((friend) => (friend.close ? '★ ' : '') + called(friend)), ...more]);
+  return line('own', all, friends.length === 1 ? ' is going' : ' are going');
 }
 
 /** One night. `own`: what the signed-in rider sees of it, which is why it is theirs, friends and flagged riders. */
-export function nightCard(night, { href, day, own = {}, isNew }) {
+export function nightCard(night, { href, day, own = {} }) {
   const { title, meet_time, status, cancellation_reason: reason, past, going_count, meeting } = night;
-  const name = element('a', { href, dir: 'auto' }, title || 'Ride without a title');
+  const name = element('a', { ...(href && { href }), dir: 'auto' }, title || 'Ride without a title');
   const isOff = status === 'cancelled';
+  const place = meeting.withheld ? '🔒 Secret meeting point' : bdi(meeting.place_name) || 'Meeting point not given';
+  const classes = [isOff && 'cancelled', past && 'past'].filter(Boolean).join(' ');
   return element(
     'article',
-    {
-      class: `${isOff ? 'cancelled' : ''} ${past ? 'past' : ''} ${isNew ? 'new' : ''}`,
-      id: `${night.ride}/${night.day}`,
-    },
-    element('p', { class: 'time' }, meet_time ?? '–'),
+    { class: classes, id: `${night.ride}/${night.day}` },
+    line('time', element('b', {}, meet_time ?? '–')),
     element(
       'div',
       {},
       element('h3', {}, isOff ? element('s', {}, name) : name),
-      isOff && text('p', 'off', `Called off${reason ? `: ${reason}` : ''}`),
+      isOff && line('off', 'Called off', reason && [': ', bdi(reason)]),
       day && element('p', {}, day),
-      place(meeting, `${going_count} ${past ? 'were going' : 'going'}`),
-      own.why && text('p', 'own', whys[own.why]),
+      line('place', dotted(place, bdi(meeting.neighbourhood))),
+      own.why && line('own', whys[own.why]),
       own.friends && friendsGoing(own.friends),
-      own.flagged && text('p', 'flag', `⚑ You flagged ${names(own.flagged)}, who will be there`),
+      own.flagged && line('flag', '⚑ You flagged ', listed(own.flagged.map(called)), ', who will be there'),
     ),
+    line('going', element('b', {}, `${going_count}`), past ? ' were going' : ' going'),
   );
+}
+
+/** Nights of several days: those to come, then the past ones, latest first. */
+export function inTime(nights, request, intro) {
+  const past = nights.filter(({ night }) => night.past).reverse();
+  const coming = nights.filter(({ night }) => !night.past);
+  const parts = [{ intro, heading: 'Coming up', nights: coming, empty: 'Nothing is coming up.', requests: [request] }];
+  return past.length > 0 ? [...parts, { heading: 'Past', nights: past, requests: [] }] : parts;
 }

@@ -24,7 +24,7 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
   }
 
   async function json(url) {
-    const response = await fetch(url);
+    const response = await fetch(url).catch(() => ({ ok: false }));
     if (!response.ok) throw new Error('Nobody can sign in just now. Try again in a minute.');
     return response.json();
   }
@@ -33,7 +33,7 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
   async function tokens(parameters) {
     const { token_endpoint } = await endpoints();
     const body = new URLSearchParams({ client_id: clientId, resource: baseUrl, ...parameters });
-    const response = await fetch(token_endpoint, { method: 'POST', body });
+    const response = await fetch(token_endpoint, { method: 'POST', body }).catch(() => ({ status: 503 }));
     if (response.status === 429 || response.status >= 500) throw new Error('Sign-in is busy. Try again in a minute.');
     drop('tokens');
     if (!response.ok) return false;
@@ -51,20 +51,12 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
       const { authorization_endpoint } = await endpoints();
       const [state, verifier] = [random(), random()];
       keep('asked', { state, verifier, back });
-      const url = new URL(authorization_endpoint);
-      url.search = new URLSearchParams({
-        response_type: 'code',
-        client_id: clientId,
-        redirect_uri: redirectUri,
-        scope: 'read',
-        resource: baseUrl,
-        state,
-        code_challenge: base64url(await sha256(verifier)),
-        code_challenge_method: 'S256',
-        // After a sign-out the next rider at this machine says who they are.
-        ...(kept('signed-out') && { prompt: 'login' }),
-      });
-      location.assign(url);
+      const ours = { client_id: clientId, redirect_uri: redirectUri, resource: baseUrl, scope: 'read' };
+      const pkce = { state, code_challenge: base64url(await sha256(verifier)), code_challenge_method: 'S256' };
+      // After a sign-out the next rider at this machine says who they are.
+      const prompt = kept('signed-out') && { prompt: 'login' };
+      const query = new URLSearchParams({ response_type: 'code', ...ours, ...pkce, ...prompt });
+      location.assign(`${authorization_endpoint}?${query}`);
     },
 
     /** Goes on where the server led back to. Null: it did not; else the query to show, and what to tell the rider. */

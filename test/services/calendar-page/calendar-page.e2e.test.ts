@@ -67,7 +67,7 @@ describe('the calendar page on Portland’s rides', () => {
     await page.goto(`${portland.origin}/`);
     await shows(page, 'article');
     expect(new URL(page.url()).pathname).toBe('/calendar');
-    expect(await heading(page)).toBe('Tonight: Saturday, June 13');
+    expect(await heading(page)).toBe('Today: Saturday, June 13');
     const asked = await page.locator('.requests code').first().textContent();
     expect(asked).toMatch(/^GET \/api\/metros\/portland\/days\/2015-06-13 → 200, \d+ bytes, \d+ ms$/);
     await page.close();
@@ -99,15 +99,17 @@ describe('the calendar page on Portland’s rides', () => {
     await page.check('#far input[value="5_to_10"]');
     await page.fill('#q', 'ride');
     await page.click('text=Search');
-    await page.waitForFunction(`document.querySelectorAll('article').length < ${all.length}`);
+    await shows(page, '#parts:not([aria-busy])');
     const some = await titles(page);
+    expect(some.length).toBeLessThan(all.length);
     const shared = await open(portland, new URL(page.url()).search);
     expect(await titles(shared.page)).toEqual(some);
     expect(await shared.page.isChecked('#far input[value="5_to_10"]')).toBe(true);
     expect(await shared.page.inputValue('#q')).toBe('ride');
-    await shared.page.click('summary');
     await shared.page.click('#clear');
-    await shared.page.waitForFunction(`document.querySelectorAll('article').length === ${all.length}`);
+    await shows(shared.page, '#parts:not([aria-busy])');
+    expect(await titles(shared.page)).toEqual(all);
+    expect(await shared.page.isVisible('#clear')).toBe(false);
     await shared.page.fill('#q', 'no such ride anywhere');
     await shared.page.press('#q', 'Enter');
     await shared.page.waitForSelector('.empty:text("No ride fits")');
@@ -180,8 +182,36 @@ describe('the calendar page, whatever it is sent', () => {
     going = 4;
     await page.waitForSelector('article.new', { timeout: 30_000 });
     expect(await page.locator('article.new').count()).toBe(1);
-    expect(await page.textContent('article.new .place')).toContain('4 were going');
-    expect(await page.textContent('#news')).toBe('One night changed just now.');
+    expect(await page.textContent('article.new .going')).toBe('4 were going');
+    expect(await page.textContent('#news')).toBe('These rides changed just now.');
+    await page.close();
+  });
+
+  it('keeps what a visitor typed, selected and reached when it asks again', async () => {
+    const page = await openWith(() => day([night]));
+    await shows(page, 'article');
+    await page.fill('#q', 'half a wo');
+    await page.focus('.requests summary');
+    await page.evaluate("getSelection().selectAllChildren(document.querySelector('.off'))");
+    const again = page.waitForResponse('**/api/metros/**', { timeout: 30_000 });
+    await page.evaluate("document.querySelector('code').textContent = ''");
+    await again;
+    await page.waitForSelector('code:not(:empty)', { state: 'attached' });
+    expect(await page.inputValue('#q')).toBe('half a wo');
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
+    expect(await page.evaluate('getSelection().toString()')).toContain('Storm');
+    await page.close();
+  });
+
+  it('lets no character of a rider’s text turn what stands beside it', async () => {
+    const turned = '\u202Eturned';
+    const meeting = { withheld: false, place_name: turned, neighbourhood: turned, neighbourhood_slug: 'turned' };
+    const page = await openWith(() => day([{ ...night, title: turned, cancellation_reason: turned, meeting }]));
+    await shows(page, 'article');
+    const isolated = `[...document.querySelectorAll('article *, label *')].filter(({ childNodes }) =>
+      [...childNodes].some(({ nodeType, data }) => nodeType === 3 && data.includes('\u202E')))
+      .map((each) => getComputedStyle(each).unicodeBidi)`;
+    expect(await page.evaluate(isolated)).toEqual(Array(5).fill('isolate'));
     await page.close();
   });
 
@@ -259,6 +289,20 @@ describe('the calendar page on the sample', () => {
     await shows(page, 'section:nth-of-type(7)');
     expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
     expect(await page.textContent('#account')).toBe('Sign out');
+    await page.close();
+  });
+});
+
+describe('the calendar page of a rider whose sign-in ended', () => {
+  it('shows what anybody may see, nothing of the rider’s, and says so', async () => {
+    const { page } = await open(portland, '?metro=portland');
+    await page.evaluate("sessionStorage.setItem('tokens', JSON.stringify({ access_token: 'x', endsMs: 9e15 }))");
+    await page.click('#after');
+    await page.waitForSelector('#news:has-text("not signed in any more")');
+    expect(await page.locator('article').count()).toBeGreaterThan(0);
+    expect(await page.locator('.own, .flag').count()).toBe(0);
+    expect(await page.textContent('#account')).toBe('Sign in');
+    expect(await page.isVisible('#key')).toBe(false);
     await page.close();
   });
 });
