@@ -48,7 +48,7 @@ function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reas
     case 'no key':
       return `want ${names.join('/')}`;
     case 'not Avro':
-      return `want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with ${valueBytes!.toString('hex', 0, 1) || 'nothing'}`;
+      return `want C3 01 and a fingerprint, or 00 and a schema id, first; it ${valueBytes!.length === 0 ? 'is empty, and a tombstone is null' : `begins with ${valueBytes!.toString('hex', 0, 1)}`}`;
     case 'key does not match its pattern': {
       const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i] ?? ''));
       return parts.length === names.length && off >= 0

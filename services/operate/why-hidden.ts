@@ -197,7 +197,11 @@ export class WhyHidden {
   #where(at: At): Hidden[] {
     const record = this.#facts.nightRecords[at.night];
     const hiding = record ? whereHiding(publishedMeeting(this.#facts, record.meeting)) : null;
-    return [...this.#listed(at), ...(hiding ? [hiding] : [])];
+    const district = record?.meeting?.district ?? null;
+    const isUnknown = district !== null && !this.#facts.districts.has(district);
+    const why: Hidden | null =
+      hiding === 'no neighbourhood with a slug' && isUnknown ? 'the district has no record' : hiding;
+    return [...this.#listed(at), ...(why ? [why] : [])];
   }
 
   #neighbourhood(at: At): Hidden[] {

@@ -82,11 +82,13 @@ export async function runWhy(options: WhyOptions, settings: Settings, io: Io): P
 function askedOf(text: string): Asked {
   const [topic, ...rest] = text.split('/') as [string, ...string[]];
   const key = rest.join('/');
-  if (isTopicName(topic) && 'fields' in parseRecordKey(topic, key))
-    return { topic, key, last: null, aside: [], misplaced: false };
+  const fault = isTopicName(topic)
+    ? whyBad({ topic, keyBytes: Buffer.from(key), valueBytes: null, decoder: null })
+    : 'unknown';
+  if (fault === null) return { topic: topic as TopicName, key, last: null, aside: [], misplaced: false };
   // The key may be of a rider.
   throw new UsageError(
-    `Cannot run why: an argument is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${isTopicName(topic) ? `${topic}, key off its pattern` : 'unknown'})`,
+    `Cannot run why: an argument is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${isTopicName(topic) ? `${topic}, ${fault}` : fault})`,
   );
 }
 

@@ -98,7 +98,8 @@ export class Publishing {
       for (const { line, keyBytes, partition } of batch) {
         const offset = next.get(partition)!;
         next.set(partition, offset + 1);
-        this.#places.out(JSON.stringify({ line, topic, key: keyBytes.toString(), partition, offset }));
+        const place = `${topic}/${partition}@${offset}`;
+        this.#places.out(JSON.stringify({ line, place, topic, key: keyBytes.toString(), partition, offset }));
       }
       await this.#places.taken();
     }

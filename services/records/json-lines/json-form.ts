@@ -46,7 +46,7 @@ const day = textForm('a date, YYYY-MM-DD, of years 0001 to 9999', (one) => parse
 
 const timePattern = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{3}))?)?$/;
 
-const time = textForm('a time of day, HH:MM or HH:MM:SS', timeOf, (ms: number) => {
+const time = textForm('a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm', timeOf, (ms: number) => {
   const shown = new Date(ms).toISOString().slice(11, 23);
   return shown.replace(/\.000$/, '').replace(/:00$/, '');
 });

@@ -56,6 +56,10 @@ it.each<[string | null, wanted: string]>([
     'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with 7b',
   ],
   [
+    why('rides', Buffer.alloc(0)),
+    'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it is empty, and a tombstone is null',
+  ],
+  [
     whyOf('attendance', { day: 'string' }, { day: '2015-06-13' }),
     "incompatible writer schema: 7, field day: the writer's string is no date (int)",
   ],

@@ -42,6 +42,7 @@ describe('records publish --archive', () => {
       partition: places[0].partition,
       offset: places[0].offset + (places[1].partition === places[0].partition ? 2 : 1),
     });
+    for (const { place, partition, offset } of places) expect(place).toBe(`riders/${partition}@${offset}`);
     expect(await heard((io) => runCli(['archive', 'check', dir], io, {}))).toMatchObject({ code: 0 });
     expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({
       code: 2,

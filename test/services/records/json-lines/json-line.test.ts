@@ -139,7 +139,7 @@ describe('a line of JSON', () => {
 
   it.each([
     ['nights', { day: '2026-02-29' }, 'day is not a date'],
-    ['nights', { meet_time: '24:00' }, 'meet_time is not a time of day, HH:MM or HH:MM:SS'],
+    ['nights', { meet_time: '24:00' }, 'meet_time is not a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm'],
     ['nights', { meeting: { palce_name: 'x' } }, 'meeting has an unknown field "palce_name", want place_name,'],
     ['nights', { meeting: { secret: 1 } }, 'meeting.secret is not true or false'],
     ['developer-keys', { key_hash: 'ab' }, 'key_hash is not 32 bytes in hex'],
