@@ -32,7 +32,10 @@ it('records that are deleted from the log are told by each projector and by veri
   await expect.poll(async () => (await verify()).summary.deleted, { timeout: 20_000 }).toBeNull();
   expect(await get(leader, '/readyz')).not.toContain('deleted');
   const setPolicy = async (topic: 'metros' | 'rides', value: string) => {
-    const entry = { type: 2, name: kafka.topicPrefix + topic, configEntries: [{ name: 'cleanup.policy', value }] };
+    // By age the broker would delete all of them, whenever it looks next.
+    const keep = { name: 'retention.ms', value: '-1' };
+    const configEntries = [{ name: 'cleanup.policy', value }, keep];
+    const entry = { type: 2, name: kafka.topicPrefix + topic, configEntries };
     await (await kafka.admin()).alterConfigs({ validateOnly: false, resources: [entry] });
   };
   // Of a topic that is compacted alone, Kafka deletes nothing.
