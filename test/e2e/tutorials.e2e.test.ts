@@ -137,6 +137,8 @@ describe('the tutorial of a rider’s app', () => {
     expect(await tab.textContent('#mine li')).toMatch(/^\d{4}-\d\d-\d\d .+ \((led|going|ridden|saved)\)$/);
     expect(tab.url()).toBe(`http://127.0.0.1:${port}/`);
     await tab.click('#out');
+    // The app's own button has the same name until the browser has left its page.
+    await tab.waitForURL('**/oauth/sign-out*');
     await tab.getByRole('button', { name: 'Sign out', exact: true }).click();
     await tab.getByRole('link', { name: 'Go on to' }).click();
     await tab.waitForSelector('#in:visible');

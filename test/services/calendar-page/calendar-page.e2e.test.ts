@@ -263,6 +263,7 @@ describe('the calendar page on the sample', () => {
     expect(await barriers(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await page.click('#account');
+    await page.waitForURL('**/oauth/sign-out*');
     await page.click('main button');
     await page.waitForSelector('#account:has-text("Sign in")');
     expect(new URL(page.url()).pathname).toBe('/calendar');
