@@ -6,7 +6,6 @@ import type { OpenLog } from '../backends/open-log.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import { TerminalBanner } from '../cli/terminal-banner.ts';
 import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { checkRiderToTry, firstDay, firstSteps, firstStepsText, metrosOf, picksRiders } from './http/first-steps.ts';
@@ -27,9 +26,7 @@ export async function runStart(
   settings: Settings,
   io: Io,
 ): Promise<ExitCode> {
-  const { stdout } = process;
-  const banner = io.errIsTerminal && stdout.isTTY && !json ? new TerminalBanner(stdout, io.signal) : null;
-  const log = makeLogger(settings, { ...(banner && { destination: banner }) });
+  const log = makeLogger(settings);
   const register = processMetrics(log);
   const metrics = apiMetrics(register);
   const projected = projectorMetrics(register);
@@ -88,9 +85,7 @@ export async function runStart(
     });
     await served.listen();
     const steps = await firstSteps(settings, opened, facts(), files.keys, key, first, rider);
-    const text = json ? JSON.stringify(steps) : firstStepsText(steps);
-    if (banner) banner.show(text);
-    else io.out(text);
+    io.out(json ? JSON.stringify(steps) : firstStepsText(steps));
     try {
       await projecting.done;
     } finally {
