@@ -5,7 +5,5 @@ export interface Log {
   error(message: string): void;
 }
 
-export const silentLog: Log = { info() {}, warn() {}, error() {} };
-
 /** `1 metro`, `2 metros`. */
 export const countText = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;

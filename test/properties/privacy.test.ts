@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { silentLog } from '../../projector/running/log.ts';
 import { processMetrics } from '../../services/serve/metrics/process-metrics.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
+import { silentLog } from '../support/processes/heard.ts';
 import { answering, type Got, projecting } from '../support/processes/service.ts';
 import { dumpViews } from '../support/stores/view-dump.ts';
 import { type History, historyArb, toLogRecord, worldArb } from '../support/worlds/histories.ts';

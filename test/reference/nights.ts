@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts';
 import { compareText, fold } from './text.ts';
 
 /** A Meeting, in the order of its fields. */
-export interface MeetingAnswer {
+interface MeetingAnswer {
   withheld: boolean;
   place_name: string | null;
   neighbourhood: string | null;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { KeptSchemas } from '../../../infra/registry/kept-schemas.ts';
 import { SchemaAwayError, type SchemaSource } from '../../../infra/registry/schema-registry.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { type FoundSchema, type SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 
 const url = 'http://reader:hunter2@registry:8081/base';
 const known = { schema: '"int"', references: ['"long"'] };

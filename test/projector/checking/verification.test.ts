@@ -3,10 +3,10 @@ import { Verification, type Verified } from '../../../projector/checking/verific
 import type { LiveNotes, LiveViews } from '../../../projector/ports/live-views.ts';
 import { positionOf } from '../../../projector/position/position.ts';
 import { realClock } from '../../../projector/running/clock.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import { Hash } from '../../simulator/redis-commands.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { DeletionWatch } from '../../../projector/leading/deletion-watch.ts';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import type { Status } from '../../../projector/status/status.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 

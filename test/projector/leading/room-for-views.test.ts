@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { assertRoom, fillBytes, NoRoomError } from '../../../projector/leading/room-for-views.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
 import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';

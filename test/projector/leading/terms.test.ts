@@ -6,8 +6,8 @@ import { Terms } from '../../../projector/leading/terms.ts';
 import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
 import { beatMs } from '../../../projector/ports/leading.ts';
 import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { measuredWriter } from '../../../projector/status/measured-writer.ts';
 import { Waits } from '../../../projector/status/waits.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { lead } from '../../support/stores/lead.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 

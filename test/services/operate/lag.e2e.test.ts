@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
 import { rideKey } from '../../../schemas/views/view-kinds.ts';
@@ -10,7 +9,7 @@ import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { metro, ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { heard, silentLog } from '../../support/processes/heard.ts';
 import { type Env, Processes } from '../../support/processes/process.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { heard, silentLog } from '../../support/processes/heard.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../../support/servers/backends.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 

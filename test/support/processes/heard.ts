@@ -1,5 +1,8 @@
 import { Readable } from 'node:stream';
+import type { Log } from '../../../projector/running/log.ts';
 import type { Io } from '../../../services/cli/io.ts';
+
+export const silentLog: Log = { info() {}, warn() {}, error() {} };
 
 /** Where a command prints that nobody listens to. */
 export const quietIo: Io = {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Registry } from 'prom-client';
-import { silentLog } from '../../../projector/running/log.ts';
 import type { ProjectorStatus } from '../../../projector/status/status.ts';
 import { apiMetrics } from '../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
 import { projectorMetrics } from '../../../services/serve/metrics/projector-metrics.ts';
 import { auditLog } from '../../../services/serve/sign-in/audit-log.ts';
+import { silentLog } from './heard.ts';
 
 /** Every metric that any process has, registered in one place. */
 export function allMetrics(): Registry {

@@ -9,7 +9,7 @@ import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metri
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { realClock } from '../../../projector/running/clock.ts';
-import { type Log, silentLog } from '../../../projector/running/log.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
@@ -18,8 +18,9 @@ import { allTags } from '../../../schemas/views/view-keys.ts';
 import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
 import { complete, lead } from '../stores/lead.ts';
 import { MemoryEventLog } from '../stores/memory-event-log.ts';
+import { silentLog } from './heard.ts';
 
-export const baseUrl = 'http://127.0.0.1:8080/api';
+const baseUrl = 'http://127.0.0.1:8080/api';
 
 /** Nothing is said and bad records are dropped, unless the test gives where to. */
 interface ProjectingDeps {

@@ -7,10 +7,11 @@ import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
 import { ensureTopics, untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
 import type { SchemaSource } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
-import { type Log, silentLog } from '../../../projector/running/log.ts';
+import type { Log } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { silentLog } from '../processes/heard.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import { Following } from './following.ts';
 

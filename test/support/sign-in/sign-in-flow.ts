@@ -73,7 +73,7 @@ export async function tokenRequest(origin: string, form: Record<string, string>,
   return { status: response.status, headers: response.headers, body: (await response.json()) as TokenAnswer };
 }
 
-export interface TokenAnswer {
+interface TokenAnswer {
   access_token: string;
   refresh_token: string;
   token_type: string;

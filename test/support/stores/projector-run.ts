@@ -3,7 +3,7 @@ import type { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts
 import type { EventLog, RejectSink } from '../../../projector/ports/event-log.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { Projector, type ProjectorDeps } from '../../../projector/projector.ts';
-import { silentLog } from '../../../projector/running/log.ts';
+import { silentLog } from '../processes/heard.ts';
 import type { History } from '../worlds/histories.ts';
 import { MemoryEventLog } from './memory-event-log.ts';
 import { dumpViews } from './view-dump.ts';

@@ -14,7 +14,7 @@ interface Partition {
 }
 
 /** Every partition, the empty ones too, with its records in offset order. */
-export function partitionsOf(history: History): Partition[] {
+function partitionsOf(history: History): Partition[] {
   return topicNames.flatMap((topic) =>
     Array.from({ length: history.partitions[topic] }, (_, partition) => ({
       topic,

@@ -1,18 +1,17 @@
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
-import { silentLog } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { crc32Partition, defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import type { AnyRecord, Night, Ride, TopicName } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../processes/heard.ts';
+import { heard, silentLog } from '../processes/heard.ts';
 import type { Env } from '../processes/process.ts';
 import { freshGroup, freshTopicPrefix, kafkaBrokers } from '../servers/backends.ts';
 import type { HistoryRecord } from './histories.ts';
 import { portlandDirectory, readPortland } from './portland.ts';
 
 /** Portland's riders publish with librdkafka. */
-export const KAFKA_PARTITIONER = 'crc32';
+const KAFKA_PARTITIONER = 'crc32';
 
 /** Portland's calendar in topics of its own, as processes are told of them, and what is published there since. */
 export class PortlandInKafka {

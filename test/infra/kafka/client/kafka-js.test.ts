@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { expect, it, vi } from 'vitest';
 import { kafkaJs } from '../../../../infra/kafka/client/kafka-js.ts';
 import { describeError as innermost } from '../../../../infra/kafka/client/logged-back-off.ts';
-import { silentLog } from '../../../../projector/running/log.ts';
+import { silentLog } from '../../../support/processes/heard.ts';
 import { tarpit } from '../../../support/servers/tarpit.ts';
 
 const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js');
