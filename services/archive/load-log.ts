@@ -1,6 +1,9 @@
 import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
+import { type ArchiveSources, type PartitionCursor, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
+import { type RecordInTime, RecordsInTime, TimedRecord } from '../../infra/archive/log/records-in-time.ts';
+import { eachOfTopic } from '../../infra/archive/log/topic-in-time.ts';
 import { placeOf } from '../../infra/reject-places.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
@@ -12,9 +15,6 @@ import { clampedMs, type Long } from '../../schemas/events/instants.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
-import { eachOfTopic } from '../past/log/past-fold.ts';
-import { type PartitionCursor, type PastSources, sourcesOf } from '../past/log/past-records.ts';
-import { type RecordInTime, RecordsInTime, TimedRecord } from '../past/log/records-in-time.ts';
 import { AppendChoice } from './append-choice.ts';
 import { type LoadPartitions, loadPartitions, type PlacingOptions, TiedKeys } from './load-partitions.ts';
 
@@ -97,7 +97,7 @@ class Loading {
   readonly result: LoadResult = { records: 0, newer: [], same: 0, tied: [], rejected: 0, cut: 0, retimed: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */
   readonly bad = new Map<string, Reject>();
-  readonly #sources: PastSources;
+  readonly #sources: ArchiveSources;
   readonly #there: LogBounds;
   readonly #partitions: LoadPartitions;
   readonly #target: LoadTarget;
@@ -108,7 +108,7 @@ class Loading {
   #publishing: Promise<void> = Promise.resolve();
 
   constructor(
-    sources: PastSources,
+    sources: ArchiveSources,
     size: number,
     there: LogBounds,
     partitions: LoadPartitions,

@@ -1,3 +1,5 @@
+import type { ArchiveSources } from '../../infra/archive/log/partition-cursor.ts';
+import { eachOfTopic } from '../../infra/archive/log/topic-in-time.ts';
 import { LargeMap } from '../../projector/facts/large-map.ts';
 import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import type { EncodedRecord, EventLog } from '../../projector/ports/event-log.ts';
@@ -6,8 +8,6 @@ import { RecordKey } from '../../schemas/events/record-keys.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { declaredPartitions, type PartitionOf } from '../backends/declared-partitions.ts';
 import { UsageError } from '../cli/io.ts';
-import { eachOfTopic } from '../past/log/past-fold.ts';
-import type { PastSources } from '../past/log/past-records.ts';
 
 /** What decides where records go. */
 export interface PlacingOptions {
@@ -30,7 +30,7 @@ export interface LoadPartitions {
  * to be that of the archive's producers, or of those who published to the topics.
  */
 export async function loadPartitions(
-  sources: PastSources,
+  sources: ArchiveSources,
   log: EventLog,
   options: PlacingOptions,
 ): Promise<LoadPartitions> {
@@ -57,7 +57,7 @@ export async function loadPartitions(
 
 /** What is wrong with a topic of the archive by its declared partitioner, in words: one line or none. */
 async function misplacedIn(
-  sources: PastSources,
+  sources: ArchiveSources,
   topic: TopicName,
   partitions: number,
   partitioners: Partitioners,

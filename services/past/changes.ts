@@ -1,4 +1,7 @@
+import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
+import type { RecordInTime } from '../../infra/archive/log/records-in-time.ts';
 import { countText } from '../../projector/running/log.ts';
+import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -6,9 +9,7 @@ import { differencesOf } from './answers/answer-difference.ts';
 import { type ChangedAnswer, changedAnswers } from './answers/changed-answers.ts';
 import type { PastAnswer } from './answers/past-answers.ts';
 import { answerLines } from './history.ts';
-import { sourcesOf } from './log/past-records.ts';
-import { instantOf, instantText, type RecordClock } from './log/past-time.ts';
-import { placeOf, placeText, type RecordInTime } from './log/records-in-time.ts';
+import { placeOf, placeText } from './log/record-places.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 
 interface ChangesCommandOptions {

@@ -1,5 +1,7 @@
 import { readInputs } from '../../api/calendar/read-inputs.ts';
 import { routePath, splitTarget } from '../../api/messages/target.ts';
+import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
+import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -7,9 +9,7 @@ import { differencesOf, differenceText } from './answers/answer-difference.ts';
 import { answerHistories, type Version } from './answers/answer-history.ts';
 import { type PastAnswer, withAnswer } from './answers/past-answers.ts';
 import { type Asked, isMany, requestsOf } from './asked-paths.ts';
-import { sourcesOf } from './log/past-records.ts';
-import { instantOf, instantText, type RecordClock } from './log/past-time.ts';
-import { placeOf, placeText } from './log/records-in-time.ts';
+import { placeOf, placeText } from './log/record-places.ts';
 import { doubtsOf, openPastLog } from './past-log.ts';
 
 interface HistoryCommandOptions extends Omit<Asked, 'paths'> {

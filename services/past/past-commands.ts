@@ -1,6 +1,6 @@
 import { Option } from 'commander';
+import { clocks } from '../../infra/archive/log/partition-cursor.ts';
 import type { Commands } from '../cli/commands.ts';
-import { clocks } from './log/past-time.ts';
 
 const archiveOption = [
   '--archive <dir>',

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { clocks, type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import { countText } from '../../projector/running/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { instantOf } from '../cli/instant-texts.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import { type FoldedPast, foldPast } from './log/past-fold.ts';
-import { sourcesOf } from './log/past-records.ts';
-import { clocks, instantOf, type RecordClock } from './log/past-time.ts';
 import type { PastLog } from './past-log.ts';
 
 /** Which records count: those with a time at or before an instant, or exactly those in a file of offsets. */

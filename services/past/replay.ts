@@ -1,13 +1,13 @@
 import { countText } from '../../projector/running/log.ts';
 import { wait } from '../../projector/running/stop.ts';
 import { topicNames } from '../../schemas/events/records.ts';
+import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { assertCanListen } from '../serve/http/listen.ts';
 import type { Settings } from '../settings/settings.ts';
 import { checkRider, type PastAnswer, PastAnswers, type PastRequest, withAnswer } from './answers/past-answers.ts';
 import { type Asked, isMany, requestsOf } from './asked-paths.ts';
 import type { FoldedPast } from './log/past-fold.ts';
-import { instantOf, instantText } from './log/past-time.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past-point.ts';
 import { type PastSteps, servePast, settingsOfThePast } from './serve-past.ts';

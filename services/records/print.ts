@@ -4,8 +4,8 @@ import { decoded, type LogRecord } from '../../projector/ports/decoded-record.ts
 import type { EncodedRecord, LogBatch } from '../../projector/ports/event-log.ts';
 import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic, isTopicName, topicNames } from '../../schemas/events/records.ts';
+import { instantOf } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
-import { instantOf } from '../past/log/past-time.ts';
 import type { Settings } from '../settings/settings.ts';
 import { showLine } from './json-lines/json-line.ts';
 import { openRecordsLog } from './records-log.ts';

@@ -5,8 +5,8 @@ import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { detailOf, kindOf } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import { isTopicName } from '../../schemas/events/records.ts';
+import { instantText } from '../cli/instant-texts.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
-import { instantText } from '../past/log/past-time.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   chosen,

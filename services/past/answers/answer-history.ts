@@ -1,9 +1,10 @@
 import { daysAhead, daysBack } from '../../../api/calendar/me-answers.ts';
 import { secondsUntil } from '../../../api/calendar/views/local-days.ts';
+import type { ArchiveSources } from '../../../infra/archive/log/partition-cursor.ts';
+import { type RecordInTime, RecordsInTime, TimedRecord } from '../../../infra/archive/log/records-in-time.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
-import type { PastSources } from '../log/past-records.ts';
-import { FoldInTime, type RecordInTime, RecordsInTime, TimedRecord } from '../log/records-in-time.ts';
+import { FoldInTime } from '../log/fold-in-time.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from './past-answers.ts';
 import { tellTouched, WatchedViews } from './touched-views.ts';
 
@@ -41,7 +42,7 @@ const turnRecords = 10_000;
  * that instant. There is no version before the first record.
  */
 export async function answerHistories(
-  sources: PastSources,
+  sources: ArchiveSources,
   requests: readonly PastRequest[],
   { untilMs, signal, onVersion, onProgress }: HistoryOptions,
 ): Promise<void> {

@@ -1,9 +1,10 @@
+import type { ArchiveSources } from '../../../infra/archive/log/partition-cursor.ts';
+import { type RecordInTime, RecordsInTime } from '../../../infra/archive/log/records-in-time.ts';
 import { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { compareText } from '../../../schemas/views/text.ts';
-import type { PastSources } from '../log/past-records.ts';
-import { FoldInTime, type RecordInTime, RecordsInTime } from '../log/records-in-time.ts';
+import { FoldInTime } from '../log/fold-in-time.ts';
 import { sameAnswer } from './answer-history.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
 import { TouchingRecords } from './touching-records.ts';
@@ -37,7 +38,7 @@ const turnRecords = 10_000;
  * Finds the public answers, of days and rides, that differ between two instants, in one fold. Returns the number of
  * different records that were read of them.
  */
-export async function changedAnswers(sources: PastSources, options: ChangesOptions): Promise<number> {
+export async function changedAnswers(sources: ArchiveSources, options: ChangesOptions): Promise<number> {
   const { fromMs, toMs, clocks, signal, textOf, onChanged, onProgress } = options;
   const records = await RecordsInTime.open(sources, signal);
   const fold = new Fold();

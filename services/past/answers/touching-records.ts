@@ -1,3 +1,4 @@
+import type { RecordInTime } from '../../../infra/archive/log/records-in-time.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { Fold } from '../../../projector/facts/fold.ts';
 import { NumberSet } from '../../../projector/facts/large-map.ts';
@@ -5,7 +6,6 @@ import { valueViews } from '../../../projector/views/value-views.ts';
 import type { MarkSink } from '../../../projector/writing/marks.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { GroupedLines, type LineGroup } from '../log/grouped-lines.ts';
-import type { RecordInTime } from '../log/records-in-time.ts';
 import { tellTouched } from './touched-views.ts';
 
 /** The kinds of views that public answers are made of. */

@@ -1,9 +1,10 @@
+import type { ArchiveSources, PartitionCursor } from '../../../infra/archive/log/partition-cursor.ts';
+import { eachOfTopic } from '../../../infra/archive/log/topic-in-time.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { GroupedLines } from '../log/grouped-lines.ts';
-import { eachOfTopic, isGoodAt } from '../log/past-fold.ts';
-import type { PartitionCursor, PastSources } from '../log/past-records.ts';
+import { isGoodAt } from '../log/past-fold.ts';
 import type { ExportedTopic } from './log-tables.ts';
 
 /** A good record as a version of its key. */
@@ -27,7 +28,7 @@ interface VersionOptions {
  * time ends a version too. When each version ends, 8 bytes a record, is in memory; keys are not.
  */
 export async function eachVersion(
-  sources: PastSources,
+  sources: ArchiveSources,
   topic: ExportedTopic,
   { atMs, signal }: VersionOptions,
   take: (version: TopicVersion) => void,

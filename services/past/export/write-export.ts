@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { writeAtomically } from '../../../infra/archive/format/write-atomically.ts';
+import type { ArchiveSources } from '../../../infra/archive/log/partition-cursor.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { publishedRide } from '../../../projector/views/night.ts';
@@ -10,7 +11,6 @@ import type { TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
 import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
-import type { PastSources } from '../log/past-records.ts';
 import { calendarSql } from './calendar-sql.ts';
 import { DraftFolder } from './draft-folder.ts';
 import {
@@ -45,7 +45,7 @@ export interface Exported {
  */
 export async function writeExport(
   dir: string,
-  sources: PastSources,
+  sources: ArchiveSources,
   options: ExportOptions,
   manifest: (exported: Exported) => string,
 ): Promise<Exported> {
@@ -69,12 +69,12 @@ const topicsOf = ({ personal }: Discretion): readonly ExportedTopic[] =>
 
 class Export {
   readonly #dir: string;
-  readonly #sources: PastSources;
+  readonly #sources: ArchiveSources;
   readonly #options: ExportOptions;
   #facts: Facts | null = null;
   #rows = 0;
 
-  constructor(dir: string, sources: PastSources, options: ExportOptions) {
+  constructor(dir: string, sources: ArchiveSources, options: ExportOptions) {
     this.#dir = dir;
     this.#sources = sources;
     this.#options = options;

@@ -1,9 +1,10 @@
+import type { ArchiveSources, PartitionCursor } from '../../../infra/archive/log/partition-cursor.ts';
+import { eachOfTopic } from '../../../infra/archive/log/topic-in-time.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { PartitionCursor, type PastSources } from './past-records.ts';
 
 export interface FoldedPast {
   facts: Facts;
@@ -25,15 +26,12 @@ interface FoldPastOptions {
   onProgress?(records: number): void;
 }
 
-/** Called for each record, with the cursor on it. Returns a promise if the next record must wait. */
-type Visit = (cursor: PartitionCursor) => unknown;
-
 /**
  * Folds the records whose time is at or before an instant. For each key the last record in its partition wins, whatever
  * its time. If a key is in several partitions, the record with the latest time wins, so the same records give the same
  * facts however they are divided. Throws the signal's reason.
  */
-export async function foldPast(sources: PastSources, options: FoldPastOptions): Promise<FoldedPast> {
+export async function foldPast(sources: ArchiveSources, options: FoldPastOptions): Promise<FoldedPast> {
   const fold = new Fold();
   const offsets = Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as FoldedPast['offsets'];
   const past: FoldedPast = { facts: fold.facts, records: 0, bad: 0, offsets };
@@ -61,48 +59,3 @@ function applyIfGood(fold: Fold, record: EncodedRecord): boolean {
 
 /** Whether the record that a cursor is on is one that a fold accepts. */
 export const isGoodAt = ({ encoded }: PartitionCursor): boolean => validator.validate(encoded!) === null;
-
-/** Visits a topic's records: each partition in the log's order, and of several partitions the earliest record first. */
-export async function eachOfTopic(
-  sources: PastSources,
-  topic: TopicName,
-  signal: AbortSignal,
-  visit: Visit,
-): Promise<void> {
-  const partitions = sources.partitions.filter((source) => source.topic === topic);
-  const cursors = partitions.map((source) => new PartitionCursor(sources, source));
-  try {
-    let open = await loaded(cursors);
-    while (open.length > 0) {
-      signal.throwIfAborted();
-      await visitLoaded(open, visit);
-      open = await loaded(open);
-    }
-  } finally {
-    for (const cursor of cursors) await cursor.close();
-  }
-}
-
-/** The partitions that have not ended, each with a record loaded. */
-async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCursor[]> {
-  const open: PartitionCursor[] = [];
-  for (const cursor of cursors) if (cursor.encoded !== null || (await cursor.fill())) open.push(cursor);
-  return open;
-}
-
-/**
- * Visits records, the earliest first, until a partition has none loaded. With equal times the lower partition comes
- * first.
- */
-async function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): Promise<void> {
-  for (;;) {
-    let first: PartitionCursor | null = null;
-    for (const cursor of cursors) {
-      if (cursor.encoded === null) return;
-      if (!first || cursor.latestMs < first.latestMs) first = cursor;
-    }
-    const busy = visit(first!);
-    if (busy) await busy;
-    first!.step();
-  }
-}

@@ -4,7 +4,7 @@ import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { clampedMs, type Long, longInJson, longOf } from '../../../schemas/events/instants.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { dayText, parseDay } from '../../../schemas/views/days.ts';
-import { instantText } from '../../past/log/past-time.ts';
+import { instantText } from '../../cli/instant-texts.ts';
 
 /** What is wrong with a line: which field, and what it must be. Never the value, which may be a rider's. */
 export class LineError extends Error {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { clocks, type RecordClock, sourcesOf } from '../../../infra/archive/log/partition-cursor.ts';
 import { PastAnswers } from '../../../services/past/answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../../../services/past/log/past-fold.ts';
-import { sourcesOf } from '../../../services/past/log/past-records.ts';
-import { clocks, type RecordClock } from '../../../services/past/log/past-time.ts';
 import { answer } from '../../reference/answers.ts';
 import { latestRecords } from '../../reference/facts.ts';
 import { type CalendarRequest, pathOf } from '../../reference/requests.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import type { RecordClock } from '../../../infra/archive/log/partition-cursor.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import type { RecordClock } from '../../../services/past/log/past-time.ts';
 import { openPastLog, type PastLog } from '../../../services/past/past-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { quietIo } from '../processes/heard.ts';

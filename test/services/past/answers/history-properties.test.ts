@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { type ArchiveSources, clocks, sourcesOf } from '../../../../infra/archive/log/partition-cursor.ts';
 import { answerHistories, type Version } from '../../../../services/past/answers/answer-history.ts';
 import { changedAnswers } from '../../../../services/past/answers/changed-answers.ts';
 import { type PastAnswer, PastAnswers, type PastRequest } from '../../../../services/past/answers/past-answers.ts';
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
-import { type PastSources, sourcesOf } from '../../../../services/past/log/past-records.ts';
-import { clocks } from '../../../../services/past/log/past-time.ts';
-import { placeText } from '../../../../services/past/log/records-in-time.ts';
+import { placeText } from '../../../../services/past/log/record-places.ts';
 import type { PastLog } from '../../../../services/past/past-log.ts';
 import { pathOf } from '../../../reference/requests.ts';
 import type { HistoryRecord } from '../../../support/worlds/histories.ts';
@@ -37,7 +36,7 @@ const scenarioArb = pastArb.chain((history) =>
   ),
 );
 
-async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: number) {
+async function asOf(sources: ArchiveSources, { target, rider }: PastRequest, atMs: number) {
   const { facts } = await foldPast(sources, { atMs, signal });
   const { status, body } = await new PastAnswers(facts).ask({ target, rider }, atMs);
   return { status, body };
@@ -45,7 +44,7 @@ async function asOf(sources: PastSources, { target, rider }: PastRequest, atMs: 
 
 const sources = ({ listing, bounds }: PastLog, by: (typeof clocks)[number]) => sourcesOf({ listing, bounds }, by);
 
-async function versionsOf(from: PastSources, requests: readonly PastRequest[], untilMs: number): Promise<Version[]> {
+async function versionsOf(from: ArchiveSources, requests: readonly PastRequest[], untilMs: number): Promise<Version[]> {
   const versions: Version[] = [];
   await answerHistories(from, requests, { untilMs, signal, onVersion: (version) => versions.push(version) });
   return versions;
@@ -78,7 +77,7 @@ const numRuns = Number(process.env.RUNS ?? 5);
 it('the history of an answer agrees with the calendar as of any instant, midnights included, however many are asked', {
   timeout: 600_000,
 }, async () => {
-  const check = async (from: PastSources, asked: PastRequest, versions: Version[], instants: number[]) => {
+  const check = async (from: ArchiveSources, asked: PastRequest, versions: Version[], instants: number[]) => {
     for (const atMs of instants) {
       const version = versions.findLast((one) => one.atMs <= atMs);
       const was = await asOf(from, asked, atMs);

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type ArchiveSources, clocks, sourcesOf } from '../../../../infra/archive/log/partition-cursor.ts';
 import type { Facts } from '../../../../projector/facts/facts.ts';
 import { valueViews } from '../../../../projector/views/value-views.ts';
 import { PastAnswers } from '../../../../services/past/answers/past-answers.ts';
 import { writeExport } from '../../../../services/past/export/write-export.ts';
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
-import { type PastSources, sourcesOf } from '../../../../services/past/log/past-records.ts';
-import { clocks } from '../../../../services/past/log/past-time.ts';
 import { latestRecords } from '../../../reference/facts.ts';
 import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
 import {
@@ -49,7 +48,7 @@ type Scenario = typeof scenarioArb extends fc.Arbitrary<infer T> ? T : never;
 /** Exports a history with what is personal, and checks the tables at some instants. */
 const exported = (
   secrets: boolean,
-  check: (tables: ExportInDuckDb, scenario: Scenario, sources: PastSources) => Promise<void>,
+  check: (tables: ExportInDuckDb, scenario: Scenario, sources: ArchiveSources) => Promise<void>,
 ) =>
   fc.assert(
     fc.asyncProperty(scenarioArb, async (scenario) => {

@@ -1,10 +1,6 @@
-import { clampedMs, type Long } from '../../../schemas/events/instants.ts';
-import { UsageError } from '../../cli/io.ts';
-import { settingRules } from '../../settings/settings-schema.ts';
-
-/** Which of a record's times counts: the log's timestamp, or upstream's `changed_at`. */
-export const clocks = ['timestamp', 'changed_at'] as const;
-export type RecordClock = (typeof clocks)[number];
+import { clampedMs, type Long } from '../../schemas/events/instants.ts';
+import { settingRules } from '../settings/settings-schema.ts';
+import { UsageError } from './io.ts';
 
 /** Parses an instant given to a command. Throws UsageError that names the option. */
 export function instantOf(command: string, option: string, text: string): number {

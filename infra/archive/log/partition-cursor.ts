@@ -1,15 +1,18 @@
-import type { ArchiveListing } from '../../../infra/archive/format/archive-files.ts';
-import { recordsWithin } from '../../../infra/archive/log/archive-partition.ts';
 import { decoded, type LogRecord, type UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord, LogBounds } from '../../../projector/ports/event-log.ts';
 import { clampedMs } from '../../../schemas/events/instants.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import type { RecordClock } from './past-time.ts';
+import type { ArchiveListing } from '../format/archive-files.ts';
+import { recordsWithin } from './archive-partition.ts';
 
-export type PastRecord = LogRecord | UndecodableRecord;
+/** Which of a record's times counts: the log's timestamp, or upstream's `changed_at`. */
+export const clocks = ['timestamp', 'changed_at'] as const;
+export type RecordClock = (typeof clocks)[number];
+
+type AnyLogRecord = LogRecord | UndecodableRecord;
 
 /** The time from which a record counts. A tombstone and an undecodable record have no `changed_at`. */
-const changedAtOf = (record: PastRecord): number =>
+const changedAtOf = (record: AnyLogRecord): number =>
   clampedMs('undecodable' in record || record.value === null ? record.timestampMs : record.value.changed_at);
 
 /** A partition, and where reading it begins and ends. */
@@ -23,7 +26,7 @@ export interface PartitionSource {
   end: number;
 }
 
-export interface PastSources {
+export interface ArchiveSources {
   listing: ArchiveListing;
   partitions: readonly PartitionSource[];
   by: RecordClock;
@@ -33,7 +36,7 @@ export interface PastSources {
 export function sourcesOf(
   { listing, bounds }: { listing: ArchiveListing; bounds: LogBounds },
   by: RecordClock,
-): PastSources {
+): ArchiveSources {
   const partitions = topicNames.flatMap((topic) =>
     bounds[topic].map(({ low, end }, partition) => ({ topic, partition, low, end })),
   );
@@ -46,7 +49,7 @@ export class PartitionCursor {
   readonly #by: RecordClock;
   readonly #blocks: AsyncGenerator<EncodedRecord[], void>;
   #records: readonly EncodedRecord[] = [];
-  #decoded: PastRecord | null = null;
+  #decoded: AnyLogRecord | null = null;
   #at = -1;
   /** The next record, as bytes. Null: more must be read first, or all is read. */
   encoded: EncodedRecord | null = null;
@@ -54,7 +57,7 @@ export class PartitionCursor {
   /** The latest time of the records up to this one. */
   latestMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ listing, by }: PastSources, source: PartitionSource) {
+  constructor({ listing, by }: ArchiveSources, source: PartitionSource) {
     const { topic, partition } = source;
     this.source = source;
     this.#by = by;
@@ -62,7 +65,7 @@ export class PartitionCursor {
   }
 
   /** The next record, decoded with all its texts when it is first asked for. */
-  get record(): PastRecord | null {
+  get record(): AnyLogRecord | null {
     if (this.encoded !== null) this.#decoded ??= decoded(this.encoded);
     return this.#decoded;
   }

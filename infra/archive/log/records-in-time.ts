@@ -1,12 +1,5 @@
-import type { Fold } from '../../../projector/facts/fold.ts';
-import { Interner } from '../../../projector/facts/interner.ts';
-import { Validator } from '../../../projector/intake/validator.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
-import { foreignText } from '../../../projector/running/foreign-text.ts';
-import { decodeKey, decodeWith } from '../../../schemas/avro/codec.ts';
-import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
-import { PartitionCursor, type PartitionSource, type PastSources } from './past-records.ts';
-import { instantText } from './past-time.ts';
+import { type ArchiveSources, PartitionCursor, type PartitionSource } from './partition-cursor.ts';
 
 type Bytes = Pick<
   EncodedRecord,
@@ -41,39 +34,6 @@ export class TimedRecord implements RecordInTime {
 
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
-/** The key. Null if it is not UTF-8: then the record is bad. */
-function keyIn({ keyBytes }: Bytes): string | null {
-  const key = decodeKey(keyBytes);
-  return 'key' in key ? key.key : null;
-}
-
-/** The value, decoded with all its texts. Null for a tombstone, and for a value that cannot be decoded. */
-function valueIn({ valueBytes, decoder }: Bytes): AnyRecord | null {
-  const read = valueBytes === null ? null : decodeWith(decoder!, valueBytes);
-  return read && 'value' in read ? read.value : null;
-}
-
-/** A record's place and time, without its content. */
-export function placeOf({ encoded }: RecordInTime) {
-  const { topic, partition, offset, timestampMs } = encoded!;
-  const value = valueIn(encoded!);
-  return {
-    topic,
-    partition,
-    offset,
-    key: keyIn(encoded!),
-    timestamp: instantText(timestampMs),
-    changed_at: value && instantText(value.changed_at),
-    /** The entity is gone. */
-    tombstone: value === null,
-  };
-}
-
-export function placeText(record: RecordInTime): string {
-  const { topic, partition, offset, key, tombstone } = placeOf(record);
-  return `${topic}/${partition}@${offset} ${foreignText(`${key}`)}${tombstone ? ' (deleted)' : ''}`;
-}
-
 /** Called for each record. Returns a promise if the next one must wait. */
 type Visit = (record: RecordInTime) => unknown;
 
@@ -82,11 +42,11 @@ type Visit = (record: RecordInTime) => unknown;
  * its partition; it comes first all the same. So the records applied up to an instant are those that count at it.
  */
 export class RecordsInTime {
-  readonly #sources: PastSources;
+  readonly #sources: ArchiveSources;
   /** The records out of order, with copies of their bytes. */
   readonly late: readonly RecordInTime[];
 
-  private constructor(sources: PastSources, late: RecordInTime[]) {
+  private constructor(sources: ArchiveSources, late: RecordInTime[]) {
     this.#sources = sources;
     this.late = late.sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
@@ -96,7 +56,7 @@ export class RecordsInTime {
    * reason. `keep` makes the copies.
    */
   static async open(
-    sources: PastSources,
+    sources: ArchiveSources,
     signal: AbortSignal,
     keep: (cursor: PartitionCursor) => RecordInTime = (cursor) => new TimedRecord(cursor),
   ): Promise<RecordsInTime> {
@@ -173,52 +133,3 @@ function isBefore(a: RecordInTime, b: RecordInTime): boolean {
   if (a.source !== b.source) return a.source.number < b.source.number;
   return a.encoded!.offset < b.encoded!.offset;
 }
-
-const validator = new Validator();
-
-/** Folds records in the order of their times. The facts are the same as those of a fold in the log's order. */
-export class FoldInTime {
-  readonly #fold: Fold;
-  /** The keys of records out of order, by topic, and of each the record that counts. Of other keys it is the last. */
-  readonly #late = new Map<TopicName, { keys: Interner; last: Rank[] }>();
-
-  constructor(fold: Fold, { late }: RecordsInTime) {
-    this.#fold = fold;
-    for (const { encoded } of late) {
-      const { topic, keyBytes } = encoded!;
-      if (keyBytes === null) continue;
-      const ofTopic = this.#late.get(topic) ?? { keys: new Interner(), last: [] };
-      this.#late.set(topic, ofTopic);
-      ofTopic.keys.addBytes(keyBytes, 0, keyBytes.length);
-    }
-  }
-
-  /** Whether the record counts: it is good, and at its time no later record of its key counted already. */
-  take(record: RecordInTime): boolean {
-    const { encoded } = record;
-    if (validator.validate(encoded!) !== null || this.#isSuperseded(record)) return false;
-    this.#fold.apply(encoded!.topic, validator.key, validator.value as never);
-    return true;
-  }
-
-  #isSuperseded({ encoded, latestMs, source }: RecordInTime): boolean {
-    const { topic, offset, keyBytes } = encoded!;
-    const late = this.#late.get(topic);
-    const key = late ? late.keys.findBytes(keyBytes!, 0, keyBytes!.length) : -1;
-    if (key < 0) return false;
-    const rank = { offset, latestMs, source };
-    const last = late!.last[key];
-    if (last && compareRank(rank, last) < 0) return true;
-    late!.last[key] = rank;
-    return false;
-  }
-}
-
-/** What decides which of a key's records counts. */
-type Rank = Pick<RecordInTime, 'latestMs' | 'source'> & { offset: number };
-
-/**
- * Which of two records of a key counts: in one partition the last one, in two partitions the one with the latest time.
- */
-const compareRank = (a: Rank, b: Rank): number =>
-  a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source.number - b.source.number;
