@@ -41,7 +41,8 @@ export async function runCheck(options: CheckOptions, settings: Settings, io: Io
   const all = checks.notices.all;
   const count = (severity: Notice['severity']): number =>
     all.filter((one) => one.severity === severity).reduce((sum, one) => sum + one.count, 0);
-  for (const notice of all) io.out(json ? JSON.stringify({ ...notice, fix: notices[notice.code][2] }) : textOf(notice));
+  for (const notice of all)
+    io.out(json ? JSON.stringify({ ...notice, fix: notices.get(notice.code)!.fix }) : textOf(notice));
   const [errors, warnings] = [count('error'), count('warning')];
   if (!json)
     io.out(
@@ -51,9 +52,9 @@ export async function runCheck(options: CheckOptions, settings: Settings, io: Io
 }
 
 function textOf({ code, severity, detail, count, places }: Notice): string {
-  const [, what, fix] = notices[code];
-  const more = count > places.length ? ', …' : '';
-  return `${severity}  ${code}  ${count}\n  ${detail || what}: ${places.join(', ')}${more}\n  ${fix}`;
+  const { what, fix } = notices.get(code)!;
+  const where = `${places.join(', ')}${count > places.length ? ', …' : ''}`;
+  return `${severity}  ${code}  ${count}\n  ${what}${detail && `: ${detail}`}\n  at ${where}\n  ${fix}`;
 }
 
 async function checkLines(file: string, io: Io) {

@@ -6,6 +6,7 @@ import { Validator } from '../../../projector/intake/validator.ts';
 import { clampedMs, type Long } from '../../../schemas/events/instants.ts';
 import { byTopic, type TopicName } from '../../../schemas/events/records.ts';
 import { Notices } from './notices.ts';
+import { references } from './references.ts';
 
 const dayMs = 86_400_000;
 const year2000Ms = Date.UTC(2000);
@@ -22,8 +23,8 @@ export class RecordChecks {
   readonly #validator = new Validator();
   readonly #fold = new Fold();
   readonly #revisions = byTopic(() => new LastRevisions());
-  /** By topic and the number of what it is about, the place of the last record. RSVPs by their rider. */
-  readonly #places = byTopic((): number[] => []);
+  /** By topic and the number of what it is about, the place of the last record. An RSVP and a relation are about two. */
+  readonly #places = byTopic((): { first: number[]; second: number[] } => ({ first: [], second: [] }));
   readonly #nowMs: number;
   readonly #placeText: (topic: TopicName, place: number) => string;
 
@@ -38,74 +39,57 @@ export class RecordChecks {
     const { topic } = record;
     const at = (): string => this.#placeText(topic, place);
     this.records++;
-    if (timestampMs !== null && this.#isAhead(timestampMs)) this.notices.add('timestamp_ahead', topic, at);
+    if (timestampMs !== null) this.#instant('timestamp', timestampMs, topic, at);
     const reason = this.#validator.validate(record);
     if (reason !== null) return void this.notices.add('bad_record', `${topic}: ${explained(record, reason)}`, at);
     const { key, value, revision } = this.#validator;
     this.#fold.apply(topic, key, value as never);
-    const { first, second } = this.#fold.subject;
-    const places = this.#places[topic];
-    // Without holes: an array filled at random is many times slower.
-    while (places.length < first) places.push(0);
     if (value === null) return;
-    places[first] = place;
-    const { changed_at: changedAt } = value as { changed_at: Long };
-    if (clampedMs(changedAt) < year2000Ms) this.notices.add('changed_at_before_2000', topic, at);
-    if (this.#isAhead(changedAt)) this.notices.add('changed_at_ahead', topic, at);
+    const { first, second } = this.#fold.subject;
+    put(this.#places[topic].first, first, place);
+    put(this.#places[topic].second, second, place);
+    this.#instant('changed_at', (value as { changed_at: Long }).changed_at, topic, at);
     if (this.#revisions[topic].regressed(first, second, revision)) this.notices.add('revision_fell', topic, at);
   }
 
-  #isAhead = (ms: Long): boolean => clampedMs(ms) > this.#nowMs + dayMs;
+  #instant(name: 'timestamp' | 'changed_at', ms: Long, topic: TopicName, at: () => string): void {
+    if (clampedMs(ms) < year2000Ms) this.notices.add(`${name}_before_2000`, topic, at);
+    if (clampedMs(ms) > this.#nowMs + dayMs) this.notices.add(`${name}_ahead`, topic, at);
+  }
 
   /** Looks at the facts, once all records were taken. */
   end(): void {
-    this.#rides();
-    this.#nights();
-    this.#riders();
-  }
-
-  #at(topic: TopicName, number: number): () => string {
-    return () => this.#placeText(topic, this.#places[topic][number]!);
-  }
-
-  #rides(): void {
-    const { rides, metros, nightRecords } = this.#fold.facts;
-    for (const [number, { record, metro, nights }] of rides.entries()) {
+    const { facts } = this.#fold;
+    for (const [topic, field, code, named, of] of references)
+      for (const [number, isThere] of named(facts))
+        if (!isThere) this.notices.add(code, `${topic}: field ${field}`, this.#at(topic, number, of));
+    for (const [number, { record, nights }] of facts.rides.entries()) {
       if (record === null) continue;
       const at = this.#at('rides', number);
-      if (!metros[metro]) this.notices.add('unknown_metro', '', at);
       if (record.title.trim() === '') this.notices.add('empty_title', '', at);
-      const hasNights = [...nights.values()].some((night) => nightRecords[night] !== null);
+      const hasNights = [...nights.values()].some((night) => facts.nightRecords[night] !== null);
       if (record.posted && !hasNights) this.notices.add('ride_without_nights', '', at);
     }
-  }
-
-  #nights(): void {
-    const { nightRecords, nightRide, rides, districts } = this.#fold.facts;
-    let [timed, far, firstTimed] = [0, 0, 0];
-    for (const [number, night] of nightRecords.entries()) {
-      if (night === null) continue;
-      const at = this.#at('nights', number);
-      if (rides[nightRide[number]!]!.record === null) this.notices.add('unknown_ride', '', at);
-      const district = night.meeting?.district ?? null;
-      if (district !== null && !districts.has(district)) this.notices.add('unknown_district', '', at);
-      if (night.meet_time === null) continue;
-      if (timed++ === 0) firstTimed = number;
-      if (night.meet_time >= nearMidnightMs) far++;
-    }
-    if (timed > 0 && far === 0) this.notices.add('meet_times_near_midnight', '', this.#at('nights', firstTimed), timed);
-  }
-
-  #riders(): void {
-    const { riders, riderIds, attendance } = this.#fold.facts;
     const handles = new Interner();
-    for (let number = 0; number < riderIds.size; number++) {
-      const rider = riders[number] ?? null;
-      const rsvps = attendance.length(number);
-      if (rider === null && rsvps > 0) this.notices.add('unknown_rider', '', this.#at('attendance', number), rsvps);
-      if (rider === null) continue;
+    for (const [number, rider] of facts.riders.entries()) {
       const known = handles.size;
-      if (handles.add(rider.handle) < known) this.notices.add('shared_handle', '', this.#at('riders', number));
+      if (rider && handles.add(rider.handle) < known) this.notices.add('shared_handle', '', this.#at('riders', number));
+    }
+    const times = facts.nightRecords.map((night) => night?.meet_time ?? null);
+    const timed = times.filter((time) => time !== null);
+    if (timed.length > 0 && timed.every((time) => time < nearMidnightMs)) {
+      const at = this.#at('nights', times.indexOf(timed[0]!));
+      this.notices.add('meet_times_near_midnight', '', at, timed.length);
     }
   }
+
+  #at(topic: TopicName, number: number, of: 'first' | 'second' = 'first'): () => string {
+    return () => this.#placeText(topic, this.#places[topic][of][number]!);
+  }
+}
+
+function put(places: number[], number: number, place: number): void {
+  // Without holes: an array filled at random is many times slower.
+  while (places.length < number) places.push(0);
+  places[number] = place;
 }

@@ -3,8 +3,11 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { notices } from '../../../services/records/checking/notices.ts';
+import { references } from '../../../services/records/checking/references.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { rider } from '../../support/worlds/records.ts';
@@ -29,6 +32,19 @@ async function noticed(
 }
 
 type Lines = { topic: string; key: string; value: Record<string, unknown> | null }[];
+/** The names of a schema's fields that are texts, or lists of them. */
+function* textsIn(schema: unknown, name: string): Generator<string> {
+  if (schema === 'string') yield name;
+  for (const one of Array.isArray(schema) ? schema : []) yield* textsIn(one, name);
+  const { type, items, fields } = schema as {
+    type?: unknown;
+    items?: unknown;
+    fields?: { name: string; type: unknown }[];
+  };
+  for (const inner of [items, typeof type === 'object' && type]) if (inner) yield* textsIn(inner, name);
+  for (const field of fields ?? []) yield* textsIn(field.type, name ? `${name}.${field.name}` : field.name);
+}
+
 const of = (lines: Lines, topic: string) => lines.find((one) => one.topic === topic)!;
 const set = (topic: string, change: object) => (lines: Lines) => Object.assign(of(lines, topic).value!, change);
 const without = (topic: string, key?: string) => (lines: Lines) =>
@@ -40,11 +56,50 @@ const again = (topic: string, change: object) => (lines: Lines) =>
   lines.push({ ...of(lines, topic), value: { ...of(lines, topic).value, ...change } });
 
 const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] = [
-  ['a metro that is missing', without('metros'), [['unknown_metro', 1, 'line 5']]],
+  [
+    'a metro that is missing',
+    without('metros'),
+    [
+      ['unknown_metro', 1, 'line 1'],
+      ['unknown_metro', 1, 'line 5'],
+    ],
+  ],
   ['a ride that is missing', without('rides'), [['unknown_ride', 1, 'line 6']]],
   ['a district that is missing', without('districts'), [['unknown_district', 1, 'line 6']]],
-  ['a rider who is missing', without('riders', 'u_bo'), [['unknown_rider', 1, 'line 7']]],
-  ['a night that is missing', without('nights'), [['ride_without_nights', 1, 'line 6']]],
+  [
+    'a rider who is missing, and whom an RSVP and a relation name',
+    without('riders', 'u_bo'),
+    [
+      ['unknown_rider', 1, 'line 7'],
+      ['unknown_rider', 1, 'line 8'],
+    ],
+  ],
+  [
+    'a rider who is missing, and whom a ride and a relation name',
+    without('riders', 'u_ada'),
+    [
+      ['unknown_rider', 1, 'line 5'],
+      ['unknown_rider', 1, 'line 8'],
+    ],
+  ],
+  [
+    'a night that is missing, by its own RSVP, not by another of the same rider',
+    (lines) =>
+      lines.splice(7, 0, {
+        topic: 'attendance',
+        key: 'taco/2026-12-01/u_bo',
+        value: { ...of(lines, 'attendance').value, day: '2026-12-01', response: 'CONFIRMED' },
+      }),
+    [['unknown_night', 1, 'line 8']],
+  ],
+  [
+    'a night that is missing of a ride without others',
+    without('nights'),
+    [
+      ['unknown_night', 1, 'line 7'],
+      ['ride_without_nights', 1, 'line 6'],
+    ],
+  ],
   ['two riders of one handle', set('riders', { handle: 'bo' }), [['shared_handle', 1, 'line 5']]],
   ['a title of spaces', set('rides', { title: ' ' }), [['empty_title', 1, 'line 6']]],
   ['a meet time in seconds', set('nights', { meet_time: '00:01:06.600' }), [['meet_times_near_midnight', 1, 'line 7']]],
@@ -62,7 +117,10 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
   [
     'a tombstone of a metro',
     (lines) => lines.push({ topic: 'metros', key: 'portland', value: null }),
-    [['unknown_metro', 1, 'line 6']],
+    [
+      ['unknown_metro', 1, 'line 2'],
+      ['unknown_metro', 1, 'line 6'],
+    ],
   ],
   [
     'a record of before that named another metro',
@@ -103,20 +161,22 @@ describe('records check', () => {
     expect(out.join('\n')).toContain(
       'metros: time zone is not in the IANA database: field time_zone: want a Zone or Link name',
     );
-    expect(out.at(-1)).toMatch(/: 4 errors, 1 warning$/);
+    expect(out.at(-1)).toMatch(/: 4 errors, 2 warnings$/);
   });
 
-  it('notices misplaced records and timestamps ahead in an archive, with their places', async () => {
+  it('notices misplaced records and odd timestamps in an archive, with their places', async () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(4);
     const aheadMs = Date.now() + 2 * 86_400_000;
-    for (let p = 0; p < 4; p++) await archive.append('riders', p, [rider('r1', p === 0 ? aheadMs : 1_700_000_000_000)]);
+    const times = [aheadMs, 1_700_000_000, 1_700_000_000_000, 1_700_000_000_000];
+    for (const [p, timestampMs] of times.entries()) await archive.append('riders', p, [rider('r1', timestampMs)]);
     for (const args of [[archive.dir], ['--archive', archive.dir]]) {
       const { code, out } = await check(...args, '--json');
       const found = out.map((line) => JSON.parse(line)).map(({ code, count, detail }) => [code, count, detail]);
       expect({ code, found }).toMatchObject({ code: 0 });
       expect(found).toContainEqual(['misplaced', 3, 'riders']);
       expect(found).toContainEqual(['timestamp_ahead', 1, 'riders']);
+      expect(found).toContainEqual(['timestamp_before_2000', 1, 'riders']);
       expect(out.join()).toContain('riders/0@0');
     }
   });
@@ -131,18 +191,44 @@ describe('records check', () => {
 
   it('has each code in its document, with the same words, and each is tried here', () => {
     const document = readFileSync(new URL('../../../docs/records-check.md', import.meta.url), 'utf8');
-    const rows = [...document.matchAll(/^\| `(\w+)` \| (\w+) \| (.+) \| (.+) \|$/gm)].map(([, code, ...words]) => [
-      code,
-      words,
-    ]);
-    expect(rows).toEqual(Object.entries(notices).map(([code, words]) => [code, [...words]]));
+    expect(document.match(/^\| `.*$/gm)).toEqual([...notices.values()].map(({ row }) => row));
     const tried = [
       ...cases.flatMap(([, , found]) => found.map(([code]) => code)),
       'bad_line',
       'bad_record',
       'misplaced',
       'timestamp_ahead',
+      'timestamp_before_2000',
     ];
-    expect([...new Set(tried)].sort()).toEqual(Object.keys(notices).sort());
+    expect([...new Set(tried)].sort()).toEqual([...notices.keys()].sort());
+  });
+
+  // docs/rules.md#unchecked-references
+  it('looks after every text of the schemas that names another record', () => {
+    const texts = topicNames.flatMap((topic) =>
+      [...textsIn(topicSchemas[topic], '')].map((field) => `${topic} ${field}`),
+    );
+    const refer = references.map(([topic, field]) => `${topic} ${field.replace('ride and day', 'ride')}`);
+    expect(texts.filter((one) => !refer.includes(one))).toEqual([
+      'metros metro',
+      'metros name',
+      'metros time_zone',
+      'districts district',
+      'districts name',
+      'developer-keys key_id',
+      'developer-keys label',
+      'riders rider',
+      'riders handle',
+      'riders name',
+      'rides ride',
+      'rides title',
+      'rides description',
+      'rides type',
+      'rides url',
+      'nights cancellation_reason',
+      'nights meeting.place_name',
+      'nights url',
+    ]);
+    expect(refer.filter((one) => !texts.includes(one))).toEqual([]);
   });
 });
