@@ -1,6 +1,6 @@
 import { once } from 'node:events';
+import { stopSignal } from '../projector/running/stop-signal.ts';
 import type { Io } from './cli/io.ts';
-import { stopSignal } from './cli/stop-signal.ts';
 import { runCli } from './command-line.ts';
 
 /** The program: runs a command line. ride-calendar.js imports it. */

@@ -8,7 +8,7 @@ import { tarpit } from '../support/servers/tarpit.ts';
 import { portlandDirectory } from '../support/worlds/portland.ts';
 
 // Every command ends when it is told to, whatever it waits for: a tool within about 2 s, a server within 5 s. All share one
-// way (services/cli/stop-signal.ts); these two wait for a server that takes connections and never answers.
+// way (projector/running/stop-signal.ts); these two wait for a server that takes connections and never answers.
 
 const processes = new Processes();
 afterAll(() => processes.close());

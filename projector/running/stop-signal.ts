@@ -1,4 +1,4 @@
-import { Stop } from '../../projector/running/stop.ts';
+import { Stop } from './stop.ts';
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 

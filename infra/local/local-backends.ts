@@ -1,6 +1,6 @@
-import { findBackends } from '../../infra/local/find-backends.ts';
 import { race, wait } from '../../projector/running/stop.ts';
-import { stopSignal } from '../cli/stop-signal.ts';
+import { stopSignal } from '../../projector/running/stop-signal.ts';
+import { findBackends } from './find-backends.ts';
 
 const usage = `npm run backends
   Starts Kafka and Redis to try things on, until Ctrl-C: in containers, or as processes of Debian's packages and Kafka's jars.
