@@ -5,7 +5,9 @@ import { Fold } from './facts/fold.ts';
 import { Folding } from './intake/folding.ts';
 import { DeletionWatch } from './leading/deletion-watch.ts';
 import { Leader } from './leading/leader.ts';
+import { Life } from './leading/life.ts';
 import { SignsOfLife } from './leading/signs-of-life.ts';
+import type { TakenTags } from './leading/standby.ts';
 import { Terms } from './leading/terms.ts';
 import type { EventLog, Position, RejectSink } from './ports/event-log.ts';
 import { noMetrics, type ProjectorMetrics } from './ports/metrics.ts';
@@ -16,6 +18,7 @@ import type { Log } from './running/log.ts';
 import { race, Stop } from './running/stop.ts';
 import { retryLogged } from './running/waiting.ts';
 import { type ProjectorStatus, type Role, Status } from './status/status.ts';
+import { PendingWrites } from './writing/pending-writes.ts';
 
 export interface ProjectorDeps {
   eventLog: EventLog;
@@ -126,13 +129,15 @@ export class Projector {
     // Nothing is folded before it is known how far a leader has got.
     const folding = new Folding(bounds, leadership ? positionOf(bounds, 'low') : null, shared, this.#fold);
     this.#folding = folding;
-    const leader = new Leader({ ...shared, folding, identity });
-    const lead = leadership
-      ? new Terms({ ...shared, leadership, folding, leader, bounds, identity, signs: this.#signs! }).run()
-      : this.#leadInProcess(folding, leader);
+    const life = new Life(leadership ? 'stand by' : 'take', (role) => status.stand(role));
+    const pending = new PendingWrites(folding, status.changes);
+    const lead = (taken: TakenTags) => new Leader(taken, { ...shared, folding, pending, identity, life }).lead();
+    const leading = leadership
+      ? new Terms({ ...shared, leadership, folding, life, lead, bounds, identity, signs: this.#signs! }).run()
+      : this.#leadInProcess(folding, lead);
     // The first to end ends the other: a fault of the log, or being told to stop.
     const watch = new DeletionWatch({ ...shared, leadership, folding, identity });
-    const tasks = [folding.follow(signal), lead, watch.run()];
+    const tasks = [folding.follow(signal), leading, watch.run()];
     try {
       await race(null, ...tasks);
     } finally {
@@ -142,9 +147,8 @@ export class Projector {
   }
 
   /** The store is in this process: nobody has led before, and nobody else will. */
-  async #leadInProcess(folding: Folding, leader: Leader): Promise<void> {
-    this.#status.stand('leader');
+  async #leadInProcess(folding: Folding, lead: (taken: TakenTags) => Promise<unknown>): Promise<void> {
     folding.intake.aside.begin();
-    await leader.lead(new Map(this.#deps.tags.map((tag) => [tag, nothingLeft])));
+    await lead(new Map(this.#deps.tags.map((tag) => [tag, nothingLeft])));
   }
 }

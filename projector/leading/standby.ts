@@ -3,6 +3,7 @@ import type { Leadership, TagLook, TakenTag } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
 import { LoggedFault } from '../running/waiting.ts';
+import type { Life } from './life.ts';
 
 const tooSlow = new Error(`the view store took over ${lookMsMax / 1_000} s, which says nothing about a leader`);
 const noWrites = ({ message }: Error) =>
@@ -16,6 +17,7 @@ interface StandbyDeps {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
+  life: Life;
   /** What the tags say now: the fold follows the positions. */
   onLook(looks: readonly TagLook[]): void;
   /** Why a sign of life of this projector was refused since this was last asked; null: none was. */
@@ -31,10 +33,11 @@ interface StandbyDeps {
  * were seen; null when told to stop.
  */
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {
-  const { leadership, tags, clock, signal } = deps;
+  const { leadership, tags, clock, signal, life } = deps;
   const still = new StillFences();
   const fault = new LoggedFault('look who leads', deps.log);
   while (!signal.aborted) {
+    life.to('look');
     const beganMs = clock.nowMs();
     const looks = await leadership.look(tags).catch((cause: unknown) => {
       fault.happened(cause);
@@ -53,6 +56,7 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
       const fences = looks.map(({ fence }) => fence);
       if (counts && still.looked(fences) && (await deps.isFolded())) return signal.aborted ? null : fences;
     }
+    life.to('stand by');
     const freed = await untilFree(deps, answeredMs + beatMs);
     if (freed) return freed;
   }
@@ -61,7 +65,7 @@ export async function standBy(deps: StandbyDeps): Promise<readonly string[] | nu
 
 /** Waits until the next look is due. Resolves to the fences if all are free, and the log is folded, before that. */
 async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly string[] | null> {
-  const { leadership, tags, clock, signal } = deps;
+  const { leadership, tags, clock, signal, life } = deps;
   for (;;) {
     const leftMs = untilMs - clock.nowMs();
     if (signal.aborted || leftMs <= 0) return null;
@@ -71,10 +75,13 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
     const areFree = (looks: readonly TagLook[]): boolean =>
       looks.length > 0 && looks.every(({ fence }) => isFree(fence));
     if (signal.aborted || !areFree(await look(tags.slice(0, 1)))) continue;
+    life.to('look');
     const looks = await look(tags);
-    if (!areFree(looks)) continue;
-    deps.onLook(looks);
-    if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
+    if (areFree(looks)) {
+      deps.onLook(looks);
+      if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
+    }
+    life.to('stand by');
   }
 }
 

@@ -7,7 +7,7 @@ import { parseStoredPosition } from '../position/settled-position.ts';
 import { race } from '../running/stop.ts';
 import { type RetryDeps, retryLogged } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
-import type { Leader } from './leader.ts';
+import type { Life, TermEnd } from './life.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
 import { standBy, type TakenTags, takeAll } from './standby.ts';
 
@@ -16,15 +16,17 @@ interface TermsDeps extends RetryDeps {
   leadership: Leadership;
   tags: readonly number[];
   folding: Folding;
-  leader: Leader;
+  life: Life;
+  /** Leads for one term, with the tags that it has taken. */
+  lead(taken: TakenTags): Promise<TermEnd>;
   signs: SignsOfLife;
-  status: Status;
+  status: Pick<Status, 'followed' | 'judged'>;
   bounds: LogBounds;
   /** Which log it is; null where that is not known. */
   identity: string | null;
 }
 
-/** Stands by, leads, and stands by again, until told to stop. */
+/** Goes through the life of its terms (life.ts), until told to stop. */
 export class Terms {
   readonly #deps: TermsDeps;
   /** Up to where the last look let it fold. */
@@ -35,18 +37,11 @@ export class Terms {
   }
 
   async run(): Promise<void> {
-    const { folding, signal, status } = this.#deps;
+    const { signal } = this.#deps;
     while (!signal.aborted) {
       const seen = await this.#standBy();
-      if (seen === null) return;
-      const taken = await this.#takeAll(seen);
-      if (taken === null) continue;
-      status.stand('leader');
-      if ((await this.#lead(taken)) === 'stopped') return;
-      // docs/rules.md#rejected
-      folding.intake.aside.end();
-      status.stand('standby');
-      this.#lastLimit = null;
+      const taken = seen && (await this.#take(seen));
+      if (taken && !(await this.#lead(taken))) return;
     }
   }
 
@@ -92,28 +87,31 @@ export class Terms {
   }
 
   /** Nothing is taken with an old look: a leader may not have been able to move its fences. */
-  #takeAll(seen: readonly string[]): Promise<TakenTags | null> {
-    const { clock, eventLog, leadership, log, signal, tags } = this.#deps;
-    const take = async () => {
+  async #take(seen: readonly string[]): Promise<TakenTags | null> {
+    const { clock, eventLog, leadership, life, log, signal, tags } = this.#deps;
+    life.to('take');
+    try {
       // What another projector knows was judged unknown here, while this one stood by or was told to (docs/rules.md#kept-schemas).
       if (await eventLog.judgesAnew?.())
         throw new FoldAgainError('the schema of records that were set aside is known now');
-      return takeAll(leadership, tags, seen);
-    };
-    return take().catch(async (cause: Error & { retry?: boolean }) => {
-      if (cause.retry === false) throw cause;
-      log.warn(`Cannot take over the views, standing by again: ${cause.message}`);
+      const taken = await takeAll(leadership, tags, seen);
+      if (taken) return taken;
+    } catch (cause) {
+      const { message, retry } = cause as Error & { retry?: boolean };
+      if (retry === false) throw cause;
+      log.warn(`Cannot take over the views, standing by again: ${message}`);
       await clock.sleep(beatMs, signal);
-      return null;
-    });
+    }
+    life.to('stand by');
+    return null;
   }
 
-  /** Leads term after term, until another projector leads or it is told to stop. */
-  async #lead(first: TakenTags): Promise<'deposed' | 'stopped'> {
-    const { leader, log } = this.#deps;
+  /** Leads term after term. True once another projector leads; false when told to stop. */
+  async #lead(first: TakenTags): Promise<boolean> {
+    const { folding, lead, life, log } = this.#deps;
     for (let taken: TakenTags | null = first; taken; ) {
-      const end = await leader.lead(taken);
-      if (end === 'stopped') return end;
+      const end = await lead(taken);
+      if (end === 'free' || end === 'ended') return false;
       log.warn(
         end === 'fenced'
           ? 'Another projector has taken over: standing by'
@@ -121,12 +119,17 @@ export class Terms {
       );
       taken = end === 'lost' ? await this.#takeAgain() : null;
     }
-    return 'deposed';
+    // docs/rules.md#rejected
+    folding.intake.aside.end();
+    this.#lastLimit = null;
+    life.to('stand by');
+    return true;
   }
 
-  /** After a loss: each tag from the fence that it has now. Those that are not as they were left are doubtful. */
+  /** After a loss: those that are not as they were left are doubtful. */
   #takeAgain(): Promise<TakenTags | null> {
-    const { leadership, tags } = this.#deps;
+    const { leadership, life, tags } = this.#deps;
+    life.to('take again');
     const take = async () => {
       const seen = (await leadership.look(tags)).map(({ fence }) => fence);
       const doubtful = new Set(tags.filter((tag, i) => !leadership.isAsLeft(tag, seen[i]!)));

@@ -31,7 +31,7 @@ export class PendingWrites {
   }
 
   /** Marks what changes touch, from now on. Only these changes are measured: those before were in the log already. */
-  begin(): void {
+  mark(): void {
     if (this.#subscribed.length > 0) return;
     const { fold } = this.#folding;
     this.#subscribed = [
@@ -63,7 +63,7 @@ export class PendingWrites {
   }
 
   /** Marks nothing more, and forgets what is marked. */
-  end(): void {
+  forget(): void {
     for (const unsubscribe of this.#subscribed) unsubscribe();
     this.#subscribed = [];
     this.marks.take();

@@ -1,13 +1,15 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { Folding } from '../../../projector/intake/folding.ts';
 import { Leader } from '../../../projector/leading/leader.ts';
+import { Life } from '../../../projector/leading/life.ts';
 import { takeAll } from '../../../projector/leading/standby.ts';
 import type { LogBounds } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { parseStoredPosition } from '../../../projector/position/settled-position.ts';
 import { Status } from '../../../projector/status/status.ts';
+import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride, rider } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
@@ -52,17 +54,20 @@ async function taking(store: SharedStore, { records = smallWorld.records, bounds
   const followed = folding.follow(following.signal);
   const plain = store.writer();
   const status = new Status({ ...shared, writer: { ...plain, ...wrap?.(plain) } });
-  status.stand('leader');
+  const life = new Life('take', (role) => status.stand(role));
+  const steps = vi.spyOn(life, 'to');
   const { writer } = status;
   const leadership = writer.leadership!;
   const seen = (await leadership.look(allTags)).map(({ fence }) => fence);
   const taken = (await takeAll(leadership, allTags, seen))!;
   if (bounds) eventLog.bounds = () => bounds(stop);
-  const leader = new Leader({ ...shared, writer, folding, tags: allTags, identity: null, status, checkEveryMs: null });
+  const pending = new PendingWrites(folding, status.changes);
+  const deps = { ...shared, writer, folding, pending, tags: allTags, identity: null, life, status, checkEveryMs: null };
+  const leader = new Leader(taken, deps);
   return {
-    ...{ stop, status, told, written, eventLog, taken },
+    ...{ steps: () => steps.mock.calls.map(([step]) => step), stop, status, told, written, eventLog, taken },
     lead: () =>
-      leader.lead(taken).finally(async () => {
+      leader.lead().finally(async () => {
         following.abort();
         await followed;
       }),
@@ -84,7 +89,7 @@ async function left(): Promise<SharedStore> {
   const first = await taking(store);
   const { end } = await ready(first);
   first.stop.abort();
-  expect(await end).toBe('stopped');
+  expect(await end).toBe('free');
   return store;
 }
 
@@ -103,7 +108,8 @@ it('a first term writes all views, and leaves every tag free, complete and with 
   one.eventLog.append({ ...placed([ride('loop', { title: 'Another' })])[0]!, offset: 100 });
   await expect.poll(() => storedAt(store, loop), { timeout: 60_000, interval: 2 }).toContain('Another');
   one.stop.abort();
-  expect(await end).toBe('stopped');
+  expect(await end).toBe('free');
+  expect(one.steps()).toEqual(['fold', 'begin', 'write', 'free']);
   expect([freeTags(store), doubtfulTags(store), one.status.now(null).tagsInRepair]).toEqual([64, 0, 0]);
   const positions = new Set(allTags.map((tag) => store.position(tag)));
   expect([...positions]).toEqual([expect.stringContaining('"rides":[101]')]);
@@ -120,6 +126,7 @@ it('a term ends where another projector takes a tag, or the store lost what it h
     if (reason === 'lost') store.redis.keys.clear();
     else expect(await other.take(7, look!.fence, false)).not.toBeNull();
     expect(await end).toBe(reason);
+    expect(one.steps()).toEqual(['fold', 'begin', 'write', reason]);
     const { unreadableSinceMs, tagsInRepair } = one.status.now(null);
     expect([freeTags(store), tagsInRepair, unreadableSinceMs !== null]).toEqual([0, 0, reason === 'lost']);
   }
@@ -141,7 +148,7 @@ it('a next term writes what was open and what changed since, and compares the ta
       compare ? ['Compared 1 tag with the facts: 1 view missing or different, and rewritten; 0 tags left'] : [],
     );
     two.stop.abort();
-    expect(await end).toBe('stopped');
+    expect(await end).toBe('free');
     expect([storedAt(store, loop), storedAt(store, cafe)]).toEqual([right, 'x']);
     expect(storedAt(store, keys.of(tagOf('ada'), 'rider', 'ada'))).toContain('changed');
     // Of a ride without facts nothing may stay.
@@ -155,7 +162,7 @@ it('a term that finds no room in the store writes nothing, and frees its tags', 
   const wrap = ({ leadership }: ViewWriter) => ({ leadership: { ...leadership!, room: async () => 10 } });
   const one = await taking(store, { wrap });
   await expect(one.lead()).rejects.toThrow('the view store has room for 1 MB');
-  expect([store.redis.keys.has(loop), freeTags(store)]).toEqual([false, 64]);
+  expect([store.redis.keys.has(loop), freeTags(store), one.steps()]).toEqual([false, 64, ['fold', 'begin', 'free']]);
 });
 
 it('a term that is told to stop waits two and a half seconds for a store that does not answer, and no longer', async () => {
@@ -171,7 +178,8 @@ it('a term that is told to stop waits two and a half seconds for a store that do
     hangs = true;
     one.stop.abort();
     const beganMs = fastClock.nowMs();
-    expect(await end).toBe('stopped');
+    expect(await end).toBe('ended');
+    expect(one.steps()).toEqual(isEarly ? ['fold', 'ended'] : ['fold', 'begin', 'write', 'ended']);
     expect(fastClock.nowMs() - beganMs).toBeLessThan(60_000);
     expect(freeTags(store)).toBe(0);
   }
@@ -180,6 +188,7 @@ it('a term that is told to stop waits two and a half seconds for a store that do
 it('a term ends with the log’s own fault, or waits for no log once it is told to stop, and writes nothing', async () => {
   const fault = await taking(new SharedStore(), { bounds: () => Promise.reject(new Error('no such topic')) });
   await expect(fault.lead()).rejects.toThrow('no such topic');
+  expect(fault.steps()).toEqual(['fold', 'ended']);
   const never = await taking(new SharedStore(), { bounds: () => new Promise(() => {}) });
   const end = never.lead();
   never.stop.abort();
@@ -188,6 +197,6 @@ it('a term ends with the log’s own fault, or waits for no log once it is told 
     return Promise.reject(new Error('connection closed'));
   };
   const late = await taking(new SharedStore(), { bounds });
-  expect([await end, await late.lead()]).toEqual(['stopped', 'stopped']);
+  expect([await end, await late.lead()]).toEqual(['free', 'free']);
   for (const { written } of [fault, never, late]) expect(written.every(([views]) => views === 0)).toBe(true);
 });

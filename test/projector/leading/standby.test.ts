@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Life } from '../../../projector/leading/life.ts';
 import { standBy } from '../../../projector/leading/standby.ts';
 import type { Leadership } from '../../../projector/ports/view-writer.ts';
 import type { Clock } from '../../../projector/running/clock.ts';
@@ -64,6 +65,7 @@ async function stoodBy({
     clock,
     log: { info: say, warn: say, error: say },
     signal,
+    life: new Life('stand by', () => {}),
     onLook: (all) => void looks.push(all.map(({ fence }) => fence)),
     refusal: () => refusal(nowMs),
     onJudged: (could) => could || blind.push(began.length),

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Leader } from '../../../projector/leading/leader.ts';
+import { Life } from '../../../projector/leading/life.ts';
 import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
@@ -57,7 +57,7 @@ it('the tags are taken all, each from the fence that was seen, or none: what was
 describe('a projector', () => {
   /** Stands by and leads, its terms ending so, until it is told to stop after the last of them. */
   async function led(
-    ends: ('fenced' | 'lost' | 'stopped')[],
+    ends: ('fenced' | 'lost' | 'free' | 'ended')[],
     refuses?: Parameters<typeof scene>[0],
     eventLog: Pick<EventLog, 'judgesAnew'> = {},
   ) {
@@ -67,22 +67,22 @@ describe('a projector', () => {
     const said: string[] = [];
     const say = (message: string) => void said.push(message);
     const terms: TakenTags[] = [];
-    const leader = {
-      async lead(taken: TakenTags) {
-        done.push(['lead']);
-        terms.push(taken);
-        if (terms.length === ends.length) stop.abort();
-        return ends[terms.length - 1]!;
-      },
-    } as unknown as Leader;
+    const life = new Life('stand by', (role) => void done.push([role]));
+    const lead = async (taken: TakenTags) => {
+      life.to('fold');
+      terms.push(taken);
+      if (terms.length === ends.length) stop.abort();
+      const end = ends[terms.length - 1]!;
+      life.to(end);
+      return end;
+    };
     const status = {
-      stand: (role: string) => void done.push([role]),
       judged: (could: boolean) => expect(could).toBe(true),
       followed: (fold: string) => expect(fold).toBe('no views'),
     };
     const folding = { limit: null, intake: { aside: { end: () => void done.push(['reject no more']) } } };
     const deps = {
-      ...{ leadership, tags, leader, clock, folding, status, signal: stop.signal, identity: null, eventLog },
+      ...{ leadership, tags, life, lead, clock, folding, status, signal: stop.signal, identity: null, eventLog },
       signs: { takeRefusal: () => null } as unknown as SignsOfLife,
       log: { info: say, warn: say, error: say },
     };
@@ -91,45 +91,47 @@ describe('a projector', () => {
   }
   const tookAgain = taking.map(([what, tag, fence]) => [what, tag, fence, tag === 4]);
 
-  const term = [...taking, ['leader'], ['lead']];
+  const term = [...taking, ['leader']];
   const standsBy = [['reject no more'], ['standby']];
 
   it('leads until it is told to stop, and stands by again, without setting bad records aside, once another one leads', async () => {
-    const one = await led(['stopped']);
+    const one = await led(['free']);
     expect([one.done, one.said]).toEqual([term, []]);
-    const two = await led(['fenced', 'stopped']);
+    const two = await led(['fenced', 'free']);
     expect(two.done).toEqual([...term, ...standsBy, ...term]);
     expect(two.said).toEqual([expect.stringContaining('Another projector has taken over')]);
+    // Told to stop, and the store does not answer.
+    expect((await led(['ended'])).done).toEqual(term);
     // Told to stop as its term ends otherwise.
     expect((await led(['fenced'])).done).toEqual([...term, ...standsBy]);
   });
 
   it('takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
-    const { done, said } = await led(['lost', 'stopped']);
-    expect(done).toEqual([...term, ...tookAgain, ['lead']]);
+    const { done, said } = await led(['lost', 'free']);
+    expect(done).toEqual([...term, ...tookAgain, ['leader']]);
     expect(said).toEqual([expect.stringContaining('The view store lost')]);
     // Another one was quicker to take them.
-    const late = await led(['lost', 'stopped'], (_, time) => (time === 2 ? null : undefined));
+    const late = await led(['lost', 'free'], (_, time) => (time === 2 ? null : undefined));
     expect(late.done).toEqual([...term, ...tookAgain.slice(0, 1), ...standsBy, ...term]);
   });
 
   it('stands by again, a beat later, where a tag can not be taken, and ends where waiting does not help', async () => {
-    const { done, said, clock } = await led(['stopped'], (_, time) => (time === 1 ? new Error('away') : undefined));
-    expect(done).toEqual([...taking.slice(0, 1), ...term]);
+    const { done, said, clock } = await led(['free'], (_, time) => (time === 1 ? new Error('away') : undefined));
+    expect(done).toEqual([...taking.slice(0, 1), ['standby'], ...term]);
     expect(said).toEqual([expect.stringContaining('away')]);
     expect(clock.slept).toEqual([beatMs]);
     const hopeless = Object.assign(new Error('no right to write'), { retry: false });
-    await expect(led(['stopped'], () => hopeless)).rejects.toThrow('no right to write');
+    await expect(led(['free'], () => hopeless)).rejects.toThrow('no right to write');
   });
 
   // docs/rules.md#kept-schemas
   it('takes no tag with an old judgement: where a schema that it judged unknown is known now, it folds anew', async () => {
     const taken: number[] = [];
     const takes = (tag: number) => void taken.push(tag);
-    await expect(led(['stopped'], takes, { judgesAnew: async () => true })).rejects.toThrow(FoldAgainError);
+    await expect(led(['free'], takes, { judgesAnew: async () => true })).rejects.toThrow(FoldAgainError);
     expect(taken).toEqual([]);
     const judgesAnew = vi.fn(async () => false).mockRejectedValueOnce(new Error('away'));
-    expect((await led(['stopped'], undefined, { judgesAnew })).said).toEqual([expect.stringContaining('away')]);
+    expect((await led(['free'], undefined, { judgesAnew })).said).toEqual([expect.stringContaining('away')]);
   });
 });
 
@@ -168,10 +170,11 @@ describe('a standby folds', () => {
     const deps = {
       ...{ leadership, tags, folding, bounds, signal: stop.signal, identity: 'the log', clock: new SteppingClock() },
       eventLog: { bounds: async () => bounds },
-      status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {}, stand() {} },
+      status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {} },
       ...{ signs: { takeRefusal: () => null }, log: silentLog },
     };
-    const run = new Terms(deps as unknown as ConstructorParameters<typeof Terms>[0]).run();
+    const life = new Life('stand by', () => {});
+    const run = new Terms({ ...deps, life } as unknown as ConstructorParameters<typeof Terms>[0]).run();
     await run.catch((cause) => {
       if (cause !== over) throw cause;
     });

@@ -36,19 +36,19 @@ it('changes are marked and measured while a leader wants it, each once, with the
   const { pending, taken, take } = pendingWrites();
   take(rider('star'), rider('ada'), marks('ada', 'star', 'follows'));
   expect([taken, pending.marks.size]).toEqual([[], 0]);
-  pending.begin();
-  pending.begin();
+  pending.mark();
+  pending.mark();
   take(ride('loop'));
   expect(pending.marks.size).toBe(1);
   take(goes('GOING'), goes('NONE'));
   take(ride('loop', { title: 'Another' }));
   take(goes('GOING'));
   expect(taken).toEqual([0, 2, 0, 3]);
-  pending.end();
+  pending.forget();
   expect([pending.marks.size, pending.fanOuts.idle]).toEqual([0, true]);
   take(goes('NONE'));
   expect([taken.length, pending.marks.size, pending.fanOuts.idle]).toEqual([4, 0, true]);
-  pending.begin();
+  pending.mark();
   take(goes('GOING'));
   expect(taken.slice(4)).toEqual([4]);
 });
@@ -56,7 +56,7 @@ it('changes are marked and measured while a leader wants it, each once, with the
 it('what a leader before left is marked: views by their names, and fan-outs, which no batch of this one began', () => {
   const { facts, pending, taken, take } = pendingWrites();
   take(rider('star'), rider('ada'), marks('ada', 'star', 'follows'), ride('loop'));
-  pending.begin();
+  pending.mark();
   const unknown = pending.takeOn(
     ['ride:loop', 'ride:gone'],
     [

@@ -22,7 +22,7 @@ function marked({ tickMs = 0, records = smallWorld.records, ...fanOut } = {}) {
   const fold = new Fold();
   const barriers = new PositionBarriers(positionAt());
   const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
-  pending.begin();
+  pending.mark();
   const apply = (record: LoggedRecord) => applyTo(fold, record);
   records.forEach(apply);
   let nowMs = 0;

@@ -40,7 +40,7 @@ export async function projecting(
   const { facts } = fold;
   const barriers = new PositionBarriers(position);
   const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
-  pending.begin();
+  pending.mark();
   const { signal } = new AbortController();
   const eventLog = new MemoryEventLog({ partitions: byTopic(() => 4), records: [] });
   const shared = { clock: realClock, log, signal, eventLog };
