@@ -41,11 +41,13 @@ export function parseStoredPosition(text: string | null): StoredPosition | null 
   }
 }
 
-/** Up to where everything is readable, by positions that stand beside views: none goes back. Null: none says it of this log. */
-export function readableOf(positions: readonly StoredPosition[], log: string | null): Position | null {
-  const said = positions.flatMap(({ log: of, position, readable = position }) =>
-    of === log && readable ? readable : [],
-  );
+/** Up to where everything is readable, by positions beside views: none goes back. Null: none says it. Throws for views of another log. */
+export function readableOf(texts: readonly (string | null)[], log: string | null): Position | null {
+  const stored = texts.map(parseStoredPosition).filter((one) => one !== null);
+  const own = stored.filter((one) => one.log === log);
+  if (own.length < stored.length && own.length === 0)
+    throw new Error(`Cannot say what is readable: ${viewsOfAnotherLog}`);
+  const said = own.flatMap(({ position, readable = position }) => readable ?? []);
   const furthest = (topic: TopicName, partition: number) =>
     Math.max(...said.map((each) => each[topic][partition] ?? 0));
   return said[0] ? byTopic((topic) => said[0]![topic].map((_, partition) => furthest(topic, partition))) : null;

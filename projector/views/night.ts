@@ -51,10 +51,8 @@ export function rideHidings(facts: Facts, number: number): readonly Hiding[] {
   return hidings;
 }
 
-export const nightHidings = (facts: Facts, number: number): readonly Hiding[] =>
-  facts.nightRecords[number]
-    ? rideHidings(facts, facts.nightRide[number]!)
-    : [...rideHidings(facts, facts.nightRide[number]!), 'the night has no record'];
+export const nightHidings = (facts: Facts, night: number, ride = facts.nightRide[night]!): readonly Hiding[] =>
+  facts.nightRecords[night] ? rideHidings(facts, ride) : [...rideHidings(facts, ride), 'the night has no record'];
 
 /** The metro in which the ride with this number is published, and its record. Null if it has no page (docs/rules.md#posted). */
 export function publishedRide(facts: Facts, number: number): Pick<PublishedNight, 'metro' | 'ride'> | null {

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readPositions } from '../../infra/redis/leadership/who-leads.ts';
+import { readReadable } from '../../infra/redis/leadership/who-leads.ts';
 import { withRedis } from '../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { whyBad } from '../../projector/intake/validator.ts';
-import type { EventLog, LogBounds } from '../../projector/ports/event-log.ts';
+import type { EventLog, LogBounds, RejectPlace } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
-import { parseStoredPosition, readableOf, viewsOfAnotherLog } from '../../projector/position/settled-position.ts';
-import { Stop } from '../../projector/running/stop.ts';
-import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
+import { within } from '../../projector/running/stop.ts';
+import { byTopic, isTopicName, type TopicName } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, needRedis, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -16,11 +15,7 @@ import type { Settings } from '../settings/settings.ts';
 
 const lookEveryMs = 250;
 
-interface Place {
-  topic: TopicName;
-  partition: number;
-  offset: number;
-}
+type Place = Pick<RejectPlace, 'partition' | 'offset'> & { topic: TopicName };
 
 /** What is known of the record. Printed as it is by --json. */
 interface Known {
@@ -46,17 +41,11 @@ export async function lagUntil(
 ): Promise<ExitCode> {
   const at = placeOf(place);
   const known: Known = { place, readable: false, bad: null, readable_offset: null, end: null };
-  const stop = new Stop([io.signal]);
-  const timer = setTimeout(() => stop.stop(), timeout * 1000);
-  try {
-    await look(at, known, settings, stop.signal);
-  } catch (cause) {
-    io.signal.throwIfAborted();
-    if (!stop.signal.aborted) throw cause;
-  } finally {
-    clearTimeout(timer);
-    stop.end();
-  }
+  const looking = (signal: AbortSignal) =>
+    look(at, known, settings, signal).catch((cause) => {
+      if (io.signal.aborted || !signal.aborted) throw cause;
+    });
+  await within(timeout * 1000, looking, io.signal);
   io.out(json ? JSON.stringify(known) : lineOf(known, at, timeout));
   return known.bad !== null ? 3 : known.readable ? 0 : 1;
 }
@@ -74,29 +63,21 @@ async function look(at: Place, known: Known, settings: Settings, signal: AbortSi
   const { topic, partition, offset } = at;
   const redis = needRedis(settings, 'lag');
   const log = openKafkaLog(needKafka(settings, 'lag'), settings, makeLogger(settings), signal);
-  const keys = redisKeys(redis.keyPrefix);
-  let isJudged = false;
   try {
     const identity = await log.identity!();
     await withRedis(redis, async (connection) => {
-      for (; ; await sleep(lookEveryMs, undefined, { signal })) {
+      for (let isJudged = false; ; await sleep(lookEveryMs, undefined, { signal })) {
         const bounds = await log.bounds();
-        const here = bounds[topic][partition];
-        if (!here)
+        known.end = bounds[topic][partition]?.end ?? null;
+        if (known.end === null)
           throw new UsageError(
             `Cannot run lag: topic ${topic} has ${bounds[topic].length} partitions, and --until names ${partition}`,
           );
-        known.end = here.end;
-        if (!isJudged && offset < here.end) {
+        if (!isJudged && offset < known.end) {
           known.bad = await badness(at, log, bounds, signal);
           isJudged = true;
         }
-        const positions = ((await readPositions(connection, keys)) ?? [])
-          .map(parseStoredPosition)
-          .filter((each) => each !== null);
-        const readable = readableOf(positions, identity);
-        if (positions.length > 0 && positions.every((stored) => stored.log !== identity))
-          throw new Error(`Cannot say what is readable: ${viewsOfAnotherLog}`);
+        const readable = await readReadable(connection, redisKeys(redis.keyPrefix), identity);
         known.readable_offset = readable?.[topic][partition] ?? null;
         known.readable = known.bad === null && offset < (known.readable_offset ?? 0);
         if (known.readable || known.bad !== null) return;
@@ -110,32 +91,23 @@ async function look(at: Place, known: Known, settings: Settings, signal: AbortSi
 /** Why the record at a place is bad. Null: it is good, or compacted away. */
 async function badness(at: Place, log: EventLog, bounds: LogBounds, signal: AbortSignal): Promise<string | null> {
   const { topic, partition, offset } = at;
-  const from = positionOf(bounds, 'end');
-  from[topic][partition] = Math.max(offset, bounds[topic][partition]!.low);
-  const upTo = structuredClone(bounds);
-  upTo[topic][partition]!.end = offset + 1;
+  const only = byTopic((each) => bounds[each].map(({ end }) => ({ low: end, end })));
+  only[topic][partition] = { low: Math.max(offset, bounds[topic][partition]!.low), end: offset + 1 };
   let bad: string | null = null;
-  await followToEnds(log, from, upTo, signal, (batch) => {
-    const record =
-      batch.topic === topic && batch.partition === partition && batch.records.find((one) => one.offset === offset);
+  await followToEnds(log, positionOf(only, 'low'), only, signal, (batch) => {
+    const isHere = batch.topic === topic && batch.partition === partition;
+    const record = isHere && batch.records.find((one) => one.offset === offset);
     if (record) bad = whyBad(record);
   });
   return bad;
 }
 
-function lineOf(
-  { place, readable, bad, readable_offset: upTo, end }: Known,
-  { topic, partition, offset }: Place,
-  timeout: number,
-): string {
+function lineOf({ place, readable, bad, readable_offset: upTo, end }: Known, at: Place, timeout: number): string {
   if (bad !== null) return `${place} is bad, and shows nowhere: ${bad}`;
   if (readable) return `${place} is readable`;
-  const where = `${topic}/${partition}`;
-  const why =
-    end !== null && end <= offset
-      ? `${where} ends at ${end}: nothing stands there yet`
-      : upTo === null
-        ? 'no projector says up to where, or its views are in doubt; lag says who leads'
-        : `${where} is readable up to ${upTo}`;
+  const where = `${at.topic}/${at.partition}`;
+  const nobody = 'no projector says up to where, or its views are in doubt; lag says who leads';
+  const sofar = upTo === null ? nobody : `${where} is readable up to ${upTo}`;
+  const why = end !== null && end <= at.offset ? `${where} ends at ${end}: nothing stands there yet` : sofar;
   return `${place} is not readable after ${timeout} s: ${why}`;
 }

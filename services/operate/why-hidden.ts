@@ -1,44 +1,210 @@
 import { isInWindow } from '../../api/calendar/me-answers.ts';
 import type { EdgeLists } from '../../projector/facts/edge-lists.ts';
-import { type Facts, flagged, follows, goes, isBlocked, isFriend } from '../../projector/facts/facts.ts';
-import {
-  nightHidings,
-  publishedMeeting,
-  rideHidings,
-  showsNeighbourhood,
-  whereHiding,
-} from '../../projector/views/night.ts';
+import { blocked, type Facts, flagged, follows, goes, isBlocked, isFriend } from '../../projector/facts/facts.ts';
+import * as views from '../../projector/views/night.ts';
 import { ownNights } from '../../projector/views/reader.ts';
-import type { KeyFields } from '../../schemas/events/record-keys.ts';
+import { fieldsOfKey } from '../../schemas/events/record-keys.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { dayText, weekOf } from '../../schemas/views/days.ts';
 
-/** What hides a record from an answer, and the rule's anchor in docs/rules.md. */
+/**
+ * Where a record may show: on a night, by a rider who goes there, in a reader's own answers. Numbers are those of the facts, -1
+ * where nothing has named it. What is absent does not matter there, or there is none.
+ */
+type Spot = {
+  [Number in 'metro' | 'developerKey' | 'ride' | 'night' | 'day' | 'goer' | 'reader']?: number | undefined;
+} & { district?: string };
+
+/** Whose own answers are asked for, besides the public ones; null: nobody's. `nowMs`: the calendar's clock. */
+interface As {
+  rider: string | null;
+  nowMs: number;
+  isReadable?: boolean;
+}
+
+const bitsOf = (lists: EdgeLists, of = -1, to = -1): number => (of < 0 || to < 0 ? 0 : lists.get(of, to));
+const idsIn = (lists: EdgeLists, of: number): number[] =>
+  Array.from({ length: of < 0 ? 0 : lists.length(of) }, (_, i) => lists.id(of, i));
+const marks = ({ relations }: Facts, { reader, goer }: Spot): number => bitsOf(relations, reader, goer);
+const goesThere = ({ attendance }: Facts, { goer, night }: Spot): boolean => goes(bitsOf(attendance, goer, night));
+const recordOf = ({ nightRecords }: Facts, { night = -1 }: Spot) => nightRecords[night] ?? null;
+const meetingOf = (facts: Facts, spot: Spot) => recordOf(facts, spot)?.meeting ?? null;
+const lacksDistrict = (facts: Facts, spot: Spot): boolean => {
+  const district = spot.district ?? meetingOf(facts, spot)?.district ?? null;
+  return district !== null && !facts.districts.has(district);
+};
+/** Whoever leads a ride has its nights even before these have records. */
+const isOwn = (facts: Facts, { reader = -1, ride = -1, night = -1, day = 0 }: Spot): boolean => {
+  const ofWeek = ownNights(facts, reader, new Set([day])).get(weekOf(day));
+  return (ofWeek?.get(night)?.bits ?? 0) > 0 || (facts.led.get(reader)?.has(ride) ?? false);
+};
+
+type Hides = (facts: Facts, spot: Spot, as: As, why: string) => boolean;
+const hidesNight: Hides = (facts, { ride, night }, _, why) =>
+  ride !== undefined &&
+  (night === undefined ? views.rideHidings(facts, ride) : views.nightHidings(facts, night, ride)).some(
+    (one) => one === why,
+  );
+/** Whether the reader does not mark them so, if there is anybody. */
+const isNot =
+  (is: (bits: number) => boolean): Hides =>
+  (facts, spot) =>
+    spot.goer !== undefined && !is(marks(facts, spot));
+
+type Rules = Record<string, readonly [anchor: string, hides: Hides]>;
+
+/** What hides a record from answers of any kind, where its spot has what is looked at. */
+const everywhere = {
+  'the ride has no record': ['posted', hidesNight],
+  'the ride is not posted': ['posted', hidesNight],
+  'its metro is unknown': ['posted', hidesNight],
+  'the night has no record': ['absent-references', hidesNight],
+  'the metro has no record': ['unknown-metro', ({ metros }, { metro }) => metro !== undefined && !metros[metro]],
+  'the rider has no record': [
+    'going-count',
+    (facts, { reader, goer }) => [reader, goer].some((rider) => rider !== undefined && !facts.riderExists(rider)),
+  ],
+  'the rider does not go': [
+    'going',
+    (facts, spot) => spot.goer !== undefined && spot.night !== undefined && !goesThere(facts, spot),
+  ],
+  'the rider goes to no night': ['going', (_, { goer, night }) => goer !== undefined && night === undefined],
+  'no night names the district': ['neighbourhood', (_, { district, night }) => !!district && night === undefined],
+  'no key has this id': [
+    'developer-keys',
+    ({ keyHashes }, { developerKey }) => developerKey !== undefined && !keyHashes.has(developerKey),
+  ],
+  'not readable yet': ['readable', (_facts, _spot, { isReadable }) => isReadable === false],
+} as const satisfies Rules;
+
+/** What may hide a record: the words, the rule's anchor in docs/rules.md, and whether it does, by the functions that decide it. */
 export const hidingRules = {
-  'the ride has no record': 'posted',
-  'the ride is not posted': 'posted',
-  'its metro is unknown': 'posted',
-  'the metro has no record': 'unknown-metro',
-  'the night has no record': 'absent-references',
-  'the rider has no record': 'going-count',
-  'the rider does not go': 'going',
-  'the rider goes to no night': 'going',
-  'nobody whom it would show goes': 'going',
-  'the rider neither leads it, nor goes, nor saved it': 'why',
-  'the day is over 30 days ago or over 90 days ahead': 'my-nights',
-  'not followed': 'known',
-  'neither followed nor marked close': 'friends',
-  'not flagged': 'flagged',
-  blocked: 'blocks',
-  'a secret meeting': 'where',
-  'no neighbourhood with a slug': 'where',
-  'a secret meeting without its neighbourhood': 'secret-neighbourhood',
-  'the district has no record': 'neighbourhood',
-  'no night names the district': 'neighbourhood',
-  'no key has this id': 'developer-keys',
-  'not readable yet': 'readable',
-} as const;
+  ...everywhere,
+  'the district has no record': ['neighbourhood', lacksDistrict],
+  'a secret meeting without its neighbourhood': [
+    'secret-neighbourhood',
+    (facts, spot) => [meetingOf(facts, spot)].some((meeting) => meeting && !views.showsNeighbourhood(meeting)),
+  ],
+  'a secret meeting': ['where', (facts, spot) => views.publishedMeeting(facts, meetingOf(facts, spot)).withheld],
+  'no neighbourhood with a slug': [
+    'where',
+    (facts, spot, _, why) => {
+      const meeting = meetingOf(facts, spot);
+      const hiding = views.whereHiding(views.publishedMeeting(facts, meeting && { ...meeting, secret: false }));
+      return recordOf(facts, spot) !== null && !lacksDistrict(facts, spot) && hiding === why;
+    },
+  ],
+  'the rider neither leads it, nor goes, nor saved it': ['why', (facts, spot) => !isOwn(facts, spot)],
+  'the day is over 30 days ago or over 90 days ahead': [
+    'my-nights',
+    ({ rides, metros }, { ride = -1, day = 0 }, { nowMs }) => {
+      const zone = metros[rides[ride]?.metro ?? -1]?.time_zone;
+      return zone !== undefined && !isInWindow({ day, zone }, nowMs);
+    },
+  ],
+  'nobody whom it would show goes': ['going', (_, { goer }) => goer === undefined],
+  'not followed': ['known', isNot((bits) => (bits & follows) > 0)],
+  'neither followed nor marked close': ['friends', isNot(isFriend)],
+  'not flagged': ['flagged', isNot((bits) => (bits & flagged) > 0)],
+  blocked: [
+    'blocks',
+    (facts, { goer, reader }) =>
+      [marks(facts, { goer, reader }), marks(facts, { goer: reader, reader: goer })].some(isBlocked),
+  ],
+} as const satisfies Rules;
 export type Hidden = keyof typeof hidingRules;
+
+const where: Hidden[] = ['a secret meeting', 'the district has no record', 'no neighbourhood with a slug'];
+const neighbourhood: Hidden[] = ['a secret meeting without its neighbourhood', 'the district has no record'];
+const myNights: Hidden[] = [
+  'the rider neither leads it, nor goes, nor saved it',
+  'the day is over 30 days ago or over 90 days ahead',
+];
+const seen: [string, Hidden[]][] = [
+  ['/me/known', ['nobody whom it would show goes', 'not followed', 'blocked']],
+  ['/me/friends', ['nobody whom it would show goes', 'neither followed nor marked close', 'blocked']],
+  ['/me/flagged', ['nobody whom it would show goes', 'not flagged']],
+];
+
+/** A kind of answer, the spots at which the record would show there (one is enough), and what may hide it there beside `everywhere`. */
+type Kind = [answer: string, spots: readonly Spot[], rules: readonly Hidden[]];
+
+function kindsOf(facts: Facts, topic: TopicName, keyText: string, { rider }: As): Kind[] {
+  const { rideIds, riderIds, attendance, relations } = facts;
+  const key = fieldsOfKey(topic, keyText) as { day?: number } & Record<string, string>;
+  const [ride, goer] = [rideIds.find(key.ride ?? ''), riderIds.find(key.rider ?? '')];
+  // Nobody is seen by themself.
+  const reader = rider === null || rider === key.rider ? null : riderIds.find(rider);
+  const spotOf = (night: number): Spot => ({ ride: facts.nightRide[night]!, night, day: facts.nightDay[night]! });
+  const nightsOf = (goer: number): readonly Spot[] =>
+    orElse(
+      idsIn(attendance, goer)
+        .map((night) => ({ ...spotOf(night), goer }))
+        .filter((spot) => goesThere(facts, spot)),
+      [{ goer }],
+    );
+  const seenBy = (reader: number | null, spots: readonly Spot[]): Kind[] =>
+    (reader === null ? [] : seen).map(([answer, rules]) => [
+      answer,
+      spots.map((spot) => ({ ...spot, reader: reader! })),
+      rules,
+    ]);
+  /** Nights in the rider's own answers: those that are theirs, and those of whom they follow, marked close or flagged; or all. */
+  const own = (nights: readonly Spot[]): Kind[] => {
+    if (reader === null) return [];
+    const mine = nights.map((spot) => ({ ...spot, reader }));
+    const others = idsIn(relations, reader).filter((goer) => bitsOf(relations, reader, goer) & ~blocked);
+    const going = mine
+      .flatMap((spot) => others.map((goer) => ({ ...spot, goer })))
+      .filter((spot) => goesThere(facts, spot));
+    const theirs = mine.filter((spot) => isOwn(facts, spot));
+    return [['/me/nights', orElse(theirs, mine), myNights], ...seenBy(reader, orElse<Spot>(going, mine))];
+  };
+  const day = key.day ?? 0;
+  const spot: Spot = { ride, night: facts.nightKeys.find(`${key.ride}/${dayText(day)}`), day };
+  switch (topic) {
+    case 'metros':
+      return [[`/metros/${keyText}/days/…`, [{ metro: facts.metroIds.find(keyText) }], []]];
+    case 'developer-keys':
+      return [['public reads with the key', [{ developerKey: facts.keyIds.find(keyText) }], []]];
+    case 'districts': {
+      const nights = [...(facts.nightsOfDistrict.get(keyText) ?? [])].map(spotOf);
+      const spots = orElse(nights, [{}]).map((spot) => ({ ...spot, district: keyText }));
+      return [
+        ['neighbourhood of a night', spots, neighbourhood],
+        [`?where=${keyText}`, spots, where],
+      ];
+    }
+    case 'rides': {
+      const nights = orElse([...(facts.rides[ride]?.nights.values() ?? [])].map(spotOf), [{ ride, night: -1 }]);
+      return [[`/rides/${keyText}`, [{ ride }], []], ['days of its metro', nights, []], ...own(nights)];
+    }
+    case 'nights': {
+      const ofDay = `day ${dayText(day)} of its metro`;
+      const ofAll: Kind[] = [
+        [`/rides/${key.ride}`, [spot], []],
+        [ofDay, [spot], []],
+      ];
+      return [...ofAll, ['the same with ?where=', [spot], where], ...own([spot])];
+    }
+    case 'riders':
+      return [
+        ['sign-in and /me', [{ reader: goer }], []],
+        ['going_count', nightsOf(goer), []],
+        ...seenBy(reader, nightsOf(goer)),
+      ];
+    case 'attendance':
+      return [
+        ['going_count', [{ ...spot, goer }], []],
+        ['/me/nights of the rider', [{ ...spot, reader: goer }], myNights],
+        ...seenBy(reader, [{ ...spot, goer }]),
+      ];
+    case 'relations':
+      return seenBy(goer, nightsOf(riderIds.find(key.other!)));
+  }
+}
+
+const orElse = <T>(some: readonly T[], others: readonly T[]): readonly T[] => (some.length > 0 ? some : others);
 
 /** A kind of answer, and all that hides the record there; nothing: it shows. */
 export interface AnswerOf {
@@ -46,238 +212,14 @@ export interface AnswerOf {
   hidden: Hidden[];
 }
 
-/** Whose own answers are asked for, besides the public ones; null: nobody's. The calendar's clock. */
-interface As {
-  rider: string | null;
-  nowMs: number;
-}
-
-/** A date of a ride, by numbers of the facts: -1 where none has named it. */
-interface At {
-  ride: number;
-  night: number;
-  day: number;
-}
-
-type Fields = { [K in keyof AllFields]?: AllFields[K] };
-type AllFields = KeyFields['attendance'] &
-  KeyFields['relations'] &
-  KeyFields['metros'] &
-  KeyFields['districts'] &
-  KeyFields['developer-keys'];
-
-const seen = ['known', 'friends', 'flagged'] as const;
-type Seen = (typeof seen)[number];
-
-/** Says of a key which kinds of answer show it, and what hides it from the others, by the functions that decide it. */
-export class WhyHidden {
-  readonly #facts: Facts;
-  readonly #as: As;
-
-  constructor(facts: Facts, as: As) {
-    this.#facts = facts;
-    this.#as = as;
-  }
-
-  answers(topic: TopicName, key: Fields): AnswerOf[] {
-    const { riderIds, nightsOfDistrict, keyIds, keyHashes, districts } = this.#facts;
-    const own = this.#as.rider === null ? null : riderIds.find(this.#as.rider);
-    const of = (answer: string, hidden: Hidden[]): AnswerOf => ({ answer, hidden: [...new Set(hidden)] });
-    const seenBy = (hidden: (kind: Seen) => Hidden[]) => seen.map((kind) => of(`/me/${kind}`, hidden(kind)));
-    switch (topic) {
-      case 'metros':
-        return [of(`/metros/${key.metro}/days/…`, this.#metro(key.metro!))];
-      case 'districts': {
-        const nights = [...(nightsOfDistrict.get(key.district!) ?? [])].map((night) => this.#atNight(night));
-        const gone: Hidden[] = districts.has(key.district!) ? [] : ['the district has no record'];
-        const shows = (at: At) => [...gone, ...this.#neighbourhood(at)];
-        const none = 'no night names the district';
-        return [
-          of('neighbourhood of a night', anyOf(nights.map(shows), none)),
-          of(
-            `?where=${key.district}`,
-            anyOf(
-              nights.map((at) => [...gone, ...this.#where(at)]),
-              none,
-            ),
-          ),
-        ];
-      }
-      case 'developer-keys':
-        return [
-          of(
-            'public reads with the key',
-            keyHashes.get(keyIds.find(key.key_id!)) === undefined ? ['no key has this id'] : [],
-          ),
-        ];
-      case 'rides': {
-        const ride = this.#facts.rideIds.find(key.ride!);
-        const nights = [...(this.#facts.rides[ride]?.nights.values() ?? [])].map((night) => this.#atNight(night));
-        const any = (hidden: (at: At) => Hidden[]) =>
-          anyOf(nights.map(hidden), 'the night has no record', rideHidings(this.#facts, ride));
-        return [
-          of(`/rides/${key.ride}`, [...rideHidings(this.#facts, ride)]),
-          of(
-            'days of its metro',
-            any((at) => this.#listed(at)),
-          ),
-          ...(own === null
-            ? []
-            : [
-                of(
-                  '/me/nights',
-                  any((at) => this.#mine(own, at)),
-                ),
-                ...seenBy((kind) => any((at) => this.#anybody(own, at, kind))),
-              ]),
-        ];
-      }
-      case 'nights': {
-        const at = this.#at(key.ride!, key.day!);
-        return [
-          of(`/rides/${key.ride}`, this.#listed(at)),
-          of(`day ${dayText(at.day)} of its metro`, this.#listed(at)),
-          of('the same with ?where=', this.#where(at)),
-          ...(own === null
-            ? []
-            : [of('/me/nights', this.#mine(own, at)), ...seenBy((kind) => this.#anybody(own, at, kind))]),
-        ];
-      }
-      case 'attendance': {
-        const at = this.#at(key.ride!, key.day!);
-        const rider = riderIds.find(key.rider!);
-        return [
-          of('going_count', [...this.#exists(rider), ...this.#goes(rider, at), ...this.#listed(at)]),
-          of('/me/nights of the rider', this.#mine(rider, at)),
-          ...(own === null || own === rider ? [] : seenBy((kind) => this.#seen(own, rider, at, kind))),
-        ];
-      }
-      case 'relations': {
-        const [reader, other] = [riderIds.find(key.rider!), riderIds.find(key.other!)];
-        return seenBy((kind) => this.#seenAnywhere(reader, other, kind));
-      }
-      case 'riders': {
-        const rider = riderIds.find(key.rider!);
-        const nights = this.#nightsOf(rider);
-        const counted = (at: At) => [...this.#exists(rider), ...this.#goes(rider, at), ...this.#listed(at)];
-        return [
-          of('sign-in and /me', this.#exists(rider)),
-          of('going_count', anyOf(nights.map(counted), 'the rider goes to no night', this.#exists(rider))),
-          ...(own === null || own === rider ? [] : seenBy((kind) => this.#seenAnywhere(own, rider, kind))),
-        ];
-      }
-    }
-  }
-
-  #metro(metro: string): Hidden[] {
-    return this.#facts.metros[this.#facts.metroIds.find(metro)] ? [] : ['the metro has no record'];
-  }
-
-  #at(ride: string, day: number): At {
-    return { ride: this.#facts.rideIds.find(ride), night: this.#facts.nightKeys.find(`${ride}/${dayText(day)}`), day };
-  }
-
-  #atNight(night: number): At {
-    return { ride: this.#facts.nightRide[night]!, night, day: this.#facts.nightDay[night]! };
-  }
-
-  /** Nights that a rider said anything about. */
-  #nightsOf(rider: number): At[] {
-    const { attendance } = this.#facts;
-    const count = rider < 0 ? 0 : attendance.length(rider);
-    return Array.from({ length: count }, (_, i) => this.#atNight(attendance.id(rider, i)));
-  }
-
-  #listed({ ride, night }: At): Hidden[] {
-    return night < 0
-      ? [...rideHidings(this.#facts, ride), 'the night has no record']
-      : [...nightHidings(this.#facts, night)];
-  }
-
-  #where(at: At): Hidden[] {
-    const record = this.#facts.nightRecords[at.night];
-    const hiding = record ? whereHiding(publishedMeeting(this.#facts, record.meeting)) : null;
-    const district = record?.meeting?.district ?? null;
-    const isUnknown = district !== null && !this.#facts.districts.has(district);
-    const why: Hidden | null =
-      hiding === 'no neighbourhood with a slug' && isUnknown ? 'the district has no record' : hiding;
-    return [...this.#listed(at), ...(why ? [why] : [])];
-  }
-
-  #neighbourhood(at: At): Hidden[] {
-    const meeting = this.#facts.nightRecords[at.night]?.meeting;
-    const hides = meeting && !showsNeighbourhood(meeting);
-    return [...this.#listed(at), ...(hides ? (['a secret meeting without its neighbourhood'] as const) : [])];
-  }
-
-  #exists(rider: number): Hidden[] {
-    return this.#facts.riderExists(rider) ? [] : ['the rider has no record'];
-  }
-
-  #goes(rider: number, { night }: At): Hidden[] {
-    return goes(bitsOf(this.#facts.attendance, rider, night)) ? [] : ['the rider does not go'];
-  }
-
-  #mine(rider: number, at: At): Hidden[] {
-    const { facts, nowMs } = { facts: this.#facts, nowMs: this.#as.nowMs };
-    const hidden = [...this.#exists(rider), ...this.#listed(at)];
-    const isOwn =
-      rider >= 0 &&
-      ownNights(facts, rider, new Set([at.day]))
-        .get(weekOf(at.day))
-        ?.get(at.night)?.bits;
-    if (!isOwn) hidden.push('the rider neither leads it, nor goes, nor saved it');
-    const zone = facts.metros[facts.rides[at.ride]?.metro ?? -1]?.time_zone;
-    if (zone && !isInWindow({ day: at.day, zone }, nowMs))
-      hidden.push('the day is over 30 days ago or over 90 days ahead');
-    return hidden;
-  }
-
-  /** How a reader sees that another rider goes to a night. */
-  #seen(reader: number, other: number, at: At, kind: Seen): Hidden[] {
-    const { relations } = this.#facts;
-    const hidden = [...this.#exists(reader), ...this.#exists(other), ...this.#listed(at), ...this.#goes(other, at)];
-    const bits = bitsOf(relations, reader, other);
-    if (kind === 'flagged') return bits & flagged ? hidden : [...hidden, 'not flagged'];
-    if (kind === 'known' && !(bits & follows)) hidden.push('not followed');
-    if (kind === 'friends' && !isFriend(bits)) hidden.push('neither followed nor marked close');
-    if (isBlocked(bits) || isBlocked(bitsOf(relations, other, reader))) hidden.push('blocked');
-    return hidden;
-  }
-
-  #seenAnywhere(reader: number, other: number, kind: Seen): Hidden[] {
-    const nowhere = this.#seen(reader, other, { ride: -1, night: -1, day: 0 }, kind).filter(
-      (one) => !ofNights.has(one),
-    );
-    return anyOf(
-      this.#nightsOf(other).map((at) => this.#seen(reader, other, at, kind)),
-      'the rider goes to no night',
-      nowhere,
-    );
-  }
-
-  /** How a reader sees a night by those who go there and to whom they relate. */
-  #anybody(reader: number, at: At, kind: Seen): Hidden[] {
-    const { relations } = this.#facts;
-    const count = reader < 0 ? 0 : relations.length(reader);
-    const others = Array.from({ length: count }, (_, i) => relations.id(reader, i));
-    const going = others.filter((other) => this.#goes(other, at).length === 0);
-    const hidden = [...this.#exists(reader), ...this.#listed(at)];
-    return anyOf(
-      going.map((other) => this.#seen(reader, other, at, kind)),
-      'nobody whom it would show goes',
-      hidden,
-    );
-  }
-}
-
-/** What depends on the night. */
-const ofNights = new Set<Hidden>(['the ride has no record', 'the night has no record', 'the rider does not go']);
-
-/** All that hides each of some; nothing, if one shows. `none`: if there are none, beside what hides them anyway. */
-function anyOf(each: readonly Hidden[][], none: Hidden, anyway: readonly Hidden[] = []): Hidden[] {
-  if (each.length === 0) return [...anyway, none];
-  return each.some((hidden) => hidden.length === 0) ? [] : each.flat();
-}
-
-const bitsOf = (lists: EdgeLists, of: number, to: number): number => (of < 0 || to < 0 ? 0 : lists.get(of, to));
+/** Which kinds of answer show what a key names, and what hides it from the others. */
+export const whyHidden = (facts: Facts, topic: TopicName, key: string, as: As): AnswerOf[] =>
+  kindsOf(facts, topic, key, as).map(([answer, spots, rules]) => {
+    const all = [...(Object.keys(everywhere) as Hidden[]), ...rules];
+    const hiding = (spot: Spot) => all.filter((why) => hidingRules[why][1](facts, spot, as, why));
+    const each = [...new Map(spots.map(hiding).map((these) => [these.join(), these])).values()];
+    // A spot that all of another's reasons hide, and more, adds none: these reasons have nothing to do with the record.
+    const isLeast = (these: Hidden[]) =>
+      !each.some((those) => those.length < these.length && those.every((why) => these.includes(why)));
+    return { answer, hidden: [...new Set(each.filter(isLeast).flat())] };
+  });

@@ -1,24 +1,23 @@
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
-import { readPositions } from '../../infra/redis/leadership/who-leads.ts';
+import { readReadable } from '../../infra/redis/leadership/who-leads.ts';
 import { withRedis } from '../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { Fold } from '../../projector/facts/fold.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { Validator, whyBad } from '../../projector/intake/validator.ts';
-import type { EventLog, Position, RejectPlace } from '../../projector/ports/event-log.ts';
+import type { EventLog, RejectPlace } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
-import { parseStoredPosition, readableOf } from '../../projector/position/settled-position.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
-import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
 import { instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { checkRider } from '../past/answers/past-answers.ts';
 import { openRecordsLog } from '../records/records-log.ts';
+import { rejectPlace } from '../records/rejected-log.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type AnswerOf, hidingRules, WhyHidden } from './why-hidden.ts';
+import { type AnswerOf, hidingRules, whyHidden } from './why-hidden.ts';
 
 interface WhyOptions {
   key: string[];
@@ -33,8 +32,7 @@ interface Asked {
   key: string;
   /** The record in force. */
   last: (RejectPlace & { tombstone: boolean }) | null;
-  /** Bad records behind it. */
-  aside: (RejectPlace & { reason: string })[];
+  bad: (RejectPlace & { reason: string })[];
   misplaced: boolean;
 }
 
@@ -44,34 +42,28 @@ interface Asked {
  */
 export async function runWhy(options: WhyOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { rider = null, archive, json } = options;
+  const { kafka, redis, archiveDir, topicPrefix: prefix, nowMs = null } = settings;
   const asked = options.key.map(askedOf);
   checkRider('why', rider ?? undefined);
   const { log, partitioners } = await openRecordsLog('why', archive, settings, io);
-  const fold = new Fold();
   try {
-    await readAll(
-      log,
-      fold,
-      new Map(asked.map((one) => [`${one.topic}/${one.key}`, one])),
-      new MisplacedRecords(partitioners),
-      io.signal,
-    );
-    const dir = archive ?? (settings.kafka ? null : settings.archiveDir);
-    for (const reject of dir === null ? [] : archiveRejected({ dir, prefix: settings.topicPrefix })) {
-      const one = asked.find(({ topic, key }) => topic === reject.topic && key === reject.raw.key?.toString());
-      if (one && isBehind(reject, one)) one.aside.push({ ...reject });
-    }
-    const readable = archive === undefined && settings.kafka ? await readableNow(log, settings) : undefined;
-    const why = new WhyHidden(fold.facts, { rider, nowMs: settings.nowMs ?? realClock.wallMs() });
+    const fold = new Fold();
+    await readAll(log, fold, asked, new MisplacedRecords(partitioners), io.signal);
+    const dir = archive ?? (kafka ? null : archiveDir);
+    for (const { raw, ...reject } of dir === null ? [] : archiveRejected({ dir, prefix }))
+      asked.find(({ topic, key }) => topic === reject.topic && key === raw.key?.toString())?.bad.push(reject);
+    const identity = archive === undefined && kafka && redis ? await log.identity!() : null;
+    const readable =
+      identity !== null &&
+      (await withRedis(redis!, (connection) => readReadable(connection, redisKeys(redis!.keyPrefix), identity)));
     let isWell = true;
     for (const one of asked) {
-      const parsed = parseRecordKey(one.topic, one.key);
-      const answers = why.answers(one.topic, 'fields' in parsed ? parsed.fields : {});
-      if (readable !== undefined && one.last && one.last.offset >= (readable?.[one.topic][one.last.partition] ?? 0))
-        for (const { hidden } of answers) hidden.push('not readable yet');
-      isWell &&= one.aside.length === 0 && answers.some(({ hidden }) => hidden.length === 0);
-      if (json) io.out(JSON.stringify(shownOf(one, answers)));
-      else for (const line of linesOf(one, answers)) io.out(line);
+      const { topic, key, last } = one;
+      const isReadable = readable === false || !last || last.offset < (readable?.[topic][last.partition] ?? 0);
+      const as = { rider, nowMs: nowMs ?? realClock.wallMs(), isReadable };
+      const shown = shownOf(one, whyHidden(fold.facts, topic, key, as));
+      isWell &&= shown.set_aside.length === 0 && shown.answers.some((answer) => answer.shown);
+      for (const line of json ? [JSON.stringify(shown)] : linesOf(shown)) io.out(line);
     }
     return isWell ? 0 : 1;
   } finally {
@@ -80,15 +72,14 @@ export async function runWhy(options: WhyOptions, settings: Settings, io: Io): P
 }
 
 function askedOf(text: string): Asked {
-  const [topic, ...rest] = text.split('/') as [string, ...string[]];
+  const [topic = '', ...rest] = text.split('/');
   const key = rest.join('/');
-  const fault = isTopicName(topic)
-    ? whyBad({ topic, keyBytes: Buffer.from(key), valueBytes: null, decoder: null })
-    : 'unknown';
-  if (fault === null) return { topic: topic as TopicName, key, last: null, aside: [], misplaced: false };
+  const known = isTopicName(topic) ? topic : null;
+  const fault = known && whyBad({ topic: known, keyBytes: Buffer.from(key), valueBytes: null, decoder: null });
+  if (known && fault === null) return { topic: known, key, last: null, bad: [], misplaced: false };
   // The key may be of a rider.
   throw new UsageError(
-    `Cannot run why: an argument is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${isTopicName(topic) ? `${topic}, ${fault}` : fault})`,
+    `Cannot run why: an argument is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${known ? `${known}, ${fault}` : 'unknown'})`,
   );
 }
 
@@ -96,12 +87,13 @@ function askedOf(text: string): Asked {
 async function readAll(
   log: EventLog,
   fold: Fold,
-  asked: ReadonlyMap<string, Asked>,
+  all: readonly Asked[],
   misplaced: MisplacedRecords,
   signal: AbortSignal,
 ): Promise<void> {
   const bounds = await log.bounds();
-  const topics = new Set([...asked.values()].map(({ topic }) => topic));
+  const asked = new Map(all.map((one) => [`${one.topic}/${one.key}`, one]));
+  const topics = new Set(all.map(({ topic }) => topic));
   const validator = new Validator();
   await followToEnds(log, positionOf(bounds, 'low'), bounds, signal, ({ topic, records }) => {
     for (const record of records) {
@@ -113,31 +105,17 @@ async function readAll(
       const place = { topic, partition, offset, timestampMs };
       one.misplaced ||= misplaced.take(record, bounds[topic].length);
       if (isGood) one.last = { ...place, tombstone: validator.value === null };
-      if (isGood) one.aside = [];
-      else one.aside.push({ ...place, reason: whyBad(record)! });
+      else one.bad.push({ ...place, reason: whyBad(record)! });
     }
   });
 }
 
-const isBehind = ({ partition, offset }: RejectPlace, { last }: Asked): boolean =>
-  !last || (last.partition === partition && last.offset < offset);
-
-/** Up to where the store says that all is readable; null: it does not say. Undefined: there is no store. */
-async function readableNow(log: EventLog, { redis }: Settings): Promise<Position | null | undefined> {
-  if (!redis) return undefined;
-  const identity = await log.identity!();
-  const positions = await withRedis(redis, (connection) => readPositions(connection, redisKeys(redis.keyPrefix)));
-  return readableOf(
-    (positions ?? []).map(parseStoredPosition).filter((stored) => stored !== null),
-    identity,
-  );
-}
-
 const ruleOf = (anchor: string): string => `docs/rules.md#${anchor}`;
-const placeText = ({ topic, partition, offset }: RejectPlace): string => `${topic}/${partition}@${offset}`;
 
-function shownOf({ topic, key, last, aside, misplaced }: Asked, answers: readonly AnswerOf[]) {
-  const at = (place: RejectPlace) => ({ place: placeText(place), timestamp: instantText(place.timestampMs) });
+/** What is said of a key, in the form of its JSON. */
+function shownOf({ topic, key, last, bad, misplaced }: Asked, answers: readonly AnswerOf[]) {
+  const at = (place: RejectPlace) => ({ place: rejectPlace(place), timestamp: instantText(place.timestampMs) });
+  const aside = bad.filter(({ partition, offset }) => last?.partition !== partition || last.offset < offset);
   return {
     topic,
     key,
@@ -147,28 +125,25 @@ function shownOf({ topic, key, last, aside, misplaced }: Asked, answers: readonl
     answers: answers.map(({ answer, hidden }) => ({
       answer,
       shown: hidden.length === 0,
-      reasons: hidden.map((reason) => ({ reason, rule: ruleOf(hidingRules[reason]) })),
+      reasons: hidden.map((reason) => ({ reason, rule: ruleOf(hidingRules[reason][0]) })),
     })),
   };
 }
 
-function linesOf(asked: Asked, answers: readonly AnswerOf[]): string[] {
-  const { topic, key, record, set_aside, misplaced, answers: shown } = shownOf(asked, answers);
-  const last = record
-    ? `${record.place}, ${record.timestamp}${record.tombstone ? `: a tombstone, it is gone (${ruleOf('tombstones')})` : ''}`
-    : 'none in the log';
+function linesOf({ topic, key, record, set_aside, misplaced, answers }: ReturnType<typeof shownOf>): string[] {
+  const gone = record?.tombstone ? `: a tombstone, it is gone (${ruleOf('tombstones')})` : '';
+  const aside = ruleOf('last-good-record');
   return [
     foreignText(`${topic}/${key}`),
-    `  last good record: ${last}`,
+    `  last good record: ${record ? `${record.place}, ${record.timestamp}${gone}` : 'none in the log'}`,
     ...set_aside.map(
-      ({ place, timestamp, reason }) =>
-        `  set aside since: ${place}, ${timestamp}: ${foreignText(reason)} (${ruleOf('last-good-record')})`,
+      ({ place, timestamp, reason }) => `  set aside since: ${place}, ${timestamp}: ${foreignText(reason)} (${aside})`,
     ),
     ...(misplaced
       ? [`  misplaced: another partition may have a later record of it (${ruleOf('one-partition-per-key')})`]
       : []),
-    ...shown.flatMap(({ answer, reasons }) => [
-      `  ${reasons.length === 0 ? 'shown' : 'not shown'}: ${answer}`,
+    ...answers.flatMap(({ answer, shown, reasons }) => [
+      `  ${shown ? 'shown' : 'not shown'}: ${answer}`,
       ...reasons.map(({ reason, rule }) => `    ${reason} (${rule})`),
     ]),
   ];

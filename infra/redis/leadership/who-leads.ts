@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Position } from '../../../projector/ports/event-log.ts';
 import { commandLookMs, commandLooks, hasMoved, isFree } from '../../../projector/ports/leading.ts';
+import { readableOf } from '../../../projector/position/settled-position.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { nullIfOtherType, type RedisConnection, readText, withRedis } from '../redis-connection.ts';
 import { otherFormats, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
@@ -85,10 +87,14 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
 }
 
 /**
- * The positions that stand beside the tags' views, as they were written. Null while some views are in doubt: a tag is not stamped
- * in the process that holds it, or waits for a compare (docs/rules.md#readable). Changes nothing.
+ * Up to where everything of a log is readable, by what stands beside the views. Null while some of them are in doubt: a tag is not
+ * stamped in the process that holds it, or waits for a compare (docs/rules.md#readable). Changes nothing.
  */
-export async function readPositions(connection: RedisConnection, keys: RedisKeys): Promise<string[] | null> {
+export async function readReadable(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  log: string | null,
+): Promise<Position | null> {
   const ask = (key: string, args: string[]) => connection.command(key, args).catch(nullIfOtherType);
   const noted = async (tag: number) => {
     const [complete, position, open] = [keys.complete(tag), keys.position(tag), keys.open(tag)];
@@ -106,7 +112,12 @@ export async function readPositions(connection: RedisConnection, keys: RedisKeys
     masters.map((ask) => processOf(async (section) => String(await ask(['INFO', section])))),
   );
   const isSure = tags.every(({ stamp, compare }) => !compare && processes.includes(stamp));
-  return isSure ? tags.map(({ text }) => text) : null;
+  return isSure
+    ? readableOf(
+        tags.map(({ text }) => text),
+        log,
+      )
+    : null;
 }
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { readPositions } from '../../../infra/redis/leadership/who-leads.ts';
+import { readReadable } from '../../../infra/redis/leadership/who-leads.ts';
 import type { Position, RejectSink } from '../../../projector/ports/event-log.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { parseStoredPosition, readableOf } from '../../../projector/position/settled-position.ts';
@@ -49,10 +49,8 @@ const date = '2015-06-13';
 const told = ({ projector }: Running, of: TopicName): number | null =>
   projector.status().partitions.find(({ topic }) => topic === of)?.readable ?? null;
 
-async function storedReadable(store: SharedStore): Promise<Position | null> {
-  const positions = await readPositions(store.connection, store.keys);
-  return positions && readableOf(positions.map((text) => parseStoredPosition(text)!).filter(Boolean), null);
-}
+const storedReadable = (store: SharedStore): Promise<Position | null> =>
+  readReadable(store.connection, store.keys, null);
 
 /** Appends behind what the log has of the topic, and returns the offset. */
 function append(log: MemoryEventLog, record: LoggedRecord): number {
@@ -91,8 +89,9 @@ it.each([false, true])(
     };
     const onCommit = async (): Promise<void> => {
       for (const one of running) check('metric', told(one, 'attendance'));
-      const positions = allTags.map((tag) => parseStoredPosition(store.position(tag))!).filter(Boolean);
-      check('store', readableOf(positions, null)?.attendance[0] ?? null);
+      const texts = allTags.map((tag) => store.position(tag));
+      const positions = texts.map((text) => parseStoredPosition(text)!).filter(Boolean);
+      check('store', readableOf(texts, null)?.attendance[0] ?? null);
       const isBeyond = positions.some(({ position }) => position.attendance[0]! > offset);
       if (!wentApart && isBeyond && lacking() > 0) {
         wentApart = true;
