@@ -42,8 +42,8 @@ export function parseStoredPosition(text: string | null): StoredPosition | null 
 }
 
 /** Up to where everything is readable, by positions beside views: none goes back. Null: none says it. Throws for views of another log. */
-export function readableOf(texts: readonly (string | null)[], log: string | null): Position | null {
-  const stored = texts.map(parseStoredPosition).filter((one) => one !== null);
+export function readableOf(texts: readonly (string | null)[] | null, log: string | null): Position | null {
+  const stored = (texts ?? []).map(parseStoredPosition).filter((one) => one !== null);
   const own = stored.filter((one) => one.log === log);
   if (own.length < stored.length && own.length === 0)
     throw new Error(`Cannot say what is readable: ${viewsOfAnotherLog}`);

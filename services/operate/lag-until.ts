@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readReadable } from '../../infra/redis/leadership/who-leads.ts';
+import { readPositions } from '../../infra/redis/leadership/who-leads.ts';
 import { withRedis } from '../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { whyBad } from '../../projector/intake/validator.ts';
 import type { EventLog, LogBounds, RejectPlace } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
+import { readableOf } from '../../projector/position/settled-position.ts';
 import { within } from '../../projector/running/stop.ts';
 import { byTopic, isTopicName, type TopicName } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
@@ -77,7 +78,7 @@ async function look(at: Place, known: Known, settings: Settings, signal: AbortSi
           known.bad = await badness(at, log, bounds, signal);
           isJudged = true;
         }
-        const readable = await readReadable(connection, redisKeys(redis.keyPrefix), identity);
+        const readable = readableOf(await readPositions(connection, redisKeys(redis.keyPrefix)), identity);
         known.readable_offset = readable?.[topic][partition] ?? null;
         known.readable = known.bad === null && offset < (known.readable_offset ?? 0);
         if (known.readable || known.bad !== null) return;

@@ -1,5 +1,5 @@
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
-import { readReadable } from '../../infra/redis/leadership/who-leads.ts';
+import { readPositions } from '../../infra/redis/leadership/who-leads.ts';
 import { withRedis } from '../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { Fold } from '../../projector/facts/fold.ts';
@@ -8,6 +8,7 @@ import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { Validator, whyBad } from '../../projector/intake/validator.ts';
 import type { EventLog, RejectPlace } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
+import { readableOf } from '../../projector/position/settled-position.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
@@ -53,9 +54,8 @@ export async function runWhy(options: WhyOptions, settings: Settings, io: Io): P
     for (const { raw, ...reject } of dir === null ? [] : archiveRejected({ dir, prefix }))
       asked.find(({ topic, key }) => topic === reject.topic && key === raw.key?.toString())?.bad.push(reject);
     const identity = archive === undefined && kafka && redis ? await log.identity!() : null;
-    const readable =
-      identity !== null &&
-      (await withRedis(redis!, (connection) => readReadable(connection, redisKeys(redis!.keyPrefix), identity)));
+    const ask = () => withRedis(redis!, (connection) => readPositions(connection, redisKeys(redis!.keyPrefix)));
+    const readable = identity !== null && readableOf(await ask(), identity);
     let isWell = true;
     for (const one of asked) {
       const { topic, key, last } = one;

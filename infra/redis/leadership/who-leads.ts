@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Position } from '../../../projector/ports/event-log.ts';
 import { commandLookMs, commandLooks, hasMoved, isFree } from '../../../projector/ports/leading.ts';
-import { readableOf } from '../../../projector/position/settled-position.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { nullIfOtherType, type RedisConnection, readText, withRedis } from '../redis-connection.ts';
 import { otherFormats, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
@@ -87,14 +85,10 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
 }
 
 /**
- * Up to where everything of a log is readable, by what stands beside the views. Null while some of them are in doubt: a tag is not
- * stamped in the process that holds it, or waits for a compare (docs/rules.md#readable). Changes nothing.
+ * The positions that stand beside the tags' views, as they were written. Null while some views are in doubt: a tag is not stamped
+ * in the process that holds it, or waits for a compare (docs/rules.md#readable). Changes nothing.
  */
-export async function readReadable(
-  connection: RedisConnection,
-  keys: RedisKeys,
-  log: string | null,
-): Promise<Position | null> {
+export async function readPositions(connection: RedisConnection, keys: RedisKeys): Promise<string[] | null> {
   const ask = (key: string, args: string[]) => connection.command(key, args).catch(nullIfOtherType);
   const noted = async (tag: number) => {
     const [complete, position, open] = [keys.complete(tag), keys.position(tag), keys.open(tag)];
@@ -112,12 +106,7 @@ export async function readReadable(
     masters.map((ask) => processOf(async (section) => String(await ask(['INFO', section])))),
   );
   const isSure = tags.every(({ stamp, compare }) => !compare && processes.includes(stamp));
-  return isSure
-    ? readableOf(
-        tags.map(({ text }) => text),
-        log,
-      )
-    : null;
+  return isSure ? tags.map(({ text }) => text) : null;
 }
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { readReadable } from '../../../infra/redis/leadership/who-leads.ts';
+import { readPositions } from '../../../infra/redis/leadership/who-leads.ts';
 import type { Position, RejectSink } from '../../../projector/ports/event-log.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { parseStoredPosition, readableOf } from '../../../projector/position/settled-position.ts';
@@ -49,8 +49,8 @@ const date = '2015-06-13';
 const told = ({ projector }: Running, of: TopicName): number | null =>
   projector.status().partitions.find(({ topic }) => topic === of)?.readable ?? null;
 
-const storedReadable = (store: SharedStore): Promise<Position | null> =>
-  readReadable(store.connection, store.keys, null);
+const storedReadable = async (store: SharedStore): Promise<Position | null> =>
+  readableOf(await readPositions(store.connection, store.keys), null);
 
 /** Appends behind what the log has of the topic, and returns the offset. */
 function append(log: MemoryEventLog, record: LoggedRecord): number {
