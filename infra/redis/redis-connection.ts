@@ -4,6 +4,7 @@ import { backgroundClock } from '../../projector/running/clock.ts';
 import { race } from '../../projector/running/stop.ts';
 import { settledWithin } from '../../projector/running/waiting.ts';
 import { noting } from '../net/certificate-ends.ts';
+import { OwedReplies } from './owed-replies.ts';
 import { redisRefusal, refusesNow } from './redis-refusal.ts';
 import { addressesOf, credentialsOf, owedReplyMsMax, type RedisSettings, reconnectDelayMs } from './redis-settings.ts';
 
@@ -63,13 +64,14 @@ const clientOptions = () => ({
     ...noting('REDIS_URL'),
     reconnectStrategy: reconnectDelayMs,
     connectTimeout: connectTimeoutMs,
-    // Counts from the last byte in either direction. Pings keep an idle connection from being silent for so long.
+    // Counts from the last byte in either direction, as `OwedReplies` does not. Pings keep an idle connection from being silent
+    // for so long.
     socketTimeout: owedReplyMsMax,
   },
   pingInterval: 1_000,
   // A command that cannot be sent now fails at once. A caller that can wait tries again.
   disableOfflineQueue: true,
-  // socketTimeout ends commands that wait. A timeout of each command is a signal, which costs as much as the command.
+  // It would end no command that is sent already, and is a signal for each command, which costs as much as the command.
   commandOptions: { timeout: 0 },
 });
 
@@ -84,49 +86,70 @@ function awayError(fault: unknown, url: string, told: Told): unknown {
 }
 
 async function singleConnection(url: string, told: Told): Promise<RedisConnection> {
-  const client = createClient({ url, RESP: 2, ...clientOptions() });
   let fault: unknown = new Error('not connected yet');
-  client.on('error', (error) => {
-    fault = error;
-  });
-  const connecting = client.connect().catch(() => {});
-  const typed = client.withTypeMapping(typeMapping);
+  const create = () => {
+    const client = createClient({ url, RESP: 2, ...clientOptions() });
+    client.on('error', (error) => {
+      if (client.isOpen) fault = error;
+    });
+    const owed = new OwedReplies(owedReplyMsMax, (silent) => {
+      fault = silent;
+      client.destroy();
+      current = create();
+    });
+    const connecting = client.connect().catch(() => {});
+    return { client, typed: client.withTypeMapping(typeMapping), owed, connecting };
+  };
+  let current: ReturnType<typeof create> = create();
   const send = async (args: Arg[]): Promise<unknown> => {
+    const { client, typed, owed } = current;
     if (!client.isReady) throw awayError(fault, url, told);
-    return typed.sendCommand(args).catch((error: unknown) => {
+    return owed.wait('', typed.sendCommand(args)).catch((error: unknown) => {
       throw told(error);
     });
   };
   // After the first failure the connection is returned too: a command asks once and tells the reason, a process tries again.
+  const { client, connecting } = current;
   const failed = new Promise((resolve) => client.once('error', resolve));
   await settledWithin(race(null, connecting, failed), connectTimeoutMs, backgroundClock);
   return {
     command: (_key, args) => send(args),
     masters: async () => [send],
-    close: async () => client.destroy(),
+    close: async () => current.client.destroy(),
   };
 }
 
+// A master that owes replies loses its own connection first. This is for one that others keep alive, and for a search for
+// masters that waits for one of them.
+const clusterSilentMsMax = 2 * owedReplyMsMax;
+
 async function clusterConnection(urls: readonly string[], told: Told): Promise<RedisConnection> {
   let fault: unknown = new Error('not connected yet');
-  const noted = (error: unknown): void => {
-    fault = error;
-  };
   const create = () => {
+    const noted = (error: unknown): void => {
+      if (client.isOpen) fault = error;
+    };
     const client = clusterClient(urls).on('error', noted).on('node-error', noted);
-    return { client, typed: client.withTypeMapping(typeMapping) };
+    const owed = new OwedReplies(clusterSilentMsMax, (silent) => {
+      fault = silent;
+      anew();
+    });
+    return { client, typed: client.withTypeMapping(typeMapping), owed };
   };
-  let { client, typed } = create();
+  // A client goes on waiting for every master, also for one that is gone for good. A new one asks who they are now.
+  const anew = (): void => {
+    if (current.client.isOpen) current.client.destroy();
+    current = create();
+    connected = null;
+  };
+  let current: ReturnType<typeof create> = create();
   const connectMsMax = (urls.length + 1) * connectTimeoutMs;
   /** One attempt. Everyone who waits for it gets its error. */
   const connect = async (): Promise<void> => {
-    const connecting = client.connect();
-    await settledWithin(connecting, connectMsMax, backgroundClock);
+    const { client } = current;
+    await settledWithin(client.connect(), connectMsMax, backgroundClock);
     if (client.isReady) return;
-    // This client goes on waiting for every master, also for one that is gone for good. A new one asks who they are now.
-    if (client.isOpen) client.destroy();
-    ({ client, typed } = create());
-    connected = null;
+    anew();
     throw awayError(fault, urls[0]!, told);
   };
   // Unlike a single client, a cluster client that failed to connect does not retry by itself.
@@ -141,20 +164,25 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
   return {
     async command(key, args) {
       await ready();
-      return typed.sendCommand(key, false, args).catch(failed);
+      const { typed, owed } = current;
+      return owed.wait(hashTagOf(key), typed.sendCommand(key, false, args)).catch(failed);
     },
     async masters() {
       await ready();
+      const { client, owed } = current;
       return client.masters.map((node) => async (args: Arg[]) => {
-        const master = await client.nodeClient(node);
-        return master.withTypeMapping(typeMapping).sendCommand(args).catch(failed);
+        const asked = client.nodeClient(node).then((to) => to.withTypeMapping(typeMapping).sendCommand(args));
+        return owed.wait(node.address, asked).catch(failed);
       });
     },
     close: async () => {
-      if (client.isOpen) client.destroy();
+      if (current.client.isOpen) current.client.destroy();
     },
   };
 }
+
+/** Keys with the same one are on the same master. */
+const hashTagOf = (key: string): string => /\{([^}]+)\}/.exec(key)?.[1] ?? key;
 
 /** A client that learns the nodes from the first URL that answers, and finds the masters through them from then on. */
 function clusterClient(urls: readonly string[]) {
