@@ -17,6 +17,7 @@ import { type Clock, realClock } from './running/clock.ts';
 import type { Log } from './running/log.ts';
 import { race, Stop } from './running/stop.ts';
 import { retryLogged } from './running/waiting.ts';
+import { measuredWriter } from './status/measured-writer.ts';
 import { type ProjectorStatus, type Role, Status } from './status/status.ts';
 import { PendingWrites } from './writing/pending-writes.ts';
 
@@ -63,11 +64,13 @@ export class Projector {
 
   constructor(deps: ProjectorDeps) {
     const all: Defaulted = { ...defaults, ...deps };
-    this.#status = new Status(all);
-    const { writer } = this.#status;
-    this.#deps = { ...all, writer };
+    const status = new Status(all);
+    // The store, for all that is in here: each call is measured, and waited for.
+    const writer = measuredWriter(all.writer, { ...all, waits: status.waits });
     const { leadership } = writer;
-    this.#signs = leadership && new SignsOfLife({ ...all, leadership, status: this.#status });
+    this.#status = status;
+    this.#deps = { ...all, writer };
+    this.#signs = leadership && new SignsOfLife({ ...all, leadership, status });
   }
 
   /** Whether the views have reached the ends sampled at the start; of a standby, whether it is folded. */

@@ -28,67 +28,46 @@ interface WriteRoundsDeps {
   onStand(): void;
 }
 
-/** Writes rounds until told to stop: one after another while changes come, with a pause after a heavy one. */
+/**
+ * Writes rounds until told to stop: one after another while changes come, with a pause after a heavy one. After each doubt
+ * (TagLanes.doubts) it folds the log to its ends meanwhile: a round that begins after that writes views as new as any that
+ * a reader has seen, so tags may be stamped again (docs/rules.md#complete).
+ */
 export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
-  const { rounds, lanes, folding, changes, fanOuts, clock, signal } = deps;
-  const catchUp = new CatchUp(deps);
+  const { rounds, lanes, folding, foldToEnds, changes, fanOuts, clock, signal } = deps;
+  // The last doubt that was seen, the last after which the log was folded, and the one of the last stamps. 0: a leader has
+  // folded the log since it took the tags.
+  const doubt = { seen: 0, folded: 0, stamped: -1 };
+  const faults: unknown[] = [];
+  const foldAfter = (seen: number): void => {
+    doubt.seen = seen;
+    // A log that is away for longer delays no more than this: waiting brings nothing better.
+    race(null, foldToEnds(), clock.sleep(silentMsMax, signal)).then(
+      () => {
+        doubt.folded = Math.max(doubt.folded, seen);
+      },
+      (cause: unknown) => faults.push(cause),
+    );
+  };
   let stands = false;
-  let stampedAfter: number | null = null;
   // At least one round: it holds what was left by the leader before.
   while (!signal.aborted) {
-    catchUp.after(lanes.doubts);
-    const provenAfter = catchUp.doubt;
+    if (lanes.doubts !== doubt.seen) foldAfter(lanes.doubts);
+    const provenAfter = doubt.folded;
     const bytesBefore = lanes.bytesWritten;
     const begun = changes.begin();
     const all = await rounds.run(folding.position);
     if (all) changes.written(begun, fanOuts.told);
-    if (all && provenAfter !== stampedAfter) {
-      stampedAfter = provenAfter;
+    if (all && provenAfter !== doubt.stamped) {
+      doubt.stamped = provenAfter;
       lanes.beginStamping(provenAfter);
     }
     if (all && !stands) deps.onStand();
     stands ||= all;
     if (!all) await clock.sleep(awayPauseMs, signal);
     else if (lanes.bytesWritten - bytesBefore > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, signal);
-    const isStill = rounds.idle && catchUp.doubt === provenAfter;
+    if (faults.length > 0) throw faults[0];
+    const isStill = rounds.idle && doubt.folded === provenAfter;
     if (isStill && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);
-  }
-}
-
-/**
- * Folds the log to its ends after each doubt (TagLanes.doubts), while rounds go on (docs/rules.md#complete). A round that
- * begins after that writes views as new as any that a reader has seen.
- */
-class CatchUp {
-  readonly #deps: Pick<WriteRoundsDeps, 'foldToEnds' | 'clock' | 'signal'>;
-  /** The last doubt after which the log was folded. 0: before it leads, a leader has folded the log since it took the tags. */
-  #doubt = 0;
-  #begun = 0;
-  #fault: unknown = null;
-
-  constructor(deps: Pick<WriteRoundsDeps, 'foldToEnds' | 'clock' | 'signal'>) {
-    this.#deps = deps;
-  }
-
-  /** `#doubt`. Throws what ended the fold. */
-  get doubt(): number {
-    if (this.#fault !== null) throw this.#fault;
-    return this.#doubt;
-  }
-
-  /** Begins to catch up, if that has not begun since this doubt. */
-  after(doubt: number): void {
-    if (doubt === this.#begun) return;
-    this.#begun = doubt;
-    const { foldToEnds, clock, signal } = this.#deps;
-    // A log that is away for longer delays no more than this: waiting brings nothing better.
-    race(null, foldToEnds(), clock.sleep(silentMsMax, signal)).then(
-      () => {
-        this.#doubt = Math.max(this.#doubt, doubt);
-      },
-      (cause: unknown) => {
-        this.#fault = cause;
-      },
-    );
   }
 }

@@ -1,3 +1,4 @@
+import type { ProjectorMetrics } from '../ports/metrics.ts';
 import type { ViewWriter } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
 import { promptMs, seconds, type Waits } from './waits.ts';
@@ -5,7 +6,7 @@ import { promptMs, seconds, type Waits } from './waits.ts';
 interface MeasuredWriterDeps {
   waits: Waits;
   clock: Clock;
-  measured(operation: string, seconds: number): void;
+  metrics: Pick<ProjectorMetrics, 'storeAnswered'>;
 }
 
 // What is waited for: `reads`, `writes`, and `tag 7`, a write to that tag, since one master of a cluster may refuse. A call
@@ -17,7 +18,7 @@ const writes = [...reads, 'writes'];
 const ofTag = (tag: number): string => `tag ${tag}`;
 
 /** The same writer, which says how long each call took and which waits it begins or ends. Closing says nothing about the store. */
-export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: MeasuredWriterDeps): ViewWriter {
+export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: MeasuredWriterDeps): ViewWriter {
   const { leadership } = writer;
   const call = async <T>(
     operation: string,
@@ -34,7 +35,7 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, measured }: M
       // Late is as good as away: if it ended the wait, a store that is always late would never be waited for long.
       if (tookMs >= promptMs) waits.begin('redis', own, new Error(`an answer took ${seconds(tookMs)}`));
       else for (const what of wrote(result) ? ends : reads) waits.end('redis', what);
-      measured(operation, tookMs / 1000);
+      metrics.storeAnswered(operation, tookMs / 1000);
       return result;
     } catch (error) {
       waits.begin('redis', own, error as Error);

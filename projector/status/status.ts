@@ -1,10 +1,9 @@
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { EventLog, LogStatus, Position } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
-import { StoreRefusesError, type ViewWriter } from '../ports/view-writer.ts';
+import { StoreRefusesError } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
 import { countText, type Log } from '../running/log.ts';
-import { measuredWriter } from './measured-writer.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects, unknownSchemaWords } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
@@ -42,7 +41,6 @@ export interface ProjectorStatus {
 
 interface StatusDeps {
   eventLog: EventLog;
-  writer: ViewWriter;
   clock: Clock;
   log: Log;
   metrics: ProjectorMetrics;
@@ -56,8 +54,6 @@ const rejectsWaitWords =
 
 /** What a projector does: whether it leads and is ready, what is stuck, since when, and what it waits for. It decides nothing. */
 export class Status {
-  /** The view writer, with its calls measured. */
-  readonly writer: ViewWriter;
   readonly changes: UnreadableChanges;
   readonly rejects = new UnresolvedRejects();
   readonly waits: Waits;
@@ -81,18 +77,12 @@ export class Status {
    */
   #behindSinceMs: number | null;
 
-  constructor({ eventLog, writer, clock, log, metrics }: StatusDeps) {
+  constructor({ eventLog, clock, log, metrics }: StatusDeps) {
     this.#eventLog = eventLog;
     this.#clock = clock;
     this.#log = log;
     this.#behindSinceMs = clock.nowMs();
     this.waits = new Waits({ clock, log, logStatus: () => this.#logStatus });
-    const { waits } = this;
-    this.writer = measuredWriter(writer, {
-      waits,
-      clock,
-      measured: (...answered) => metrics.storeAnswered(...answered),
-    });
     this.changes = new UnreadableChanges((seconds) => metrics.readable(seconds), clock);
   }
 

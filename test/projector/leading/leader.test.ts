@@ -53,10 +53,10 @@ async function taking(store: SharedStore, { records = smallWorld.records, bounds
   folding.limit = parseStoredPosition(store.position(0))?.position ?? null;
   const followed = folding.follow(following.signal);
   const plain = store.writer();
-  const status = new Status({ ...shared, writer: { ...plain, ...wrap?.(plain) } });
+  const status = new Status(shared);
   const life = new Life('take', (role) => status.stand(role));
   const steps = vi.spyOn(life, 'to');
-  const { writer } = status;
+  const writer = { ...plain, ...wrap?.(plain) };
   const leadership = writer.leadership!;
   const seen = (await leadership.look(allTags)).map(({ fence }) => fence);
   const taken = (await takeAll(leadership, allTags, seen))!;

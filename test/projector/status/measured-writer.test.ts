@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { measuredWriter } from '../../../projector/status/measured-writer.ts';
 import { Waits } from '../../../projector/status/waits.ts';
@@ -20,7 +21,7 @@ async function full() {
   const store = { ...plain, commit };
   await lead(store);
   clock.ms = 0;
-  const writer = measuredWriter(store, { waits, clock, measured() {} });
+  const writer = measuredWriter(store, { waits, clock, metrics: noMetrics });
   const write = () => writer.commit(1, []).catch(() => {});
   const since = () => waits.current().get('redis');
   await write();
@@ -52,7 +53,7 @@ test('a tag that is refused is waited for until it is taken, or takes a sign of 
     if (tag === 1 && isRefused) throw new Error('READONLY');
     return take(tag, ...how);
   };
-  const { leadership } = measuredWriter(store, { waits, clock, measured() {} });
+  const { leadership } = measuredWriter(store, { waits, clock, metrics: noMetrics });
   const causes = () => waits.causes('redis').map(({ message }) => message);
   for (const end of [() => leadership!.take(1, '', false), () => leadership!.coming([1, 2])]) {
     isRefused = true;

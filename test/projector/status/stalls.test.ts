@@ -135,7 +135,7 @@ test('a standby is ready once it is folded, stays so while it falls behind, and 
   const say = (message: string) => void said.push(message);
   const clock = new SteppingClock();
   const log = { info: say, warn: say, error: say };
-  const deps = { eventLog: logOf(), writer: new MemoryViewStore().writer(), clock, log, metrics: noMetrics };
+  const deps = { eventLog: logOf(), clock, log, metrics: noMetrics };
   const status = new Status(deps);
   const followed = (fold: Parameters<Status['followed']>[0]): boolean => {
     status.followed(fold);
