@@ -7,7 +7,14 @@ import { goneMs } from '../ports/leading.ts';
 import type { LiveNotes, LiveViews } from '../ports/live-views.ts';
 import { noMetrics } from '../ports/metrics.ts';
 import type { StoredName } from '../ports/view-writer.ts';
-import { copyPosition, deletedWords, isWithin, nearest, partitionsBehind, positionOf } from '../position/position.ts';
+import {
+  copyPosition,
+  deletedWords,
+  isWithin,
+  partitionsBehind,
+  positionOf,
+  reachedByAll,
+} from '../position/position.ts';
 import { parseStoredPosition, type StoredPosition, viewsOfAnotherLog } from '../position/settled-position.ts';
 import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
@@ -94,7 +101,7 @@ export class Verification {
     this.#logIdentity = (await eventLog.identity?.()) ?? null;
     const stored = await this.#storedPositions();
     const bounds = await eventLog.bounds();
-    const since = nearest([...stored.values()])!;
+    const since = reachedByAll([...stored.values()])!;
     const ends = positionOf(bounds, 'end');
     assertWithin(since, ends);
     if (this.#deps.isReadOnce) assertAllRead(since, ends);

@@ -2,7 +2,7 @@ import type { Folding } from '../intake/folding.ts';
 import { type EventLog, FoldAgainError, type LogBounds, type Position } from '../ports/event-log.ts';
 import { beatMs } from '../ports/leading.ts';
 import type { Leadership, TagLook } from '../ports/view-writer.ts';
-import { assertSamePartitions, isWithin, nearest, positionOf } from '../position/position.ts';
+import { assertSamePartitions, isWithin, positionOf, reachedByAll } from '../position/position.ts';
 import { parseStoredPosition } from '../position/settled-position.ts';
 import { race } from '../running/stop.ts';
 import { type RetryDeps, retryLogged } from '../running/waiting.ts';
@@ -65,7 +65,7 @@ export class Terms {
     const { folding, identity, bounds, status } = this.#deps;
     const stored = looks.map(({ position }) => parseStoredPosition(position)).filter((each) => each !== null);
     for (const each of stored) assertSamePartitions(each, identity, bounds);
-    const limit = nearest(stored.filter(({ log }) => log === identity));
+    const limit = reachedByAll(stored.filter(({ log }) => log === identity));
     // A busy leader's position moves between any two looks: what the one before asked for counts as well.
     const isFolded = [this.#lastLimit, limit].some((each) => each !== null && !folding.isBehind(each));
     this.#lastLimit = limit;

@@ -19,8 +19,8 @@ export const isWithin = (position: Position, limit: Position): boolean =>
 export const offsetsBelow = (position: Position): number =>
   topicNames.flatMap((topic) => position[topic]).reduce((a, b) => a + b, 0);
 
-/** Of some positions, the least in each partition: every one of them has got so far. Null of none. */
-export function nearest(positions: readonly StoredPosition[]): Position | null {
+/** How far all of some positions have got: the least of them in each partition. Null of none. */
+export function reachedByAll(positions: readonly StoredPosition[]): Position | null {
   const [first] = positions;
   if (!first) return null;
   const least = (topic: TopicName, partition: number): number =>

@@ -21,8 +21,9 @@ interface PartitionStatus {
 /** A projector's status at one moment. services/ exports it to Prometheus. */
 export interface ProjectorStatus {
   role: Role;
-  /** Since when the oldest change has not been readable, in milliseconds since the epoch. Null: all are. */
+  /** Since when the oldest change has not been readable, as `Clock.nowMs` says it. Null: all are. */
   unreadableSinceMs: number | null;
+  /** What it waits for, and since when, as `Clock.nowMs` says it. */
   waits: ReadonlyMap<WaitReason, number>;
   /** Why its views do not follow the log, where that is the operator's to mend: in words that everybody may read. */
   troubles: readonly string[];

@@ -1,7 +1,7 @@
 import { type Leading, readStoreState, type StoreState } from '../../infra/redis/leadership/who-leads.ts';
 import { inOrder } from '../../projector/leading/beginning.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
-import { nearest } from '../../projector/position/position.ts';
+import { reachedByAll } from '../../projector/position/position.ts';
 import {
   parseStoredPosition,
   type StoredPosition,
@@ -44,7 +44,7 @@ export async function runLag(options: LagOptions, settings: Settings, io: Io): P
 function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
   const { leaders, standbys, tagsUnled, otherFormats, positions, unreadableMs } = store;
   const written = writtenTo(positions, identity);
-  const position = nearest(written);
+  const position = reachedByAll(written);
   if (position === null && positions.some(({ text }) => text !== null))
     throw new Error(`Cannot say how far the views are: ${viewsOfAnotherLog}`);
   const partitions = topicNames.flatMap((topic) =>

@@ -4,10 +4,10 @@ import {
   assertSamePartitions,
   copyPosition,
   isWithin,
-  nearest,
   offsetsBelow,
   partitionsBehind,
   positionOf,
+  reachedByAll,
 } from '../../../projector/position/position.ts';
 import type { StoredPosition } from '../../../projector/position/settled-position.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
@@ -29,14 +29,14 @@ it('a topic that grew while no projector ran is noticed from the stored position
   assertSamePartitions({ ...stored(4, 'a'), log: null }, null, bounds(6));
 });
 
-it('the nearest of some positions is what every one of them has reached, partition by partition', () => {
+it('what all of some positions have reached is the least of them in each partition', () => {
   const [one, other] = [stored(2, 'a'), stored(2, 'a')];
   other.position.rides = [3, 9];
-  expect(nearest([one, other])).toEqual({ ...one.position, rides: [3, 5] });
-  expect(nearest([other, one])).toEqual({ ...one.position, rides: [3, 5] });
+  expect(reachedByAll([one, other])).toEqual({ ...one.position, rides: [3, 5] });
+  expect(reachedByAll([other, one])).toEqual({ ...one.position, rides: [3, 5] });
   other.position.rides = [9];
-  expect(nearest([one, other])).toEqual({ ...one.position, rides: [5, 0] });
-  expect(nearest([])).toBeNull();
+  expect(reachedByAll([one, other])).toEqual({ ...one.position, rides: [5, 0] });
+  expect(reachedByAll([])).toBeNull();
 });
 
 it('a log begins and ends where its partitions do, with so many offsets below', () => {
