@@ -20,7 +20,7 @@ import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
 import { race, Stop } from '../running/stop.ts';
 import { UnresolvedRejects } from '../status/unresolved-rejects.ts';
-import { compareStored } from './comparison.ts';
+import { compareStored, type OnDifference } from './comparison.ts';
 import type { Difference } from './difference.ts';
 import { type Covered, Judge, type Unjudged } from './judge.ts';
 import { WindowMarks } from './window-marks.ts';
@@ -201,23 +201,16 @@ export class Verification {
 
   /** Names of all views that differ at first sight. */
   async #compareAll(fold: OwnFold): Promise<{ suspects: StoredName[]; compared: number }> {
-    const { live, clock, onCompared } = this.#deps;
+    const { live, clock } = this.#deps;
     const suspects: StoredName[] = [];
     let compared = 0;
-    await compareStored(
-      fold.folding.fold.facts,
-      live.list(),
-      allTags,
-      (tag, { kind, id }) => void suspects.push({ tag, kind, id }),
-      {
-        signal: this.#signal,
-        clock,
-        onCompared(views) {
-          compared += views;
-          onCompared?.(views);
-        },
-      },
-    );
+    const suspect: OnDifference = (tag, { kind, id }) => void suspects.push({ tag, kind, id });
+    const onCompared = (views: number): void => {
+      compared += views;
+      this.#deps.onCompared?.(views);
+    };
+    const options = { signal: this.#signal, clock, onCompared };
+    await compareStored(fold.folding.fold.facts, live.list(), allTags, suspect, options);
     return { suspects, compared };
   }
 
