@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { normalize } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Caching, corsHeaders, ownOriginHeaders, send, success } from '../messages/answer.ts';
@@ -34,7 +35,7 @@ const library = createRequire(import.meta.url);
 const ofLibrary = (name: string): Buffer => readFileSync(library.resolve(`swagger-ui-dist/${name}`));
 const ofOurs = (name: string): Buffer => readFileSync(new URL(`./docs/${name}`, import.meta.url));
 
-/** Files of the folder docs, for whoever has nothing but the base URL. Text as it is: a browser shows it. */
+/** Guides of the folder docs, for whoever has nothing but the base URL, and their examples. A browser shows them as text. */
 const guides = {
   'tutorial-website': 'rides on a website',
   'tutorial-rider-app': 'an app that riders sign in to',
@@ -42,6 +43,17 @@ const guides = {
   oauth: 'OAuth',
   mock: 'use it as a mock',
 };
+const documents = [...Object.keys(guides).map((name) => `${name}.md`), 'website-example.js', 'sign-in-example.js'];
+
+/** A document as it is served: in place of a link to a file that is not, the file's path in the repository. */
+function documentText(name: string): string {
+  const text = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+  return text.replaceAll(/\[([^\]]+)\]\(([\w./-]+)(?:#[\w-]+)?\)/g, (link, words: string, to: string) => {
+    const path = normalize(`docs/${to}`);
+    if (documents.includes(to)) return link;
+    return words === to || words === path ? path : `${words} (${path} in the repository)`;
+  });
+}
 
 const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.js', 'favicon-32x32.png'];
 const ours = ['reference.css', 'reference.js'];
@@ -79,10 +91,8 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const script = 'oauth2-redirect.js';
   const redirected = String(ofLibrary('oauth2-redirect.html')).replace(script, `${version}/${script}`);
   serve('/docs/oauth2-redirect.html', Buffer.from(redirected), htmlType, headers);
-  for (const name of Object.keys(guides)) {
-    const guide = readFileSync(new URL(`../../docs/${name}.md`, import.meta.url));
-    serve(`/docs/${name}.md`, guide, 'text/plain; charset=utf-8', headers);
-  }
+  for (const name of documents)
+    serve(`/docs/${name}`, Buffer.from(documentText(name)), 'text/plain; charset=utf-8', headers);
   for (const [name, content] of assets) {
     const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
     serve(`/docs/${version}/${name}`, content, type, {

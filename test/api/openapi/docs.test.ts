@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import Fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 
@@ -62,6 +63,22 @@ describe('/docs', () => {
       const guide = await get(path);
       expect([guide.headers['content-type'], guide.body[0]]).toEqual(['text/plain; charset=utf-8', '#']);
     }
+  });
+
+  it('has guides whose links lead to what is served, and which name the other files of the repository', async () => {
+    const { body } = await get('/docs');
+    const links: string[] = [];
+    for (const [, guide] of body.matchAll(/href="docs\/([\w-]+\.md)"/g)) {
+      const text = (await get(`/docs/${guide}`)).body;
+      links.push(...[...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, to]) => to!));
+      for (const [, path] of text.matchAll(/\(([\w./-]+) in the repository\)/g)) {
+        expect(existsSync(new URL(`../../../${path}`, import.meta.url)), path).toBe(true);
+      }
+    }
+    expect(links).toContain('website-example.js');
+    for (const link of new Set(links)) expect([link, (await get(`/docs/${link}`)).statusCode]).toEqual([link, 200]);
+    expect((await get('/docs/oauth.md')).body).toContain('docs/sign-in.md is for whoever runs the service.');
+    expect((await get('/docs/oauth.md')).body).toContain('demo mode (docs/settings.md in the repository)');
   });
 
   it('with a slash at its end leads to itself', async () => {
