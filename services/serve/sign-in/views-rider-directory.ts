@@ -25,13 +25,14 @@ export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
   const others = (rider: number, mask: number): number =>
     Array.from({ length: relations.length(rider) }, (_, i) => relations.bits(rider, i)).filter((bits) => bits & mask)
       .length;
+  const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
   const sees = (rider: number): string =>
     [
       `follows ${others(rider, follows)}`,
-      `${others(rider, close)} close friends`,
+      some(others(rider, close), 'close friend'),
       `${others(rider, flagged)} flagged`,
-      `${attendance.length(rider)} RSVPs`,
-      `leads ${led.get(rider)?.size ?? 0} rides`,
+      some(attendance.length(rider), 'RSVP'),
+      `leads ${some(led.get(rider)?.size ?? 0, 'ride')}`,
     ].join(', ');
   for (let rider = 0; rider < riders.length; rider++) {
     if (!facts.riderExists(rider)) continue;
