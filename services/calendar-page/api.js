@@ -15,18 +15,18 @@ const messages = {
 };
 
 /**
- * `credentials(isRiders)` gives the headers that prove who asks: a developer key or a rider's token; null where there is
- * none. What `get` returns has the answer, and `request`: what was sent and what came.
+ * `credentials(isRiders, refused)` gives the headers that prove who asks: a developer key or a rider's token, other ones than
+ * were refused; null where there are none. What `get` returns has the answer, and `request`: what was sent and what came.
  */
 export function createApi(baseUrl, credentials) {
   const kept = new Map();
 
-  return async function get(path, query = {}, isRiders = false) {
+  return async function get(path, query = {}, isRiders = false, refused = null) {
     // A list is one value with commas: far=under_5,5_to_10. An empty filter is left out.
     const pairs = Object.entries(query).filter(([, value]) => value.length > 0);
     const url = new URL(baseUrl + path);
     url.search = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]));
-    const own = await credentials(isRiders);
+    const own = await credentials(isRiders, refused);
     if (own === null) throw new ApiError('Please sign in first.', 401, null);
     // By who asks, too: one rider's answer must not be taken for another's.
     const key = JSON.stringify([own, url]);
@@ -37,6 +37,7 @@ export function createApi(baseUrl, credentials) {
       throw new ApiError('The calendar cannot be reached.', 0, 10);
     });
     const { status } = response;
+    if (status === 401 && isRiders && !refused) return get(path, query, isRiders, own);
     const text = status === 304 ? '' : await response.text();
     const bytes = status === 304 ? 0 : (response.headers.get('Content-Length') ?? new Blob([text]).size);
     const ms = Math.round(performance.now() - started);

@@ -21,10 +21,10 @@ const home = new URL('/calendar', config.baseUrl);
 if (location.hostname === 'localhost' && home.hostname !== 'localhost') location.replace(home + location.search);
 
 const signIn = config.clientId && createSignIn(config.baseUrl, config.clientId, home.href);
-const get = createApi(config.baseUrl, async (isRiders) => {
+const get = createApi(config.baseUrl, async (isRiders, refused) => {
   const key = config.key ?? sessionStorage.getItem('key');
   if (key && !isRiders) return { 'X-Api-Key': key };
-  const token = signIn && (await signIn.accessToken());
+  const token = signIn && (await signIn.accessToken(refused?.Authorization?.slice('Bearer '.length)));
   return token && { Authorization: `Bearer ${token}` };
 });
 
@@ -35,14 +35,8 @@ function stateOf(search) {
   const filters = Object.fromEntries(lists.map((name) => [name, (query[name] || null)?.split(',') ?? []]));
   const metro = config.metros.find(({ slug }) => slug === query.metro) ?? config.metros[0];
   const view = query.ride ? 'ride' : (['week', 'mine'].find((name) => name === query.view) ?? 'day');
-  return {
-    ...filters,
-    q: query.q ?? '',
-    metro,
-    day: isDay(query.day ?? '') ? query.day : null,
-    view,
-    ride: query.ride,
-  };
+  const day = isDay(query.day ?? '') ? query.day : null;
+  return { ...filters, q: query.q ?? '', metro, day, view, ride: query.ride };
 }
 
 /** The address of what is shown now, but for some changes. What is empty is left out. */
@@ -77,6 +71,9 @@ async function ownBetween(from, to) {
   return { own, requests: answers.map(({ request }) => request) };
 }
 
+const inWords = ({ day }) => dayInWords(day, today());
+const rides = (count) => (count === 1 ? '1 ride' : `${count || 'No'} rides`);
+
 /** Some days from one on: a part of the page for each. */
 async function days(count) {
   const first = state.day ?? today();
@@ -89,12 +86,7 @@ async function days(count) {
   for (const { meeting } of answers.flatMap(({ answer }) => answer.nights))
     if (meeting.neighbourhood_slug) metro.where[meeting.neighbourhood_slug] = meeting.neighbourhood;
   return answers.map(({ answer, request }, i) => ({
-    heading:
-      count > 1
-        ? dayInWords(answer.day, today())
-        : answer.nights.length === 1
-          ? '1 ride'
-          : `${answer.nights.length || 'No'} rides`,
+    heading: count > 1 ? dayInWords(answer.day, today()) : rides(answer.nights.length),
     nights: answer.nights.map((night) => ({ night, own: own(nightId(night)) })),
     empty: at('clear').hidden ? 'No ride meets on this day.' : 'No ride fits these filters.',
     requests: i > 0 ? [request] : [request, ...requests],
@@ -109,17 +101,17 @@ const views = {
     // A shared link may name no city, or another one.
     state.metro = config.metros.find(({ slug }) => slug === answer.metro) ?? state.metro;
     at('heading').textContent = answer.title;
-    const lines = [answer.type, answer.description].filter(Boolean);
-    const intro = lines.map((line) => element('p', { class: 'text', dir: 'auto' }, line));
-    const dated = (night) => ({ night: { ...night, title: dayInWords(night.day, today()) } });
-    return inTime(answer.nights.map(dated), request, intro);
+    const text = (words) => words && element('p', { class: 'text', dir: 'auto' }, words);
+    const intro = [text(answer.type), text(answer.description)];
+    const { own, requests } = await ownBetween(today(), addDays(today(), 31));
+    const dated = (night) => ({ night: { ...night, title: inWords(night) }, own: own(nightId(night)) });
+    return inTime(answer.nights.map(dated), [request, ...requests], intro);
   },
   async mine() {
     const { answer, request } = await get('/me/nights', {}, true);
     const flagged = byNight(answer.flagged, 'riders');
-    const day = (night) => dayInWords(night.day, today());
-    const own = ({ night, why }) => ({ night, day: day(night), own: { why, flagged: flagged[nightId(night)] } });
-    return inTime(answer.nights.map(own), request, []);
+    const own = ({ night, why }) => ({ night, day: inWords(night), own: { why, flagged: flagged[nightId(night)] } });
+    return inTime(answer.nights.map(own), [request], []);
   },
 };
 

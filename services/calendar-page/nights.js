@@ -52,9 +52,9 @@ export function nightCard(night, { href, day, own = {} }) {
 }
 
 /** Nights of several days: those to come, then the past ones, latest first. */
-export function inTime(nights, request, intro) {
+export function inTime(nights, requests, intro) {
   const past = nights.filter(({ night }) => night.past).reverse();
   const coming = nights.filter(({ night }) => !night.past);
-  const parts = [{ intro, heading: 'Coming up', nights: coming, empty: 'Nothing is coming up.', requests: [request] }];
+  const parts = [{ intro, heading: 'Coming up', nights: coming, empty: 'Nothing is coming up.', requests }];
   return past.length > 0 ? [...parts, { heading: 'Past', nights: past, requests: [] }] : parts;
 }

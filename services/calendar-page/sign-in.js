@@ -12,6 +12,16 @@ const base64url = (bytes) =>
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 const sha256 = async (text) => new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 
+/** Whether this tab is a duplicate, which starts with a copy of the other's storage. Each tab holds a lock on its own id. */
+function isDuplicate() {
+  keep('tab', kept('tab') ?? random());
+  return new Promise((resolve) => {
+    const hold = () => new Promise(() => resolve(false));
+    // It is free at once, or a moment after a reload, when the page before has gone.
+    navigator.locks.request(kept('tab'), { signal: AbortSignal.timeout(1000) }, hold).catch(() => resolve(true));
+  });
+}
+
 /** `redirectUri`: where riders come back to, after signing in and after signing out. */
 export function createSignIn(baseUrl, clientId, redirectUri) {
   let refreshing = null;
@@ -59,8 +69,11 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
       location.assign(`${authorization_endpoint}?${query}`);
     },
 
-    /** Goes on where the server led back to. Null: it did not; else the query to show, and what to tell the rider. */
+    /** Call it first. It goes on where the server led back to: the query to show, and what to tell the rider. Null: nothing. */
     async finish() {
+      const wasIn = kept('tokens');
+      if (await isDuplicate()) for (const name of ['tab', 'tokens']) drop(name);
+      if (wasIn && !kept('tokens')) return { back: location.search, problem: 'This tab is a copy. Sign in here, too.' };
       const answer = new URLSearchParams(location.search);
       if (!answer.has('state')) return null;
       const asked = kept('asked');
@@ -78,10 +91,11 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
       return { back, problem: null };
     },
 
-    /** An access token that is good for half a minute or more. Null: the rider has to sign in. */
-    async accessToken() {
+    /** An access token, not the `refused` one, that is good for half a minute or more. Null: the rider has to sign in. */
+    async accessToken(refused) {
       const now = kept('tokens');
-      if (now === null || Date.now() < now.endsMs - 30_000) return now?.access_token ?? null;
+      if (now === null) return null;
+      if (now.access_token !== refused && Date.now() < now.endsMs - 30_000) return now.access_token;
       refreshing ??= tokens({ grant_type: 'refresh_token', refresh_token: now.refresh_token }).finally(() => {
         refreshing = null;
       });

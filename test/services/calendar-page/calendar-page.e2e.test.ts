@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../../support/processes/browser.ts';
 import { Processes, type RunningService } from '../../support/processes/process.ts';
@@ -272,6 +272,7 @@ describe('the calendar page on the sample', () => {
     await page.click('#account');
     await page.waitForSelector('.riders');
     expect(new URL(page.url()).pathname).toContain('/oauth/');
+    expect(await page.textContent('.riders')).not.toMatch(/\b1 (close friends|RSVPs|rides)\b/);
     await page.close();
   });
 
@@ -289,7 +290,43 @@ describe('the calendar page on the sample', () => {
     await page.click('#week');
     await shows(page, 'section:nth-of-type(7)');
     expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
+    // So it does with one that is refused, as all are after a leaked signing key was replaced.
+    await page.evaluate(
+      "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), access_token: 'x' }))",
+    );
+    await page.click('#day');
+    await shows(page, '#parts:not([aria-busy]) section:only-of-type');
+    expect(refreshes).toHaveLength(2);
     expect(await page.textContent('#account')).toBe('Sign out');
+    await page.close();
+  });
+
+  it('shows a rider on a ride’s page what is theirs of its nights, as the week does', async () => {
+    const { page } = await open(sample, '?view=week');
+    await signIn(page);
+    const card = page.locator('article:has(.own):has(.flag)').first();
+    const seen = (of: Locator): Promise<string[]> => of.locator('.own, .flag').allTextContents();
+    const [id, own] = [await card.getAttribute('id'), await seen(card)];
+    await card.locator('a').click();
+    await shows(page, '.text');
+    expect(await seen(page.locator(`article[id="${id}"]`))).toEqual(own);
+    await page.close();
+  });
+
+  it('signs a duplicated tab out, says so, and leaves the first one signed in', async () => {
+    const { page } = await open(sample, '');
+    await signIn(page);
+    await page.reload();
+    await page.waitForSelector('#account:has-text("Sign out")');
+    // As a duplicated tab, it starts with a copy of the storage.
+    const [copy] = await Promise.all([page.waitForEvent('popup'), page.evaluate("void open('/calendar?view=week')")]);
+    await copy.waitForSelector('#notice:has-text("This tab is a copy")');
+    expect(copy.url()).toBe(`${sample.origin}/calendar?view=week`);
+    expect(await copy.textContent('#account')).toBe('Sign in');
+    await copy.click('#account');
+    await copy.waitForSelector('#account:has-text("Sign out")');
+    await Promise.all([copy.reload(), page.reload()]);
+    for (const tab of [page, copy]) await tab.waitForSelector('#account:has-text("Sign out")');
     await page.close();
   });
 });
