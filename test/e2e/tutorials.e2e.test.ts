@@ -83,6 +83,19 @@ describe('the tutorial of a website', () => {
     for (const answer of [searched!, filtered!]) expect(JSON.parse(answer).nights).toBeInstanceOf(Array);
   });
 
+  it('filters by neighbourhoods that the sample has', async () => {
+    const [, where] = /where=([\w,-]+)/.exec(blocks(guide, 'sh').join(''))!;
+    const days = Array.from({ length: 30 }, (_, i) => new Date(Date.now() + i * 864e5).toISOString().slice(0, 10));
+    for (const slug of where!.split(',')) {
+      const ask = (day: string) =>
+        fetch(`${service.api}/metros/portland/days/${day}?where=${slug}`, {
+          headers: { 'X-Api-Key': started.developerKey! },
+        });
+      const answers = await Promise.all(days.map(async (day) => (await ask(day)).json() as Promise<{ nights: [] }>));
+      expect(answers.flatMap(({ nights }) => nights).length, slug).toBeGreaterThan(0);
+    }
+  });
+
   it('starts the example’s website with its arguments', async () => {
     const start = blockWith(guide, 'sh', 'docs/website-example.js').replace('docs/', join(root, 'docs/'));
     await serve(set() + start, /^30 days from \S+, 30 changed$/m, { PORT: String(await freePort()) });
@@ -130,11 +143,20 @@ describe('the tutorial of a rider’s app', () => {
     const tab = await browser.newPage();
     await tab.goto(`http://127.0.0.1:${port}/`);
     await tab.click('#in');
-    await tab.getByRole('listitem').getByRole('button').first().click();
+    await tab.getByLabel('rider’s id').fill(started.rider!);
+    await tab.getByRole('button', { name: 'Sign in', exact: true }).click();
     await tab.getByRole('button', { name: 'Allow', exact: true }).click();
     await tab.waitForSelector('#mine li');
     await tab.waitForSelector('#friends li');
     expect(await tab.textContent('#mine li')).toMatch(/^\d{4}-\d\d-\d\d .+ \((led|going|ridden|saved)\)$/);
+    const days = (await tab.locator('#friends li').allTextContents()).map((line) => line.slice(0, 10));
+    expect(days).toEqual(days.toSorted());
+    const headers = { Authorization: `Bearer ${started.token}` };
+    const mine = (await (await fetch(`${service.api}/me/nights`, { headers })).json()) as {
+      nights: { night: { status: string } }[];
+    };
+    const off = mine.nights.filter(({ night }) => night.status === 'cancelled').length;
+    expect(await tab.locator('#mine li:has-text(", called off")').count()).toBe(off);
     expect(tab.url()).toBe(`http://127.0.0.1:${port}/`);
     await tab.click('#out');
     // The app's own button has the same name until the browser has left its page.
@@ -183,8 +205,17 @@ describe('how the API behaves', () => {
 });
 
 describe('the service as a mock', () => {
+  const here = (script: string): string => script.replaceAll('node services/', `${process.execPath} ${root}services/`);
   const asked = async (script: string) =>
-    JSON.parse(await serve(script, /"token":".*\n/, { PORT: String(await freePort()), DATA_DIR: dir }));
+    JSON.parse(await serve(here(script), /"token":".*\n/, { PORT: String(await freePort()), DATA_DIR: dir }));
+
+  it('starts in the background of a script, which goes on once it serves, and ends it', async () => {
+    const start = here(blockWith('mock.md', 'sh', 'SERVICE=$!').replace('npm ci --omit=dev\n', ''));
+    const port = await freePort();
+    const out = await bash(`export PORT=${port}\n${start}\ncat started.json\nkill $SERVICE\nwait $SERVICE`);
+    expect(JSON.parse(out)).toMatchObject({ baseUrl: `http://127.0.0.1:${port}/api` });
+    await expect(fetch(`http://127.0.0.1:${port}/readyz`)).rejects.toThrow();
+  });
 
   it('prints what the guide shows, on data of a seed, for the rider that was asked for', async () => {
     expect(Object.keys(JSON.parse(blocks('mock.md', 'json')[0]!))).toEqual(Object.keys(started));
