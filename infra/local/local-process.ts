@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,7 +44,7 @@ export async function startLocalProcess(
   child.once('exit', () => watchdog.kill('SIGKILL'));
   // Neither keeps this process alive.
   child.unref();
-  for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
+  for (const stream of [child.stdout, child.stderr]) (stream as Socket).unref();
   return { pid, output: () => output, hasExited, end: (signal) => end(child, hasExited, signal) };
 }
 
@@ -54,7 +55,7 @@ function startWatchdog(pid: number, folder = ''): ChildProcess {
     detached: true,
   });
   watchdog.unref();
-  (watchdog.stdin as unknown as { unref(): void }).unref();
+  (watchdog.stdin as Socket).unref();
   watchdog.stdin.on('error', () => undefined);
   return watchdog;
 }

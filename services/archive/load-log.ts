@@ -231,10 +231,8 @@ function keptRecord(cursor: PartitionCursor): RecordInTime {
   const raw = { key: null, value: value && Buffer.from(value), headers: {} };
   const kept = new TimedRecord(cursor);
   const own = headers.map((one) => ({ ...one, value: one.value && Buffer.from(one.value) }));
-  return {
-    ...kept,
-    encoded: { ...kept.encoded, headers: own, rawValue: rawValue && raw.value, raw: () => raw } as never,
-  };
+  const encoded = { ...kept.encoded, headers: own, rawValue: rawValue && raw.value, raw: () => raw };
+  return { ...kept, encoded };
 }
 
 /** Whether a value came with more fields than our schema has. These are not loaded (docs/rules.md#raw-values). */
@@ -246,5 +244,5 @@ function ourValue(record: EncodedRecord): Buffer | null {
   if (!holdsMore(record)) return record.raw().value;
   const one = decoded(record);
   if ('undecodable' in one) return record.raw().value;
-  return one.value && encodeValue(record.topic, one.value as never);
+  return one.value && encodeValue(record.topic, one.value);
 }

@@ -11,7 +11,7 @@ import type {
   Reject,
 } from '../../projector/ports/event-log.ts';
 import { race, Stop } from '../../projector/running/stop.ts';
-import { defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { byTopic, defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
 import { assertNoGap, isExactAt } from './exact-since.ts';
@@ -115,7 +115,7 @@ class Saving {
     this.#state = { log: identity ?? log, exact_since, saved_until };
     assertSameLog(log, identity);
     if (!parts.options.afterGap) assertNoGap(this.#state, parts.startedMs, parts.compactionLagMs);
-    this.#partitions = Object.fromEntries(topicNames.map((topic) => [topic, bounds[topic].length])) as never;
+    this.#partitions = byTopic((topic) => bounds[topic].length);
     this.#position = this.#begin();
     this.#total = this.#left();
   }

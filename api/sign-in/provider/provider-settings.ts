@@ -47,9 +47,10 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     adapter: (kind: string) => providerAdapter(kind, options, erasure),
     // The operator's own name for a client is good enough for riders. No client has a scope, since there is but one: of
     // another, oidc-provider would say no more than that this client may not have it.
-    clients: clients.map(({ scope: _, ...client }) =>
-      withHashedSecret({ client_name: client.client_id, ...client }),
-    ) as unknown as NonNullable<Configuration['clients']>,
+    clients: clients.map(({ scope: _, client_id, ...client }) => ({
+      client_id: String(client_id),
+      ...withHashedSecret({ client_id, client_name: client_id, ...client }),
+    })),
     // Keys that can sign. A key without its private part is known to the token checker only.
     jwks: { keys: options.keys.filter((key) => key.d !== undefined) } as NonNullable<Configuration['jwks']>,
     scopes: [readScope],
@@ -102,7 +103,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     extraClientMetadata: {
       // A metadata member of our own. Its check runs for every client, however it was registered.
       properties: ['skip_consent'],
-      validator: (_ctx, _key, _value, metadata) => check(metadata as unknown as ClientMetadata),
+      validator: (_ctx, _key, _value, metadata) => check(metadata as ClientMetadata),
     },
     features: {
       devInteractions: { enabled: false },

@@ -100,7 +100,7 @@ export async function openProvider(options: ProviderOptions) {
       const response: ServerResponse = reply.raw;
       // Hijacking drops the headers that were set on the reply.
       for (const [name, value] of Object.entries(wanted.headers)) response.setHeader(name, value);
-      await (callback(as(request, wanted), response) as unknown as Promise<void>);
+      await callback(as(request, wanted), response);
     },
   };
 }

@@ -74,7 +74,7 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
     }
     keys.push(key);
   }
-  return keys as unknown as SigningKeys;
+  return keys as [SigningKey, ...SigningKey[]];
 }
 
 /** A key to verify with. */

@@ -63,7 +63,7 @@ class ArchivedRecord implements EncodedRecord {
     if (this.#ofFile.isOurs) return this.#ofFile.asWritten(this.valueBytes);
     const read = decodeWith(this.decoder, this.valueBytes);
     if ('bad' in read) return this.#ofFile.asWritten(this.valueBytes);
-    return read.value && encodeValue(this.topic, read.value as never);
+    return read.value && encodeValue(this.topic, read.value);
   }
 }
 

@@ -83,7 +83,7 @@ export class ParquetTable {
 
   #writeGroup(): void {
     if (this.#cells[0]!.length === 0) return;
-    const columnData = this.#columns.map(({ name }, i) => ({ name, data: this.#cells[i] as never }));
+    const columnData = this.#columns.map(({ name }, i) => ({ name, data: this.#cells[i]! }));
     this.#writer.write({ columnData, rowGroupSize: groupRows });
     this.#flush();
     this.#cells = this.#columns.map(() => []);

@@ -4,7 +4,7 @@ import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 
 export interface FoldedPast {
   facts: Facts;
@@ -33,7 +33,7 @@ interface FoldPastOptions {
  */
 export async function foldPast(sources: ArchiveSources, options: FoldPastOptions): Promise<FoldedPast> {
   const fold = new Fold();
-  const offsets = Object.fromEntries(topicNames.map((topic) => [topic, []])) as unknown as FoldedPast['offsets'];
+  const offsets = byTopic((): number[] => []);
   const past: FoldedPast = { facts: fold.facts, records: 0, bad: 0, offsets };
   for (const { topic, partition, low } of sources.partitions) offsets[topic][partition] = low;
   let read = 0;
@@ -53,7 +53,7 @@ const validator = new Validator();
 
 function applyIfGood(fold: Fold, record: EncodedRecord): boolean {
   if (validator.validate(record) !== null) return false;
-  fold.apply(record.topic, validator.key, validator.value as never);
+  fold.apply(record.topic, validator.key, validator.value);
   return true;
 }
 

@@ -43,7 +43,7 @@ export class RecordChecks {
     const reason = this.#validator.validate(record);
     if (reason !== null) return void this.notices.add('bad_record', `${topic}: ${explained(record, reason)}`, at);
     const { key, value, revision } = this.#validator;
-    this.#fold.apply(topic, key, value as never);
+    this.#fold.apply(topic, key, value);
     if (value === null) return;
     const { first, second } = this.#fold.subject;
     put(this.#places[topic].first, first, place);

@@ -2,7 +2,7 @@ import type { Type } from 'avsc';
 import { isArray, isEnum, isFixed, isRecord, isUnion, logicalTypes } from '../../../schemas/avro/avro-type-kinds.ts';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { clampedMs, type Long, longInJson, longOf } from '../../../schemas/events/instants.ts';
-import { byTopic } from '../../../schemas/events/records.ts';
+import { type AnyRecord, byTopic } from '../../../schemas/events/records.ts';
 import { dayText, parseDay } from '../../../schemas/views/days.ts';
 import { instantText } from '../../cli/instant-texts.ts';
 
@@ -168,4 +168,6 @@ export function membersOf(json: unknown, at: string, names: readonly string[]): 
 }
 
 /** The form of each topic's values. */
-export const jsonForms = byTopic((topic) => formOf(topicTypes[topic]));
+export const jsonForms = byTopic(
+  (topic) => formOf(topicTypes[topic]) as JsonForm & { show(value: AnyRecord): unknown },
+);

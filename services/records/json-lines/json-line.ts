@@ -34,7 +34,7 @@ export function readLine(line: Buffer, nowMs: number): LineRecord {
   if (given !== undefined && !(typeof given === 'string' && given.isWellFormed()))
     throw new LineError('key is not a text of whole Unicode characters');
   const key = given ?? keyOf(topic, value!);
-  const valueBytes = value && encodeValue(topic, value as never);
+  const valueBytes = value && encodeValue(topic, value);
   return { topic, key, value, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) };
 }
 
@@ -51,13 +51,13 @@ function jsonOf(line: Buffer): unknown {
 /** The key that a value's fields make, such as `taco/2026-11-26`. */
 function keyOf(topic: TopicName, value: AnyRecord): string {
   const { names, rules } = keyShapes[topic];
-  const field = (name: string) => (value as unknown as Record<string, never>)[name]!;
-  return names.map((name, i) => (rules[i] === 'day' ? dayText(field(name)) : field(name))).join('/');
+  const fields: Record<string, unknown> = { ...value };
+  return names.map((name, i) => (rules[i] === 'day' ? dayText(Number(fields[name])) : fields[name])).join('/');
 }
 
 /** The line of a record: what `readLine` makes the same record of. */
 export const showLine = (topic: TopicName, key: string, value: AnyRecord | null): string =>
-  JSON.stringify({ topic, key, value: value && jsonForms[topic].show(value as never) });
+  JSON.stringify({ topic, key, value: value && jsonForms[topic].show(value) });
 
 const lineBytesMax = 16 << 20;
 const newline = 10;

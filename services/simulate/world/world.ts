@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type {
+  AnyRecord,
   Attendance,
   MeetingPlace,
   Night,
@@ -25,9 +26,12 @@ export interface SimulationOptions {
 }
 
 /** One record to publish. Timestamps never decrease from one to the next, and equal the value's `changed_at`. */
-export type SimulatedRecord = {
-  [T in TopicName]: { topic: T; key: string; value: TopicRecords[T] | null; timestampMs: number };
-}[TopicName];
+export interface SimulatedRecord {
+  topic: TopicName;
+  key: string;
+  value: AnyRecord | null;
+  timestampMs: number;
+}
 
 /** What upstream would publish, in order. */
 export type Records = Generator<SimulatedRecord, void, undefined>;
@@ -247,8 +251,8 @@ export class World {
   ): SimulatedRecord {
     const timestampMs = this.clock();
     this.#revision++;
-    const value = { ...fields, revision: this.#revision, changed_at: timestampMs };
-    return { topic, key, value, timestampMs } as unknown as SimulatedRecord;
+    const value = { ...fields, revision: this.#revision, changed_at: timestampMs } as TopicRecords[T];
+    return { topic, key, value, timestampMs };
   }
 }
 
