@@ -37,36 +37,36 @@ interface Wanted {
  * reader's fields and what the checks need, the second the nights and cards that the fields name. One where a view is
  * missing takes a third.
  */
-export function meReads({ cache, checker, calendarNowMs, riderGone }: ReadDeps, { noLiveToken }: Unauthorized) {
-  return (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>
-    async (headers) => {
-      // A developer key never opens these (docs/rules.md#me).
-      const token = bearerToken(headers);
-      const rider = token === null ? null : await checker.check(token);
-      if (rider === null) return noLiveToken(token !== null);
-      const nowMs = calendarNowMs();
-      const { kinds, from, to, metro, body: bodyOf } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
-      const asked = askedFields(kinds, from, to);
-      const cardKey = riderKey(rider);
-      const keys = [cardKey, completeKeyOf(cardKey)];
-      if (metro !== null) keys.push(metroKey(metro));
-      // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
-      const [values, [card, complete, ofMetro]] = await Promise.all([
-        asked.names.length > 0 ? cache.fields(readerKey(rider), asked.names) : [],
-        cache.load(keys),
-      ]);
-      if (!isLive([card!])) {
-        riderGone?.(rider);
-        return noLiveToken(true);
-      }
-      if (!inputs.ok) return refuse.invalid(inputs.input, inputs.detail);
-      if (ofMetro?.value === null) return refuse.notFound(noSuchMetroBody);
-      // Else a field that is missing would say that there is nothing.
-      complete!.assertKnown();
-      const body = await bodyOf({ fields: readerFields(asked.fields, values), cache, nowMs });
-      return success(digestOf(body), headers, { 'Cache-Control': 'private, no-store' }, () => body);
-    };
-}
+export const meReads =
+  ({ cache, checker, calendarNowMs, riderGone }: ReadDeps, { noLiveToken }: Unauthorized) =>
+  (operation: RiderOperation, inputs: InputsResult<RiderOperation>): Reading =>
+  async (headers) => {
+    // A developer key never opens these (docs/rules.md#me).
+    const token = bearerToken(headers);
+    const rider = token === null ? null : await checker.check(token);
+    if (rider === null) return noLiveToken(token !== null);
+    const nowMs = calendarNowMs();
+    const { kinds, from, to, metro, body: bodyOf } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
+    const asked = askedFields(kinds, from, to);
+    const cardKey = riderKey(rider);
+    const keys = [cardKey, completeKeyOf(cardKey)];
+    if (metro !== null) keys.push(metroKey(metro));
+    // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
+    const [values, [card, complete, ofMetro]] = await Promise.all([
+      asked.names.length > 0 ? cache.fields(readerKey(rider), asked.names) : [],
+      cache.load(keys),
+    ]);
+    if (!isLive([card!])) {
+      riderGone?.(rider);
+      return noLiveToken(true);
+    }
+    if (!inputs.ok) return refuse.invalid(inputs.input, inputs.detail);
+    if (ofMetro?.value === null) return refuse.notFound(noSuchMetroBody);
+    // Else a field that is missing would say that there is nothing.
+    complete!.assertKnown();
+    const body = await bodyOf({ fields: readerFields(asked.fields, values), cache, nowMs });
+    return success(digestOf(body), headers, { 'Cache-Control': 'private, no-store' }, () => body);
+  };
 
 const nothing: Wanted = { kinds: '', from: 0, to: -1, metro: null, body: async () => Buffer.alloc(0) };
 

@@ -102,15 +102,13 @@ function dayRead(inputs: Inputs<'getDay'>, deps: ReadDeps): PublicRead {
   };
 }
 
-function rideRead({ ride }: Inputs<'getRide'>, deps: ReadDeps): PublicRead {
-  return {
-    keys: [rideKey(ride)],
-    answer(headers, stored) {
-      const view = stored!.as(rideView);
-      return view === null ? refuse.notFound(noSuchRideBody) : answerOf(view, headers, deps);
-    },
-  };
-}
+const rideRead = ({ ride }: Inputs<'getRide'>, deps: ReadDeps): PublicRead => ({
+  keys: [rideKey(ride)],
+  answer(headers, stored) {
+    const view = stored!.as(rideView);
+    return view === null ? refuse.notFound(noSuchRideBody) : answerOf(view, headers, deps);
+  },
+});
 
 /** A view's answer (docs/rules.md#etag, #max-age). `isEmpty`: it shows no night, so no midnight changes it. */
 function answerOf(

@@ -9,9 +9,8 @@ export class Html {
 type Piece = string | number | Html | readonly Html[] | null;
 
 /** A template whose values are escaped, for text and for quoted attributes. null is rendered as nothing. */
-export function html(parts: TemplateStringsArray, ...pieces: Piece[]): Html {
-  return new Html(parts.map((part, i) => (i === 0 ? part : `${escaped(pieces[i - 1]!)}${part}`)).join(''));
-}
+export const html = (parts: TemplateStringsArray, ...pieces: Piece[]): Html =>
+  new Html(parts.map((part, i) => (i === 0 ? part : `${escaped(pieces[i - 1]!)}${part}`)).join(''));
 
 function escaped(piece: Piece): string {
   if (piece === null) return '';

@@ -36,6 +36,5 @@ export const resourceMetadataUrl = ({ origin, basePath }: ServiceUrl): string =>
   `${origin}${resourceMetadataPath}${basePath}`;
 
 /** Whether a host name or address, also in a URL's brackets, is this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

@@ -24,9 +24,8 @@ export function decodeText(raw: string): string | null {
 }
 
 /** The same for query text, in which a plus sign is a space, as forms send it (docs/rules.md#plus-sign). */
-export function decodeQueryText(raw: string): string | null {
-  return decodeText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
-}
+export const decodeQueryText = (raw: string): string | null =>
+  decodeText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
 
 // Decoded text never contains half a surrogate pair.
 const rawPlus = '\ud800';

@@ -179,11 +179,10 @@ over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.j
 }
 
 function keyStep(sampleKey: string | undefined): Html {
-  if (sampleKey === undefined) {
+  if (sampleKey === undefined)
     return html`<h2>Get a key</h2>
 <p>In your account, under <b>developer keys</b>, create one. It is shown once: keep it as you would a password.</p>
 <p>Then press <b>Authorize</b> below, and paste it under <b>developerKey</b>.</p>`;
-  }
   return html`<h2>Take the sample key</h2>
 <p>This service runs on sample data, and has a key for you. It is filled in below already.</p>
 <pre><code>${sampleKey}</code></pre>`;

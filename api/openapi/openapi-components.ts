@@ -31,8 +31,8 @@ export function parametersOf(operation: OperationName): Json[] {
   return [...parameters('path', path.shape), ...parameters('query', query.shape)];
 }
 
-function parameters(place: 'path' | 'query', shape: Record<string, z.ZodType>): Json[] {
-  return Object.entries(shape).map(([name, type]) => {
+const parameters = (place: 'path' | 'query', shape: Record<string, z.ZodType>): Json[] =>
+  Object.entries(shape).map(([name, type]) => {
     const { description, ...schema } = bare(z.toJSONSchema(type, { io: 'output', override: oursOrComponent }));
     return {
       name,
@@ -44,7 +44,6 @@ function parameters(place: 'path' | 'query', shape: Record<string, z.ZodType>): 
       example: parameterExamples[name],
     };
   });
-}
 
 interface Overridden {
   zodSchema: z.core.$ZodType;
@@ -142,20 +141,16 @@ const cacheHeaders: Record<Caching, Json> = {
 };
 
 // Content-Encoding is left out: mocks would send it with a body that is not compressed.
-export function okResponse(description: string, schema: Json, example: unknown, caching: Caching): Json {
-  return {
-    description,
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
-    content: { 'application/json': { schema, example } },
-  };
-}
+export const okResponse = (description: string, schema: Json, example: unknown, caching: Caching): Json => ({
+  description,
+  headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+  content: { 'application/json': { schema, example } },
+});
 
-export function notModified(caching: Caching): Json {
-  return {
-    description: 'Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.',
-    headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
-  };
-}
+export const notModified = (caching: Caching): Json => ({
+  description: 'Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.',
+  headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+});
 
 /** A refusal or failure. `more`: headers besides those of each. */
 function refusal(description: string, content: Json | null, more: Json = {}): Json {

@@ -177,16 +177,14 @@ function operationObject(name: OperationName): Json {
   };
 }
 
-function information({ origin, resource }: ServiceUrl): Json {
-  return {
-    title: 'Ride Calendar',
-    version: interfaceVersion,
-    summary: 'A calendar of group bike rides, to read.',
-    description: description(origin, resource),
-    contact: { name: 'Ride Calendar', url: `${origin}/docs` },
-    license: { name: 'MIT', identifier: 'MIT' },
-  };
-}
+const information = ({ origin, resource }: ServiceUrl): Json => ({
+  title: 'Ride Calendar',
+  version: interfaceVersion,
+  summary: 'A calendar of group bike rides, to read.',
+  description: description(origin, resource),
+  contact: { name: 'Ride Calendar', url: `${origin}/docs` },
+  license: { name: 'MIT', identifier: 'MIT' },
+});
 
 const tags = [
   { name: 'Calendar', description: 'What anybody with a developer key, or signed in, can read.' },

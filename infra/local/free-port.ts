@@ -24,10 +24,9 @@ export async function freePorts(count: number): Promise<number[]> {
 
 export const freePort = async (): Promise<number> => (await freePorts(1))[0]!;
 
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', () => resolve(false));
     probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
-}

@@ -66,8 +66,8 @@ export function httpsMetadataFetch(options: MetadataFetchOptions = {}): Metadata
   };
 }
 
-function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: string | undefined) {
-  return new Promise<IncomingMessage>((resolve, reject) => {
+const respond = (url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: string | undefined) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
     const asked = request(
       url,
       {
@@ -88,7 +88,6 @@ function respond(url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: 
     asked.on('error', (cause) => reject(new DocumentAwayError('the document can’t be fetched', { cause })));
     asked.end();
   });
-}
 
 async function readLimited(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];

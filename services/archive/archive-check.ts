@@ -28,9 +28,8 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
     const onProgress = percentOf(progress);
     const found = await checkArchive({ dir, prefix, command: 'archive check', signal, onProgress }, true);
     const path = join(dir, manifestName);
-    if (requireManifest && !existsSync(path)) {
+    if (requireManifest && !existsSync(path))
       found.problems.unshift({ file: path, kind: 'missing', problem: 'so what is missing or altered is not known' });
-    }
     const { manifest, files, records, rejected, problems, more } = found;
     const counts = { files, records, rejected };
     const exact_since = manifest?.exact_since ?? null;

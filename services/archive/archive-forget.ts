@@ -18,11 +18,10 @@ export interface ArchiveForgetOptions {
 export async function runArchiveForget(options: ArchiveForgetOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { rider, dir, json } = options;
   needFolderName(dir, 'archive forget');
-  if (!idPattern.test(rider)) {
+  if (!idPattern.test(rider))
     throw new UsageError(
       'Cannot run archive forget: the rider is not a rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
     );
-  }
   const command = { json, title: 'Read', stopped: 'nothing was changed' };
   return runWithProgress(command, io, async (progress) => {
     const prefix = archivePrefix(dir, settings.topicPrefix);

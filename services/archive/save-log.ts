@@ -142,9 +142,7 @@ class Saving {
         else if (left > 0) void checkpoint();
       };
       if (this.#total === 0 && follow) void checkpoint();
-      if (this.#total > 0 || follow) {
-        await log.follow(structuredClone(this.#position), { onBatch }, done.signal);
-      }
+      if (this.#total > 0 || follow) await log.follow(structuredClone(this.#position), { onBatch }, done.signal);
     } finally {
       clearInterval(timer);
       done.end();

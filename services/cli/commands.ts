@@ -20,10 +20,9 @@ export interface Commands {
 }
 
 /** An option that takes a whole number within bounds, both included. */
-export function wholeOption(flags: string, description: string, min: number, max: number): Option {
-  return new Option(flags, description).argParser((text) => {
+export const wholeOption = (flags: string, description: string, min: number, max: number): Option =>
+  new Option(flags, description).argParser((text) => {
     const value = Number(text);
     if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`Want a whole number from ${min} to ${max}.`);
   });
-}

@@ -39,9 +39,7 @@ export function needKafka(settings: Settings, command: string): NonNullable<Sett
 export function needStoreAndLog({ redis, kafka, archiveDir }: Settings, command: string, fix: string): void {
   const lines: string[] = [];
   if (!redis) lines.push(redisMissing(command));
-  if (!kafka && !archiveDir) {
-    lines.push(`Cannot run ${command}: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; ${fix}`);
-  }
+  if (!kafka && !archiveDir) lines.push(`Cannot run ${command}: KAFKA_BROKERS is missing, and ARCHIVE_DIR too; ${fix}`);
   if (lines.length > 0) throw new SettingsError(lines);
 }
 

@@ -35,18 +35,16 @@ interface LoggerTarget {
 }
 
 /** `08:15:02 warn  message key=value`, from pino's JSON line. */
-function terminalLines(destination: DestinationStream): DestinationStream {
-  return {
-    write(line: string): void {
-      const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
-      const extras = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-      const fault =
-        err === undefined ? '' : `\n${indent(inLines((err as { stack?: string }).stack ?? JSON.stringify(err)))}`;
-      destination.write(
-        `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${inOneLine(`${msg ?? ''}${extras.join('')}`)}${fault}\n`,
-      );
-    },
-  };
-}
+const terminalLines = (destination: DestinationStream): DestinationStream => ({
+  write(line: string): void {
+    const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    const extras = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+    const fault =
+      err === undefined ? '' : `\n${indent(inLines((err as { stack?: string }).stack ?? JSON.stringify(err)))}`;
+    destination.write(
+      `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${inOneLine(`${msg ?? ''}${extras.join('')}`)}${fault}\n`,
+    );
+  },
+});
 
 const indent = (text: string): string => text.replace(/^/gm, '  ');

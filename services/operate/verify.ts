@@ -130,23 +130,19 @@ const tagsOf = (names: readonly StoredName[]): number[] =>
 /** Why the result may not be the whole truth. */
 function doubtsOf({ unknown, otherFacts, deleted, ofUnknownSchemas }: Verified, left: Left): string[] {
   const doubts = [unknownSchemaWords(ofUnknownSchemas)].filter(Boolean);
-  if (unknown.length > 0) {
+  if (unknown.length > 0)
     doubts.push(
       `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'tag')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
     );
-  }
   if (deleted) doubts.push(`Since the views were folded, ${deleted}. The next fold drops what only these held`);
-  if (otherFacts) {
+  if (otherFacts)
     doubts.push(
       'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
     );
-  }
-  if (left === null) {
+  if (left === null)
     doubts.push('Not mended yet: no projector leads. The next one that does will compare and mend these tags');
-  }
-  if (left?.some(({ tag }) => tag < 0)) {
+  if (left?.some(({ tag }) => tag < 0))
     doubts.push('A key in none of the 64 tags is no projector’s to remove: remove it by redis-cli DEL');
-  }
   return doubts;
 }
 
@@ -156,9 +152,8 @@ function jsonOf({ what, name, field }: Difference, position: Position, live: Liv
   return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), position });
 }
 
-function lineOf({ what, name, field }: Difference, live: LiveViews): string {
-  return `  ${what}: ${foreignText(live.spell(name))}${field === undefined ? '' : `, field ${foreignText(field)}`}`;
-}
+const lineOf = ({ what, name, field }: Difference, live: LiveViews): string =>
+  `  ${what}: ${foreignText(live.spell(name))}${field === undefined ? '' : `, field ${foreignText(field)}`}`;
 
 const positionText = (position: Position): string =>
   topicNames

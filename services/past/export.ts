@@ -57,12 +57,10 @@ function saidOf(
   return { version: 1, as_of, ...how, ...of, records, bad_records, offsets, tables };
 }
 
-function linesOf(dir: string, { tables, past }: Exported, { personal, secrets }: ExportCommandOptions): string[] {
-  return [
-    ...Object.values(tables).map(({ file, rows }) => `  ${file.padEnd(20)} ${countText(rows, 'row')}`),
-    `Read ${countText(past.records, 'record')}, left out ${countText(past.bad, 'bad one')}; written: ${dir}`,
-    ...(personal ? ['It holds riders’ personal data: an erased rider stays in it until it is made anew'] : []),
-    ...(secrets ? ['It holds the places of secret meetings'] : []),
-    `With DuckDB: cd ${dir} && duckdb -init calendar.sql`,
-  ];
-}
+const linesOf = (dir: string, { tables, past }: Exported, { personal, secrets }: ExportCommandOptions): string[] => [
+  ...Object.values(tables).map(({ file, rows }) => `  ${file.padEnd(20)} ${countText(rows, 'row')}`),
+  `Read ${countText(past.records, 'record')}, left out ${countText(past.bad, 'bad one')}; written: ${dir}`,
+  ...(personal ? ['It holds riders’ personal data: an erased rider stays in it until it is made anew'] : []),
+  ...(secrets ? ['It holds the places of secret meetings'] : []),
+  `With DuckDB: cd ${dir} && duckdb -init calendar.sql`,
+];

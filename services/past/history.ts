@@ -28,9 +28,8 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   const { path: paths, fromFile, rider, archive, by = 'timestamp' } = options;
   const asked: Asked = { paths, fromFile, rider };
   const requests = requestsOf('history', asked, settings.basePath);
-  if (paths.length === 0 && fromFile === undefined) {
+  if (paths.length === 0 && fromFile === undefined)
     throw new UsageError('Cannot run history: no answer is named, want a PATH or --from-file FILE');
-  }
   const untilMs = options.to === undefined ? (settings.nowMs ?? Date.now()) : instantOf('history', '--to', options.to);
   const many = isMany(asked);
   const json = many || (options.json ?? false);

@@ -111,11 +111,10 @@ async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, 
 
 /** What a user should know before relying on an answer about the past. Empty if it is exact. */
 export function doubtsOf(log: PastLog, atMs: number): string[] {
-  if (log.isCompacted) {
+  if (log.isCompacted)
     return [
       'Kafka is compacted and holds the present: of the past it has what is not superseded yet. The archive is the time machine: ride-calendar archive save DIR --follow',
     ];
-  }
   // `simulate` wrote every record there ever was.
   if (log.manifest?.simulated && !log.holdsMore) return [];
   const { exact_since: exactSince = null, saved_until: savedUntil = null } = log.manifest ?? {};
@@ -124,16 +123,13 @@ export function doubtsOf(log: PastLog, atMs: number): string[] {
     return [`since when the archive has every record is not known: ${why}`];
   }
   const doubts: string[] = [];
-  if (log.holdsMore && savedUntil === null) {
+  if (log.holdsMore && savedUntil === null)
     doubts.push('the archive holds more than its manifest says, and whether that is all is not known');
-  }
-  if (atMs < Date.parse(exactSince)) {
+  if (atMs < Date.parse(exactSince))
     doubts.push(
       `the archive has every record since ${exactSince}: of the time before, what was superseded may be missing`,
     );
-  }
-  if (savedUntil !== null && atMs > Date.parse(savedUntil)) {
+  if (savedUntil !== null && atMs > Date.parse(savedUntil))
     doubts.push(`the archive was saved until ${savedUntil}: what was published later is not in it`);
-  }
   return doubts;
 }

@@ -25,9 +25,8 @@ export interface PointOptions {
 
 /** Parses which records a command must take. Throws UsageError. */
 export function pointOf({ asOf, by, offsets }: PointOptions): PastPoint {
-  if ((asOf === undefined) === (offsets === undefined)) {
+  if ((asOf === undefined) === (offsets === undefined))
     throw new UsageError('Cannot run replay: want either --as-of TIME or --offsets FILE');
-  }
   if (asOf !== undefined) return { atMs: instantOf('replay', '--as-of', asOf), by: by ?? 'timestamp', offsets: null };
   if (by !== undefined) throw new UsageError(`Cannot run replay: --offsets says by what it goes, leave --by out`);
   return readOffsets(offsets!);
@@ -62,11 +61,10 @@ function boundsAt(log: PastLog, { offsets }: PastPoint): PastLog['bounds'] {
   const cut = {} as PastLog['bounds'];
   for (const topic of topicNames) {
     const [has, wants] = [log.bounds[topic].length, offsets[topic].length];
-    if (has !== wants) {
+    if (has !== wants)
       throw new UsageError(
         `Cannot run replay: --offsets is of ${countText(wants, 'partition')} of ${topic}, and ${log.where} has ${has}`,
       );
-    }
     cut[topic] = log.bounds[topic].map(({ low, end }, partition) => {
       const wanted = offsets[topic][partition]!;
       if (wanted <= end) return { low, end: Math.max(low, wanted) };

@@ -29,9 +29,8 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
   const nowMs = options.now === undefined ? point.atMs : instantOf('replay', '--now', options.now);
   const isAsked = get !== undefined || fromFile !== undefined;
   if (options.serve && isAsked) throw new UsageError('Cannot run replay: want --serve or --get PATH, not both');
-  if (rider !== undefined && !options.serve && !isAsked) {
+  if (rider !== undefined && !options.serve && !isAsked)
     throw new UsageError('Cannot run replay: --rider is of --get PATH or --serve, want one of them too');
-  }
   checkRider('replay', rider);
   const asked: Asked = { paths: get ?? [], fromFile, rider };
   const requests = requestsOf('replay', asked, settings.basePath);

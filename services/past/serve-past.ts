@@ -18,11 +18,10 @@ import { FactsViewReader } from './answers/facts-view-reader.ts';
  */
 export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
   const { host, port } = settings;
-  if (!isLoopback(host)) {
+  if (!isLoopback(host))
     throw new UsageError(
       `Cannot run replay --serve: HOST is ${JSON.stringify(host)}, want a loopback address such as 127.0.0.1, since any rider can be picked there`,
     );
-  }
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return {
     ...settings,

@@ -76,11 +76,10 @@ const nearlyAll = (name: string): string[] => [name, ...[...name].map((_, i) => 
 function checkTogether(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
   const needs = (name: SettingName, others: SettingName[], why: string): void => {
     const missing = others.filter((other) => !has(other));
-    if (has(name) && missing.length > 0) {
+    if (has(name) && missing.length > 0)
       errors.push(
         `Cannot use setting ${name}: ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing; ${why}`,
       );
-    }
   };
   const together = (names: SettingName[], why: string): void => {
     const missing = names.filter((name) => !has(name));
@@ -94,9 +93,8 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
   if (given.KAFKA_SSL) needs('KAFKA_SSL', ['KAFKA_BROKERS'], 'give the brokers to connect to');
   if (given.REDIS_CLUSTER) needs('REDIS_CLUSTER', ['REDIS_URL'], 'give some nodes of the cluster');
   together(['SIGN_IN_ISSUER', 'SIGN_IN_CLIENT_ID', 'SIGN_IN_CLIENT_SECRET'], 'give all three of SIGN_IN_* or none');
-  if (has('KAFKA_BROKERS') && has('ARCHIVE_DIR')) {
+  if (has('KAFKA_BROKERS') && has('ARCHIVE_DIR'))
     errors.push('Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two');
-  }
   if (given.METRICS_PORT !== undefined && given.METRICS_PORT === portOf(given))
     errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
   if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), errors);
@@ -110,20 +108,18 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
 
 /** Checks the origin where riders sign in, because tokens and cookies are sent there. */
 function checkOrigin(origin: URL, errors: string[]): void {
-  if (origin.protocol === 'http:' && !isLoopback(origin.hostname)) {
+  if (origin.protocol === 'http:' && !isLoopback(origin.hostname))
     errors.push(
       'Cannot use setting BASE_URL: it is http, and riders sign in with SIGN_IN_ISSUER; their tokens would cross the network in the clear: want https (a proxy may end TLS), or http on a loopback address',
     );
-  }
 }
 
 /** Several addresses are nodes of one Redis Cluster, which has no numbered databases. */
 function checkRedis(given: Given, errors: string[]): void {
-  if (several(given.REDIS_URL) && !given.REDIS_CLUSTER) {
+  if (several(given.REDIS_URL) && !given.REDIS_CLUSTER)
     errors.push(
       'Cannot use setting REDIS_URL: it has several addresses, want one; if they are nodes of a Redis Cluster, set REDIS_CLUSTER=true',
     );
-  }
   const clusters = {
     REDIS_URL: given.REDIS_CLUSTER ? given.REDIS_URL : undefined,
     AUTH_REDIS_URL: given.AUTH_REDIS_URL,

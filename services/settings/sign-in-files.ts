@@ -75,9 +75,8 @@ export const loadCookieKeys = async (setting: string[] | null, dataDir: string):
  * Two processes that start at once must get the same text. The file is linked into place, and the second process reads
  * it.
  */
-function readOrMake(path: string, make: () => string): Promise<string> {
-  return inDataDir(path, () => readOrMakeFile(path, make));
-}
+const readOrMake = (path: string, make: () => string): Promise<string> =>
+  inDataDir(path, () => readOrMakeFile(path, make));
 
 async function readOrMakeFile(path: string, make: () => string): Promise<string> {
   try {

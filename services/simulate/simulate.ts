@@ -88,11 +88,10 @@ async function openSink(
   // A broker may create topics when they are written to, but without the settings that they need.
   const reports = await ensureTopics({ kafka, topicPrefix, create: false, log, signal });
   const missing = reports.filter(({ state }) => state === 'missing').map(({ topic }) => topic);
-  if (missing.length > 0) {
+  if (missing.length > 0)
     throw new UsageError(
       `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
     );
-  }
   const reading = openKafkaLog(kafka, settings, log, signal);
   const looking = { log: reading, partitioners: settings.partitioners, signal };
   const partitionOf = await declaredPartitions('simulate', topicNames, looking).finally(() => reading.close());
@@ -108,8 +107,8 @@ function stopped(archive: string | undefined, io: Io): ExitCode {
 }
 
 /** Returns the number of records. Null if it was told to end before the calendar was complete. */
-async function publishInitial(made: Simulation, sink: RecordSink, io: Io): Promise<number | null> {
-  return withProgress(io, 'Calendar', 100, async (progress) => {
+const publishInitial = async (made: Simulation, sink: RecordSink, io: Io): Promise<number | null> =>
+  withProgress(io, 'Calendar', 100, async (progress) => {
     let count = 0;
     for (const record of made.initial((done) => progress.update(Math.floor(done * 100)))) {
       if (io.signal.aborted) return null;
@@ -119,7 +118,6 @@ async function publishInitial(made: Simulation, sink: RecordSink, io: Io): Promi
     await sink.flush();
     return count;
   });
-}
 
 interface Pace {
   clock: () => number;

@@ -61,6 +61,5 @@ export function kafkaSink(publisher: LogPublisher, partitionOf: PartitionOf): Re
 }
 
 /** The compiler cannot see that a record's topic and value belong together. */
-function encoded({ topic, value }: SimulatedRecord): Buffer | null {
-  return value === null ? null : encodeValue(topic, value);
-}
+const encoded = ({ topic, value }: SimulatedRecord): Buffer | null =>
+  value === null ? null : encodeValue(topic, value);

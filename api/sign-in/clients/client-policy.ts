@@ -37,9 +37,8 @@ const addressMembers = ['redirect_uris', 'post_logout_redirect_uris'];
  * Whether a program on the rider's device could receive this client's responses (RFC 8252, 8.6). Such a client is
  * native, whatever it says, and riders are asked for consent each time.
  */
-export function isOnDevice({ redirect_uris: uris }: ClientMetadata): boolean {
-  return Array.isArray(uris) && !uris.every((uri) => String(uri).startsWith('https:'));
-}
+export const isOnDevice = ({ redirect_uris: uris }: ClientMetadata): boolean =>
+  Array.isArray(uris) && !uris.every((uri) => String(uri).startsWith('https:'));
 
 function nameProblem(name: unknown): string | null {
   if (typeof name !== 'string' || name.trim() === '') return 'must be a text';

@@ -2,9 +2,7 @@ import type { Client } from 'oidc-provider';
 import { isLoopback } from '../../messages/service-url.ts';
 
 /** A client's name on pages. The id of one that introduced itself says nothing to a rider. */
-export function clientName({ clientName }: Pick<Client, 'clientName'>): string {
-  return clientName ?? 'Unnamed app';
-}
+export const clientName = ({ clientName }: Pick<Client, 'clientName'>): string => clientName ?? 'Unnamed app';
 
 /** The host of a client's metadata document. Null for a client that has none. */
 export function documentHost({ clientId }: Pick<Client, 'clientId'>): string | null {

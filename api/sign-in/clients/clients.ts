@@ -84,9 +84,8 @@ export function parseClients(text: string, where: string): ClientMetadata[] {
   return clients;
 }
 
-function memberProblem({ path, message }: z.core.$ZodIssue): string {
-  return `${path.join('.')} ${message.charAt(0).toLowerCase()}${message.slice(1)}`.trim();
-}
+const memberProblem = ({ path, message }: z.core.$ZodIssue): string =>
+  `${path.join('.')} ${message.charAt(0).toLowerCase()}${message.slice(1)}`.trim();
 
 /**
  * The service's own clients: the reference at /docs, whose "Authorize" signs a rider in like any app; the page at

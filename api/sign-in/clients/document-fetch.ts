@@ -16,8 +16,9 @@ const urlLengthMax = 1000;
  * Fetches client ID metadata documents for oidc-provider, which keeps each for as long as its headers say and fetches
  * it once for many who want it. Here are the limits.
  */
-export function documentFetch({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch {
-  return async (input) => {
+export const documentFetch =
+  ({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch =>
+  async (input) => {
     const url = String(input);
     if (url.length > urlLengthMax) throw new TypeError(`the URL has more than ${urlLengthMax} characters`);
     const address = clientAddress();
@@ -28,7 +29,6 @@ export function documentFetch({ fetchPublic, limits, clientAddress }: DocumentFe
     if (response.status !== 200) return response;
     return Response.json(await meaningful(response), { headers: response.headers });
   };
-}
 
 /**
  * The members of a document that have a meaning here, as JSON. Leaves out keys, endpoints to be called and choices of

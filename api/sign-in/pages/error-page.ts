@@ -112,11 +112,9 @@ export function providerTrouble(code: string, status: number): Trouble {
   return { status, ...words, code };
 }
 
-export function errorPage({ title, text, code, next }: Trouble): Page {
-  return {
-    title,
-    body: html`<p>${text}</p>
+export const errorPage = ({ title, text, code, next }: Trouble): Page => ({
+  title,
+  body: html`<p>${text}</p>
 ${next === undefined ? null : html`<p class="actions"><a class="button" href="${next.to}">${next.words}</a></p>`}
 <p class="soft">Error code: <code>${code}</code></p>`,
-  };
-}
+});

@@ -77,8 +77,8 @@ const icon =
   );
 
 /** A complete page. No script, and one inline style sheet, which the content security policy names by hash. */
-export function renderPage({ title, body, alert, goTo }: Page): string {
-  return html`<!doctype html>
+export const renderPage = ({ title, body, alert, goTo }: Page): string =>
+  html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -100,7 +100,6 @@ ${body}
 </body>
 </html>
 `.text;
-}
 
 const styleHash = hash('sha256', pageStyle.text, 'base64');
 
@@ -118,15 +117,13 @@ export const pagePolicy = [
 ].join('; ');
 
 /** Headers of everything that a browser shows or follows. `policy` is the content security policy. */
-export function pageHeaders(policy: string, https: boolean): Record<string, string> {
-  return {
-    'Content-Security-Policy': policy,
-    'X-Frame-Options': 'DENY',
-    'X-Content-Type-Options': 'nosniff',
-    // Not no-referrer: browsers would then also hide the origin of our own forms.
-    'Referrer-Policy': 'same-origin',
-    'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
-    'Cache-Control': 'no-store',
-    ...(https && { 'Strict-Transport-Security': 'max-age=31536000' }),
-  };
-}
+export const pageHeaders = (policy: string, https: boolean): Record<string, string> => ({
+  'Content-Security-Policy': policy,
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  // Not no-referrer: browsers would then also hide the origin of our own forms.
+  'Referrer-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  'Cache-Control': 'no-store',
+  ...(https && { 'Strict-Transport-Security': 'max-age=31536000' }),
+});

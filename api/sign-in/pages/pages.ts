@@ -45,17 +45,15 @@ ${riders.map(
 }
 
 /** Elsewhere riders prove who they are at the ride-management system (docs/rules.md#identity). */
-export function upstreamPage(form: SignInForm, start: string, upstreamHost: string): Page {
-  return {
-    title: 'Sign in',
-    alert: form.alert,
-    body: html`${forApp(form)}
+export const upstreamPage = (form: SignInForm, start: string, upstreamHost: string): Page => ({
+  title: 'Sign in',
+  alert: form.alert,
+  body: html`${forApp(form)}
 <p>You sign in with your ride account at <strong>${upstreamHost}</strong>. This service never sees your password.</p>
 <form method="post" action="${form.action}">
 <p class="actions"><a class="button" href="${start}">Continue to ${upstreamHost}</a>${cancel(form.app)}</p>
 </form>`,
-  };
-}
+});
 
 /** Leads on by itself, and by a link where a browser does not. */
 export const goingOnPage = (to: string, words?: string): Page => ({

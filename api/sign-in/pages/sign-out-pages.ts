@@ -29,11 +29,9 @@ ${[...fields].map(([name, value]) => html`<input type="hidden" name="${name}" va
   };
 }
 
-export function signedOutPage({ back }: SignOutRequest, upstreamHost: string | null): Page {
-  return {
-    title: 'You are signed out',
-    body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
+export const signedOutPage = ({ back }: SignOutRequest, upstreamHost: string | null): Page => ({
+  title: 'You are signed out',
+  body: html`<p>This browser is no longer signed in to Ride Calendar. Apps you have connected stay connected until you disconnect them.</p>
 ${upstreamHost === null ? null : html`<p>You may still be signed in at ${upstreamHost}.</p>`}
 <p class="actions">${back === null ? null : html`<a class="button" href="${back.to}">Go on to ${back.words}</a>`}<a class="button plain" href="${paths.connectedApps}">Sign in to see connected apps</a></p>`,
-  };
-}
+});

@@ -154,15 +154,15 @@ const owned: Record<string, Owner> = {
 };
 
 /** Wraps a function that oidc-provider calls: while a store is away, it throws `temporarily_unavailable`. */
-export function translated<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
-  return async (...args) => {
+export const translated =
+  <A extends unknown[], R>(call: (...args: A) => Promise<R>): ((...args: A) => Promise<R>) =>
+  async (...args) => {
     try {
       return await call(...args);
     } catch (cause) {
       throw isStoreAway(cause) ? temporarilyUnavailable(cause) : cause;
     }
   };
-}
 
 /**
  * RFC 6749's `temporarily_unavailable` with status 503 (oidc-provider's own class has 400), for faults of the stores

@@ -5,8 +5,9 @@ import { errorPage, providerTrouble, type Trouble, troubles } from '../pages/err
 import { pageHeaders, pagePolicy, renderPage } from '../pages/page.ts';
 
 /** Our page of an error, in place of oidc-provider's own. */
-export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration['renderError']> {
-  return (ctx, answer, error) => {
+export const errorRenderer =
+  ({ https }: ServiceUrl): NonNullable<Configuration['renderError']> =>
+  (ctx, answer, error) => {
     const trouble = error.name === 'SessionNotFound' ? troubles.expired : troubleOf(error as errors.OIDCProviderError);
     const uri = withheld.get(error);
     const page = errorPage({ ...trouble, ...(uri !== undefined && { next: answerAddress(uri, answer) }) });
@@ -15,7 +16,6 @@ export function errorRenderer({ https }: ServiceUrl): NonNullable<Configuration[
     ctx.set(pageHeaders(pagePolicy, https));
     ctx.body = renderPage(page);
   };
-}
 
 // Those that oidc-provider would redirect have its status, 303.
 const troubleOf = ({ expose, error, statusCode }: errors.OIDCProviderError): Trouble =>

@@ -112,8 +112,9 @@ export const isAway = (error: unknown): boolean =>
   faultStatus(error) === 503 || (error as { statusCode?: number }).statusCode === 503;
 
 /** The raw request with the origin of BASE_URL, and what else oidc-provider should see of it. */
-function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<ProviderRequest>) => IncomingMessage {
-  return ({ raw, ip }: FastifyRequest, { url, body, accept }: Partial<ProviderRequest>): IncomingMessage => {
+const requestAs =
+  (service: ServiceUrl): ((request: FastifyRequest, as: Partial<ProviderRequest>) => IncomingMessage) =>
+  ({ raw, ip }: FastifyRequest, { url, body, accept }: Partial<ProviderRequest>): IncomingMessage => {
     const headers: IncomingMessage['headers'] = {};
     for (const [name, value] of Object.entries(raw.headers)) if (!forwarding.test(name)) headers[name] = value;
     headers.host = service.host;
@@ -139,7 +140,6 @@ function requestAs(service: ServiceUrl): (request: FastifyRequest, as: Partial<P
       Object.fromEntries(Object.entries(own).map(([name, value]) => [name, { value, writable: true }])),
     ) as IncomingMessage;
   };
-}
 
 /** Reacts to oidc-provider's events. */
 function listen(provider: Provider, { store, lifetimes, logger, audit }: ProviderOptions): void {

@@ -107,6 +107,5 @@ function upstreamTroubles(log: FastifyBaseLogger, audit: AuditTrail): (error: un
   };
 }
 
-function sameBrowser(browser: string | undefined, hashed: string): boolean {
-  return browser !== undefined && timingSafeEqual(Buffer.from(hash('sha256', browser)), Buffer.from(hashed));
-}
+const sameBrowser = (browser: string | undefined, hashed: string): boolean =>
+  browser !== undefined && timingSafeEqual(Buffer.from(hash('sha256', browser)), Buffer.from(hashed));

@@ -78,9 +78,8 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
 }
 
 /** A key to verify with. */
-export function publicKeyOf({ kty, crv, x, y }: SigningKey): KeyObject {
-  return createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
-}
+export const publicKeyOf = ({ kty, crv, x, y }: SigningKey): KeyObject =>
+  createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
 
 /** A key to sign with. Throws if the private part is absent. */
 export function privateKeyOf({ kty, crv, x, y, d, kid }: SigningKey): KeyObject {
@@ -88,8 +87,7 @@ export function privateKeyOf({ kty, crv, x, y, d, kid }: SigningKey): KeyObject 
   return createPrivateKey({ key: { kty, crv, x, y, d }, format: 'jwk' });
 }
 
-function problemOf(error: z.ZodError, whole: string): string {
-  return error.issues
+const problemOf = (error: z.ZodError, whole: string): string =>
+  error.issues
     .map((issue) => `${issue.path.length > 0 ? `"${issue.path.join('.')}"` : whole} ${issue.message}`)
     .join('; ');
-}

@@ -135,9 +135,8 @@ class Check {
     }
     found.records += ledger.records;
     const sameHash = found.manifest?.topics[topic]?.hash_schema === hashSchemaOf(topic);
-    if (said && sameHash && found.problems.length === before) {
+    if (said && sameHash && found.problems.length === before)
       found.problems.push(...compareLedger(said, ledger, { topic, dir }));
-    }
   }
 
   async rejected(): Promise<void> {

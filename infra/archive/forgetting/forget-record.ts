@@ -132,9 +132,8 @@ export function isRejectOfRider({ topic, reason, raw }: Reject, rider: string): 
 }
 
 /** Whether a bad record names the rider, whatever its topic: it may have been published to the wrong one. */
-function isBadRecordOfRider(topic: string, key: Buffer | null, value: Buffer | null, rider: string): boolean {
-  return isKeyOfRider(topic, key?.toString('latin1') ?? '', rider) || (value !== null && mentions(value, rider));
-}
+const isBadRecordOfRider = (topic: string, key: Buffer | null, value: Buffer | null, rider: string): boolean =>
+  isKeyOfRider(topic, key?.toString('latin1') ?? '', rider) || (value !== null && mentions(value, rider));
 
 function isKeyOfRider(topic: string, key: string, rider: string): boolean {
   if (!isTopicName(topic)) return isWordIn(key, rider);

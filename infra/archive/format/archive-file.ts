@@ -37,9 +37,8 @@ export class OpenArchiveFile extends ContainerFile {
     const records = this.located(at, () => this.decoder.records(data, count));
     let last = this.file.firstOffset - 1;
     for (const { partition, offset } of records) {
-      if (partition !== this.file.partition) {
+      if (partition !== this.file.partition)
         throw this.wrong(at, `partition ${partition} in a file of partition ${this.file.partition}`);
-      }
       if (offset <= last) throw this.wrong(at, `offset ${offset} where more than ${last} is due`);
       last = offset;
     }

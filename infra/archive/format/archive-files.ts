@@ -39,17 +39,14 @@ export function pathWithin(folder: string, name: string): string {
   );
 }
 
-export function archiveFolder(dir: string, prefix: string, name: string): string {
-  return pathWithin(dir, prefix + name);
-}
+export const archiveFolder = (dir: string, prefix: string, name: string): string => pathWithin(dir, prefix + name);
 
 function archiveFileName(partition: number, firstOffset: number): string {
   return `${partition}-${String(firstOffset).padStart(20, '0')}.avro`;
 }
 
-export function archiveFilePath(folder: string, partition: number, firstOffset: number): string {
-  return join(folder, archiveFileName(partition, firstOffset));
-}
+export const archiveFilePath = (folder: string, partition: number, firstOffset: number): string =>
+  join(folder, archiveFileName(partition, firstOffset));
 
 /**
  * The names of the archive files in a folder, sorted. Null if there is no folder. Throws ArchiveError if it cannot be read.

@@ -111,11 +111,10 @@ export function readManifest(dir: string): ArchiveManifest | null {
     throw new ArchiveError(`Cannot read ${path}: ${message}`, { cause: error });
   }
   const manifest = parse(text);
-  if ('wrong' in manifest) {
+  if ('wrong' in manifest)
     throw new ArchiveError(
       `Cannot read ${path}: ${manifest.wrong}; put the one back that was saved, or remove it: the archive is then read as it is`,
     );
-  }
   pathWithin(dir, `${manifest.prefix}rides`);
   return manifest;
 }
@@ -144,9 +143,8 @@ export function writeManifest(dir: string, manifest: ArchiveManifest): void {
 }
 
 /** One line per file and partition, so that two manifests can be compared by eye. Its last field is the checksum. */
-export function manifestText(manifest: ArchiveManifest): string {
-  return `${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 1)}\n`;
-}
+export const manifestText = (manifest: ArchiveManifest): string =>
+  `${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 1)}\n`;
 
 /** Of the JSON without white space and without the checksum: a manifest may be formatted anew, but not changed. */
 const checksumOf = (content: object): string => hash('sha256', JSON.stringify(content));

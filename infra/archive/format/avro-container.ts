@@ -41,9 +41,8 @@ const blockRecordsMax = 1_000_000;
 /** The header at the start of `bytes`. Null if they end within it. Throws if they are no container file. */
 export function parseContainerHeader(bytes: Buffer): ContainerHeader | null {
   const magic = bytes.subarray(0, containerMagic.length);
-  if (!magic.equals(containerMagic.subarray(0, magic.length))) {
+  if (!magic.equals(containerMagic.subarray(0, magic.length)))
     throw new Error('it does not begin as an Avro Object Container File (Obj1)');
-  }
   try {
     cursor.set(bytes, containerMagic.length);
     const metadata = new Map<string, Buffer>();
@@ -62,9 +61,8 @@ function checkMetadata(metadata: Map<string, Buffer>): { schemaText: string; cod
   const schemaText = metadata.get('avro.schema')?.toString('utf8');
   if (schemaText === undefined) throw new Error('its header has no avro.schema');
   const codec = metadata.get('avro.codec')?.toString('utf8') ?? 'null';
-  if (codec !== 'null' && codec !== 'deflate') {
+  if (codec !== 'null' && codec !== 'deflate')
     throw new Error(`its codec is ${JSON.stringify(codec)}: write it again with null or deflate`);
-  }
   return { schemaText, codec };
 }
 
@@ -212,9 +210,8 @@ export class ContainerFile {
   /** The file's bytes from `pos` on: at least `length`, unless it ends before. */
   #load(pos: number, length: number): Buffer {
     const start = pos - this.#chunkAt;
-    if (this.#chunk && start >= 0 && start + length <= this.#chunkLength) {
+    if (this.#chunk && start >= 0 && start + length <= this.#chunkLength)
       return this.#chunk.subarray(start, this.#chunkLength);
-    }
     if (!this.#chunk || this.#chunk.length < length) this.#chunk = Buffer.allocUnsafe(Math.max(length, chunkBytes));
     this.#chunkAt = pos;
     this.#chunkLength = readFully(this.#fd, this.#chunk, pos);

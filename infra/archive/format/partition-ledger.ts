@@ -113,9 +113,8 @@ export interface KnownPartition {
 }
 
 /** The schema of `Archived` by which a topic's records are hashed. Hashes by different schemas cannot be compared. */
-export function hashSchemaOf(topic: TopicName): string {
-  return fingerprintOf(archivedTypes[topic]).toString(16).padStart(16, '0');
-}
+export const hashSchemaOf = (topic: TopicName): string =>
+  fingerprintOf(archivedTypes[topic]).toString(16).padStart(16, '0');
 
 const hashBytes = 32;
 

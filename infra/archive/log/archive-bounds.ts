@@ -30,11 +30,10 @@ export async function partitionBounds(
     const open = OpenArchiveFile.open(topic, file);
     try {
       const end = open && endOf(open);
-      if (file === files.at(-1) && (!open || open.restBytes() > 0)) {
+      if (file === files.at(-1) && (!open || open.restBytes() > 0))
         warn(
           `${file.path} ends within a block that begins at byte ${open?.pos ?? 0}: what is there of it does not count`,
         );
-      }
       if (end !== null) return { low, end };
     } finally {
       open?.close();

@@ -145,11 +145,10 @@ class PartitionWriter {
   append(record: ArchiveRecord): void {
     const { offset } = record;
     const { nextOffset } = this.#ledger;
-    if (nextOffset !== null && offset < nextOffset) {
+    if (nextOffset !== null && offset < nextOffset)
       throw new ArchiveError(
         `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${nextOffset - 1} already`,
       );
-    }
     const archived = archivedOf(record);
     let end = this.#encode(archived, offset);
     if (end < 0 && this.#blockCount > 0) {

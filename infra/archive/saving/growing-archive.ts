@@ -145,11 +145,10 @@ export class GrowingArchive extends ArchiveWriter {
     if (!schema) return;
     const name = nameOf(schema);
     const known = this.#schemas.get(name);
-    if (known && known.fingerprint !== schema.fingerprint) {
+    if (known && known.fingerprint !== schema.fingerprint)
       throw new ArchiveError(
         `Cannot save to the archive: schema id ${schema.id} is another schema in it than in the registry; save to an empty folder`,
       );
-    }
     this.#schemas.set(name, schema);
   }
 }

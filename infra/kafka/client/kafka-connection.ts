@@ -22,9 +22,8 @@ export const adminOptions = (kafka: KafkaConnection): AdminOptions => ({
 });
 
 /** Connections to this cluster, one per broker, made on demand. */
-export function connectionPool(kafka: KafkaConnection): ConnectionPool {
-  return new ConnectionPool(clientId, connectionOptions(kafka));
-}
+export const connectionPool = (kafka: KafkaConnection): ConnectionPool =>
+  new ConnectionPool(clientId, connectionOptions(kafka));
 
 function connectionOptions({ brokers, ssl, sasl }: KafkaConnection): ConnectionOptions {
   // TLS sends the server's host name (SNI), so that several servers can share an address. An IP address is not a host

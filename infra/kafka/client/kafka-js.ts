@@ -15,8 +15,8 @@ const quietMs = 60_000;
  * `log`. When the signal aborts, its connections end, and it retries nothing more, silently. Callers await it with
  * `race`, because a pause before its last retry may take 5 s.
  */
-export function kafkaJs(kafka: KafkaConnection, log: Log, signal: AbortSignal): Kafka {
-  return new Kafka({
+export const kafkaJs = (kafka: KafkaConnection, log: Log, signal: AbortSignal): Kafka =>
+  new Kafka({
     clientId: 'ride-calendar',
     brokers: kafka.brokers,
     ssl: kafka.ssl && noting('KAFKA_BROKERS'),
@@ -27,12 +27,10 @@ export function kafkaJs(kafka: KafkaConnection, log: Log, signal: AbortSignal): 
     logLevel: logLevel.WARN,
     logCreator: () => logTo(log, signal),
   });
-}
 
 /** kafkajs compares its number of tries with this before each pause. There is no other way to stop it. */
-function retriesUntil(signal: AbortSignal): number {
-  return { valueOf: () => (signal.aborted ? 0 : Number.MAX_SAFE_INTEGER) } as unknown as number;
-}
+const retriesUntil = (signal: AbortSignal): number =>
+  ({ valueOf: () => (signal.aborted ? 0 : Number.MAX_SAFE_INTEGER) }) as unknown as number;
 
 /**
  * Sockets for kafkajs. They are ended with an error: kafkajs ignores an end without one, and goes on waiting for

@@ -72,9 +72,8 @@ class DeliveredRecord implements EncodedRecord {
 
 const none: readonly RecordHeader[] = [];
 
-function headersOf({ headers }: FetchedRecord): readonly RecordHeader[] {
-  return headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
-}
+const headersOf = ({ headers }: FetchedRecord): readonly RecordHeader[] =>
+  headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
 
 /**
  * Copies, because the record's buffers are slices of a whole response. If several headers have the same name, the last

@@ -110,11 +110,10 @@ export const errorOf = ({ topic }: FollowedPartition, code: number): Error =>
     ? new MissingKafkaRightError(`Read on topic ${topic}`)
     : new Error(`it answers with ${errorText(code)}`);
 
-export function diverged({ topic, partition, offset }: FollowedPartition): LogTruncatedError {
-  return new LogTruncatedError(
+export const diverged = ({ topic, partition, offset }: FollowedPartition): LogTruncatedError =>
+  new LogTruncatedError(
     `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
   );
-}
 
 export function truncated({ topic, partition, offset }: FollowedPartition): LogTruncatedError {
   return new LogTruncatedError(

@@ -22,16 +22,14 @@ const rejectedHeaders = {
 const ownHeaders = new Set<string>(Object.values(rejectedHeaders));
 
 /** A bad record's headers in `rejected`. */
-export function headersOf({ topic, partition, offset, timestampMs, reason, raw }: Reject): Record<string, Buffer> {
-  return {
-    ...raw.headers,
-    [rejectedHeaders.topic]: Buffer.from(topic),
-    [rejectedHeaders.partition]: Buffer.from(String(partition)),
-    [rejectedHeaders.offset]: Buffer.from(String(offset)),
-    [rejectedHeaders.timestamp]: Buffer.from(String(timestampMs)),
-    [rejectedHeaders.reason]: Buffer.from(reason),
-  };
-}
+export const headersOf = ({ topic, partition, offset, timestampMs, reason, raw }: Reject): Record<string, Buffer> => ({
+  ...raw.headers,
+  [rejectedHeaders.topic]: Buffer.from(topic),
+  [rejectedHeaders.partition]: Buffer.from(String(partition)),
+  [rejectedHeaders.offset]: Buffer.from(String(offset)),
+  [rejectedHeaders.timestamp]: Buffer.from(String(timestampMs)),
+  [rejectedHeaders.reason]: Buffer.from(reason),
+});
 
 /** The bad record in a record of `rejected`. Null if another program wrote it. */
 function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {

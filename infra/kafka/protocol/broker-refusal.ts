@@ -26,9 +26,8 @@ export const isUnauthorized = (code: number): boolean =>
   authorizationErrors.includes(protocolErrorsCodesById[code] ?? '');
 
 /** An error that names the right, if Kafka refused a request because the right is missing. Else the error itself. */
-export function namingRight(error: unknown, right: string): unknown {
-  return [...everyError(error)].some(saysUnauthorized) ? new MissingKafkaRightError(right) : error;
-}
+export const namingRight = (error: unknown, right: string): unknown =>
+  [...everyError(error)].some(saysUnauthorized) ? new MissingKafkaRightError(right) : error;
 
 const saysUnauthorized = (error: object): boolean => {
   const { apiId, type } = error as { apiId?: string; type?: string };

@@ -185,9 +185,7 @@ export function committedBatches(
     while (pending.length && Number(pending[0]!.firstOffset) <= lastOffset) aborting.add(pending.shift()!.producerId);
     if (batch.attributes & controlBit) {
       if (isAbortMarker(batch)) aborting.delete(batch.producerId);
-    } else if (!(batch.attributes & transactionalBit && aborting.has(batch.producerId))) {
-      seen.push(batch);
-    }
+    } else if (!(batch.attributes & transactionalBit && aborting.has(batch.producerId))) seen.push(batch);
     nextOffset = Math.max(nextOffset, lastOffset + 1);
   }
   return { batches: seen, nextOffset };

@@ -80,13 +80,11 @@ export function readRecordBatches(bytes: Buffer): RecordBatch[] {
 
 function readBatch(bytes: Buffer): RecordBatch {
   const format = bytes[formatAt]!;
-  if (format !== recordFormat) {
+  if (format !== recordFormat)
     throw new Error(`Cannot read a record batch: its record format is ${format}, want ${recordFormat}`);
-  }
   // It throws, to be fetched again: a wrong checksum comes from a disk or a network, not from the producer.
-  if (bytes.readUInt32BE(crcAt) !== crc32c(bytes.subarray(attributesAt))) {
+  if (bytes.readUInt32BE(crcAt) !== crc32c(bytes.subarray(attributesAt)))
     throw new Error('Cannot read a record batch: its checksum is wrong');
-  }
   const attributes = bytes.readInt16BE(attributesAt);
   const firstOffset = Number(bytes.readBigInt64BE(0));
   return {

@@ -83,9 +83,8 @@ export class DurableProducer {
     if (this.#known.has(topic)) return;
     const find = () => this.#cluster.topics([topic]);
     const found = await untilAnswered(`Cannot publish to ${topic}`, find, { log: this.#log, signal: this.#signal });
-    if (found.length === 0) {
+    if (found.length === 0)
       throw new MissingTopicsError(`Cannot publish to ${topic}: no such topic; make it with: npx ride-calendar topics`);
-    }
     this.#known.add(topic);
   }
 

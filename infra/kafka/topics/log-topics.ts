@@ -45,11 +45,10 @@ export class LogTopics {
       // Not fatal, since they were there: a broker that is starting takes a moment to know its topics.
       this.#gone = goneNow(missing, rejected, this.#gone);
       if (this.#gone) throw new Error(this.#gone.words);
-    } else if (missing.length > 0) {
+    } else if (missing.length > 0)
       throw new MissingTopicsError(
         `Cannot read the event log: Kafka has no ${missing.join(', ')}; make them with: npx ride-calendar topics`,
       );
-    }
     this.#first ??= there;
     return topics.filter(({ name }) => name !== rejected);
   }
@@ -85,11 +84,10 @@ function goneNow(missing: readonly string[], rejected: string, before: LogTopics
 
 function assertSame(first: KafkaTopic, now: KafkaTopic): void {
   const [before, after] = [first.partitions.length, now.partitions.length];
-  if (now.id !== first.id) {
+  if (now.id !== first.id)
     throw new PartitionsChangedError(
       `Cannot go on reading ${now.name}: it was deleted and made again, with ${after} partitions in place of ${before}. If a broker made it by itself (auto.create.topics.enable), delete it and create it with: npx ride-calendar topics; then start again, to fold the new one from its start`,
     );
-  }
   if (after !== before) throw partitionsChanged(now.name, before, after);
 }
 

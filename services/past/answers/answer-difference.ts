@@ -14,9 +14,9 @@ export interface Difference {
  * The differences between two answers, given as JSON. An empty text is an empty answer. Nights and riders are matched
  * by their ids.
  */
-export function differencesOf(before: string, after: string): Difference[] {
-  return [...differing(parse(before), parse(after), '')];
-}
+export const differencesOf = (before: string, after: string): Difference[] => [
+  ...differing(parse(before), parse(after), ''),
+];
 
 const parse = (text: string): Json | undefined => (text === '' ? undefined : (JSON.parse(text) as Json));
 

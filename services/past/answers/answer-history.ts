@@ -122,9 +122,8 @@ class AnswerHistories {
   /** Takes the next record in time. Returns a promise if the next one must wait. */
   take(record: RecordInTime): Promise<void> | undefined {
     if (record.timeMs === this.#atMs) return this.#apply(record);
-    if (this.#asked.size > 0 || this.#midnightAfter(this.#atMs) <= record.timeMs) {
+    if (this.#asked.size > 0 || this.#midnightAfter(this.#atMs) <= record.timeMs)
       return this.#moveTo(record.timeMs).then(() => this.#apply(record));
-    }
     this.#atMs = record.timeMs;
     return this.#apply(record);
   }

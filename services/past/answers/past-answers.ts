@@ -86,9 +86,8 @@ function steadyUntil(clockMs: number, caching: string | undefined): number {
 }
 
 /** JSON of an object with one more member, the answer, whose bytes stay as they are. */
-export function withAnswer(object: object, body: string): string {
-  return `${JSON.stringify(object).slice(0, -1)},"answer":${body === '' ? 'null' : body}}`;
-}
+export const withAnswer = (object: object, body: string): string =>
+  `${JSON.stringify(object).slice(0, -1)},"answer":${body === '' ? 'null' : body}}`;
 
 /** Requests of the past are made below it. Answers do not depend on it. */
 const basePath = '/api';
@@ -103,16 +102,14 @@ export function requestOf(
 ): PastRequest {
   const target = targetOf(path, settingsBasePath);
   const route = routePath('', splitTarget(target).path);
-  if (!route) {
+  if (!route)
     throw new UsageError(
       `Cannot run ${command}: ${JSON.stringify(path)} is no path of the interface, want such as /metros/portland/days/2015-06-13, /rides/pp15r4935 or /me/nights`,
     );
-  }
   checkRider(command, rider);
   const isRiders = !['getDay', 'getRide', 'getOpenApi'].includes(route.operation);
-  if (isRiders && rider === undefined) {
+  if (isRiders && rider === undefined)
     throw new UsageError(`Cannot run ${command}: ${JSON.stringify(path)} is a rider's own, want --rider ID`);
-  }
   return { target, rider: isRiders ? rider! : null };
 }
 

@@ -15,9 +15,8 @@ const tokenSeconds = 8 * 3600;
  * Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider): if the log is made up, or
  * SIGN_IN=pick is set.
  */
-export function picksRiders({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean {
-  return embedded && (madeUp !== null || pickRiders);
-}
+export const picksRiders = ({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean =>
+  embedded && (madeUp !== null || pickRiders);
 
 /** Where to look first: the metro and day with the most nights of the coming week, or the nearest day with any. */
 export function firstDay(facts: Facts, nowMs: number): { metro: string; day: string; ride: string } | null {
@@ -107,13 +106,12 @@ export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): s
   lines.push(`  Base URL       ${baseUrl}`, `  Docs           ${docs}`);
   if (developerKey) lines.push(`  Developer key  ${developerKey}`);
   if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
-  if (token) {
+  if (token)
     lines.push(
       '',
       `A rider's own nights (a token for ${rider}, good for ${tokenSeconds / 3600} hours on this machine):`,
       `  curl -H 'Authorization: Bearer ${token}' ${baseUrl}/me/nights`,
     );
-  }
   if (signIn === null)
     lines.push(
       '',

@@ -55,15 +55,15 @@ export function watchedReads(reader: Pick<ViewReader, 'ready'>): WatchedReads {
  * remove every instance from a load balancer at once (docs/rules.md#ready-api). The note then says why reads fail, between
  * the troubles `before` and `after`.
  */
-export function apiReadiness(watched: WatchedReads, before: Trouble, after: Trouble): Readiness {
-  return async () => {
+export const apiReadiness =
+  (watched: WatchedReads, before: Trouble, after: Trouble): Readiness =>
+  async () => {
     const state = await watched.ready();
     if (!watched.wereReady) return state;
     const reads = state.ready ? state.note : `reads get 503: ${state.reason}`;
     const notes = [before(), reads, after()].filter(Boolean);
     return { ready: true, ...(notes.length > 0 && { note: notes.join('; ') }) };
   };
-}
 
 /** A server that was told to stop goes on serving, unready, until load balancers have noticed. */
 export async function drain({ drainSeconds }: Settings, log: Logger): Promise<void> {

@@ -6,17 +6,15 @@ import { decodeCard, riderKey } from '../../../schemas/views/view-kinds.ts';
 /**
  * What sign-in needs to know about riders, from the views. `sample` gives riders to pick from, in the embedded default.
  */
-export function riderDirectory(cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory {
-  return {
-    async card(rider) {
-      const [found] = await cache.load([riderKey(rider)]);
-      if (found!.value === null) return null;
-      const { handle, name } = decodeCard(found!.value);
-      return { handle, name };
-    },
-    sample: async (count) => sample(count),
-  };
-}
+export const riderDirectory = (cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory => ({
+  async card(rider) {
+    const [found] = await cache.load([riderKey(rider)]);
+    if (found!.value === null) return null;
+    const { handle, name } = decodeCard(found!.value);
+    return { handle, name };
+  },
+  sample: async (count) => sample(count),
+});
 
 /** The riders with the most to see: of those who follow and flagged somebody, the ones with the most RSVPs. */
 export function liveliestRiders(facts: Facts, count: number): SampleRider[] {

@@ -219,6 +219,5 @@ export function addKey(world: World): number {
 }
 
 /** `rck_` and 43 characters of base64url. Made from the seed, so it can be computed from that. */
-export function keyText(seed: number, index: number): string {
-  return `rck_${hash('sha256', `ride-calendar simulated key ${seed}/${index}`, 'base64url')}`;
-}
+export const keyText = (seed: number, index: number): string =>
+  `rck_${hash('sha256', `ride-calendar simulated key ${seed}/${index}`, 'base64url')}`;

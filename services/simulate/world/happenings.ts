@@ -166,9 +166,7 @@ function* removeNight(world: World, _random: Random, night: number): Records {
   const state = world.nights[night]!;
   state.removed = true;
   yield world.tombstone('nights', world.nightKey(night));
-  for (const packed of state.attendance) {
-    yield world.tombstone('attendance', world.attendanceKey(night, packed >> 3));
-  }
+  for (const packed of state.attendance) yield world.tombstone('attendance', world.attendanceKey(night, packed >> 3));
   state.attendance = [];
 }
 

@@ -40,11 +40,10 @@ export const metroSketches: readonly MetroSketch[] = table
   });
 
 /** `montreal-le-plateau`: lower-case letters, digits and hyphens. */
-export function slugOf(text: string): string {
-  return text
+export const slugOf = (text: string): string =>
+  text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
-}

@@ -42,26 +42,20 @@ export const secretPlaceMark = 'Lantern Gate';
 
 export const rideTypes = ['social', 'road', 'gravel', 'family', 'training', 'touring', 'mountain'] as const;
 
-export function rideTitle(random: Random, language: Language, place: string): string {
-  return random.pick(titles[language]).replace('{d}', place);
-}
+export const rideTitle = (random: Random, language: Language, place: string): string =>
+  random.pick(titles[language]).replace('{d}', place);
 
 export function rideDescription(random: Random): string | null {
   if (random.chance(0.04)) return '';
   return random.chance(0.25) ? null : random.pick(descriptions);
 }
 
-export function cancellationReason(random: Random, language: Language): string {
-  return random.pick(reasons[language]);
-}
+export const cancellationReason = (random: Random, language: Language): string => random.pick(reasons[language]);
 
-export function venueName(random: Random, district: string): string {
-  return `${district} ${random.pick(venues)}`;
-}
+export const venueName = (random: Random, district: string): string => `${district} ${random.pick(venues)}`;
 
-export function secretVenueName(random: Random, district: string): string {
-  return `${secretPlaceMark} ${random.int(1, 99)}, ${district}`;
-}
+export const secretVenueName = (random: Random, district: string): string =>
+  `${secretPlaceMark} ${random.int(1, 99)}, ${district}`;
 
 const first = listed(`
   Ada | Amélie | Anjali | Arjun | Åsa | Beatriz | Bo | Camille | Chidi | Chloé | Dana | Devi | Diego | Éloïse |
