@@ -91,8 +91,8 @@ interface PartitionStatus {
   end: number;
   /** Since when there are records, or may be some, that are not handed over, by `Clock.nowMs`; null: none. */
   unreadSinceMs: number | null;
-  /** Why it goes no further though the log answers. */
-  waitsFor: 'registry' | 'redis' | 'transaction' | null;
+  /** What it waits for though the log answers, and since when by `Clock.nowMs`; null: nothing. */
+  waits: { for: 'registry' | 'redis' | 'transaction'; sinceMs: number } | null;
 }
 
 export interface LogStatus {

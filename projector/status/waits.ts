@@ -87,14 +87,15 @@ export class Waits {
     const add = (reason: WaitReason, sinceMs: number): void =>
       void current.set(reason, Math.min(sinceMs, current.get(reason) ?? sinceMs));
     const nowMs = this.#deps.clock.nowMs();
+    const addLasting = (reason: WaitReason, sinceMs: number): void => {
+      if (nowMs - sinceMs >= promptMs) add(reason, sinceMs);
+    };
     for (const [reason, waits] of this.#begun) {
-      for (const { sinceMs } of waits.values()) if (nowMs - sinceMs >= promptMs) add(reason, sinceMs);
+      for (const { sinceMs } of waits.values()) addLasting(reason, sinceMs);
     }
     const { silentSinceMs = null, partitions = [] } = this.#deps.logStatus() ?? {};
     if (silentSinceMs !== null) add('kafka', silentSinceMs);
-    for (const { waitsFor, unreadSinceMs } of partitions) {
-      if (waitsFor !== null && unreadSinceMs !== null) add(waitsFor, unreadSinceMs);
-    }
+    for (const { waits } of partitions) if (waits !== null) addLasting(waits.for, waits.sinceMs);
     return current;
   }
 

@@ -84,7 +84,10 @@ export class LogReader {
         partition: each.partition,
         end: each.end,
         unreadSinceMs: heldSinceMs ?? unreadSince(each, following) ?? silentSinceMs,
-        waitsFor: heldSinceMs !== undefined && nowMs - heldSinceMs >= heldBackMs ? 'transaction' : null,
+        waits:
+          heldSinceMs !== undefined && nowMs - heldSinceMs >= heldBackMs
+            ? { for: 'transaction', sinceMs: heldSinceMs }
+            : null,
       };
     });
     return { partitions, silentSinceMs };

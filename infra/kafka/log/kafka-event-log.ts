@@ -7,6 +7,7 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../../projector/ports/event-log.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop, wait } from '../../../projector/running/stop.ts';
 import type { SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
@@ -79,6 +80,13 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
 
 const isFault = (error: unknown) => error instanceof MissingTopicsError || error instanceof PartitionsChangedError;
 
+/** What a partition waits for that needs a schema, and whether an attempt has failed: then nobody waits for the partition. */
+interface Need {
+  for: 'registry' | 'redis';
+  sinceMs: number;
+  failed: boolean;
+}
+
 /** One call of `follow`. */
 class Following {
   readonly #options: KafkaEventLogOptions;
@@ -88,8 +96,8 @@ class Following {
   readonly #signal: AbortSignal;
   /** Look-ups under way: one for each schema id, however many partitions wait for it (docs/rules.md#schema-registry). */
   readonly #lookUps = new Map<SchemaName, { known: Promise<void>; away: Promise<void> }>();
-  /** Partitions that wait for a schema, and who has not answered. */
-  readonly #needSchemas = new Map<FollowedPartition, 'registry' | 'redis'>();
+  /** Partitions that wait for a schema. */
+  readonly #needSchemas = new Map<FollowedPartition, Need>();
   #fetcher: Fetcher | null = null;
 
   constructor(
@@ -146,8 +154,9 @@ class Following {
     if (!fetcher) return null;
     const partitions = fetcher.partitions.map((one): LogStatus['partitions'][number] => {
       const topic = this.#topics.shortName(one.topic);
-      const waitsFor = this.#needSchemas.get(one) ?? (one.heldBack ? 'transaction' : null);
-      return { topic, partition: one.partition, end: one.end, unreadSinceMs: fetcher.unreadSinceMs(one), waitsFor };
+      const held = one.heldBack ? { for: 'transaction' as const, sinceMs: one.heldBackSinceMs! } : null;
+      const waits = this.#needSchemas.get(one) ?? held;
+      return { topic, partition: one.partition, end: one.end, unreadSinceMs: fetcher.unreadSinceMs(one), waits };
     });
     const { gone } = this.#topics;
     const since = [fetcher.silentSinceMs, gone?.sinceMs].filter((ms) => typeof ms === 'number');
@@ -195,8 +204,14 @@ class Following {
 
   async #untilSchemaIsKnown(partition: FollowedPartition, name: SchemaName): Promise<void> {
     const { known, away } = this.#lookUps.get(name) ?? this.#lookUp(name);
+    const need: Need = {
+      for: typeof name === 'number' ? 'registry' : 'redis',
+      sinceMs: realClock.nowMs(),
+      failed: false,
+    };
+    this.#needSchemas.set(partition, need);
     void away.then(() => {
-      this.#needSchemas.set(partition, typeof name === 'number' ? 'registry' : 'redis');
+      need.failed = true;
       this.#sayWaiting(partition);
     });
     await known;
@@ -237,7 +252,7 @@ class Following {
   }
 
   #sayWaiting(from: FollowedPartition): void {
-    const waiting = from.heldBack || this.#needSchemas.has(from);
+    const waiting = from.heldBack || this.#needSchemas.get(from)?.failed === true;
     this.#follower.onWaiting?.(this.#topics.shortName(from.topic), from.partition, waiting);
   }
 }

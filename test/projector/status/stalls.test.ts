@@ -85,14 +85,18 @@ test('a log that does not answer or lacks topics is waited for though nobody kno
   const { told, ageMs, waits, projector } = await stuck();
   await expect.poll(ageMs).toBeNull();
   const sinceMs = realClock.nowMs() - 3_000;
-  const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waitsFor: null };
+  const at = { topic: 'riders' as const, partition: 0, end: 7, unreadSinceMs: sinceMs, waits: null };
   told.status = { partitions: [at], silentSinceMs: sinceMs, lacks: 'Kafka no longer has riders' };
   expect(projector.status().troubles).toEqual(['Kafka no longer has riders']);
   expect(ageMs()).toBeGreaterThanOrEqual(3_000);
   expect(waits()).toEqual(['kafka']);
   expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, readable: 1, end: 7 });
-  told.status = { partitions: [{ ...at, waitsFor: 'registry' }], silentSinceMs: null };
+  const asks = (ms: number) => ({ ...at, waits: { for: 'registry' as const, sinceMs: realClock.nowMs() - ms } });
+  told.status = { partitions: [asks(900)], silentSinceMs: null };
   expect(waits()).toEqual(['registry']);
+  // What is answered at once is not waited for.
+  told.status = { partitions: [asks(0)], silentSinceMs: null };
+  expect(waits()).toEqual([]);
 });
 
 test('a projector that has ended makes nothing readable any more', async () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { SchemaAwayError } from '../../../../infra/registry/schema-registry.ts';
 import { LogTruncatedError } from '../../../../projector/ports/event-log.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
 import { encodeValue } from '../../../../schemas/avro/codec.ts';
 import type { TopicName } from '../../../../schemas/events/records.ts';
 import { type EventLogFixture, eventLogContract, type FixtureRecord } from '../../../contracts/event-log.ts';
@@ -159,4 +160,27 @@ test('a partition unread for longer than half of delete.retention.ms stops it: t
   away = false;
   await expect(following.done).rejects.toThrow(LogTruncatedError);
   await expect(following.done).rejects.toThrow(/metros\/0@1: it went unread/);
+});
+
+test('a look-up that is neither answered nor refused is told of from its beginning, and has not failed', async () => {
+  await using kafka = new TestKafka();
+  await kafka.createTopics();
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<'unknown'>();
+  const lookUp = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  await kafka.sendRaw('metros', [{ key: 'framed', value: Buffer.from([0, 0, 0, 0, 9, 0]) }]);
+  const log = kafka.eventLog({ schemas: { lookUp } });
+  const following = kafka.follow(log, positionAt(1));
+  const before = realClock.nowMs();
+  await asked.promise;
+  const waits = () => log.status!()!.partitions.flatMap((one) => one.waits ?? []);
+  await vi.waitFor(() => expect(waits()).toMatchObject([{ for: 'registry' }]), soon);
+  expect(waits()[0]!.sinceMs).toBeGreaterThanOrEqual(before);
+  expect(following.waits).toEqual([]);
+  answer.resolve('unknown');
+  await vi.waitFor(() => expect(waits()).toEqual([]), soon);
+  await following.stop();
 });
