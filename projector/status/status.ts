@@ -196,12 +196,15 @@ export class Status {
 
   now(position: Position | null, notes: readonly string[] = []): ProjectorStatus {
     const logStatus = this.#logStatus;
+    const refusals = this.#refusals;
+    // Standing by is normal, and rejects have a note.
+    const waits = this.waits.words(['leader', 'rejects', ...(refusals.length > 0 ? (['redis'] as const) : [])]);
     const unread = logStatus?.partitions.map(({ unreadSinceMs }) => unreadSinceMs) ?? [];
     return {
       role: this.#role,
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
-      troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...this.#refusals, ...lacking(logStatus)],
+      troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...refusals, ...lacking(logStatus), ...waits],
       notes: [
         ...this.deletions.words,
         unknownSchemaWords(this.rejects.ofUnknownSchemas),

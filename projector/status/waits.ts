@@ -99,6 +99,22 @@ export class Waits {
     return current;
   }
 
+  /**
+   * What it waits for whose wait lasts, but for what else tells of it, in words that everybody may read. By the wall clock, as
+   * those who read it have it.
+   */
+  words(told: readonly WaitReason[]): string[] {
+    const { clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const lasting = [...this.current()].filter(
+      ([reason, sinceMs]) => !told.includes(reason) && nowMs - sinceMs >= lastingMs,
+    );
+    return lasting.map(([reason, sinceMs]) => {
+      const since = new Date(clock.wallMs() - (nowMs - sinceMs)).toISOString();
+      return `since ${since.slice(0, 19)}Z it has waited for ${words[reason].begins}`;
+    });
+  }
+
   /** Logs waits until told to stop. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;

@@ -140,6 +140,10 @@ describe('servers that are away at start', () => {
       expect(away.headers.get('content-type')).toBe('application/problem+json');
       await server.start();
       await projector.printed(/Cannot read the bounds of the event log: .*; trying again/);
+      const stated = async () => (await fetch(`${projector.origin}/readyz`)).text();
+      const since = /since [-:\dT]+Z it has waited for Kafka, which does not answer/;
+      await expect.poll(stated, { timeout: 20_000 }).toMatch(since);
+      expect(await stated()).not.toMatch(/127\.0\.0\.1|view store/);
       await broker.start();
       await Promise.all([projector.ready(), api.ready()]);
       await projector.printed('Kafka answers again');
@@ -147,9 +151,16 @@ describe('servers that are away at start', () => {
       const client = new Redis(server.url);
       expect(await client.dbsize()).toBeGreaterThan(1_000);
       client.disconnect();
+      expect(await stated()).toBe('{"status":"ready"}');
+      await broker.kill();
+      await expect.poll(stated, { timeout: 30_000 }).toMatch(new RegExp(`"ready","note":"${since.source}`));
+      await server.kill();
+      await expect.poll(stated, { timeout: 30_000 }).toMatch(/it has waited for the view store, which does not answer/);
+      await Promise.all([broker.start(), server.start()]);
+      await expect.poll(stated, { timeout: 60_000 }).toBe('{"status":"ready"}');
       for (const { code } of [await projector.stop(), await api.stop()]) expect(code).toBe(0);
     } finally {
       await Promise.all([broker.stop(), server.stop()]);
     }
-  }, 120_000);
+  }, 240_000);
 });
