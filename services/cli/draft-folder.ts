@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { lockArchive, lockName } from '../../../infra/archive/format/archive-lock.ts';
-import { makeFolder } from '../../../infra/archive/format/make-folder.ts';
-import { syncFolder, writeFault } from '../../../infra/archive/format/write-atomically.ts';
+import { lockArchive, lockName } from '../../infra/archive/format/archive-lock.ts';
+import { makeFolder } from '../../infra/archive/format/make-folder.ts';
+import { syncFolder, writeFault } from '../../infra/archive/format/write-atomically.ts';
 
 const draftPrefix = '.unfinished-';
 
-/** Whether a folder's entry is what an export that is at work, or was killed, has there. */
+/** Whether a folder's entry is what a command that is at work, or was killed, has there. */
 export const isOfDraft = (name: string): boolean => name === lockName || name.startsWith(draftPrefix);
 
 /** Writes something. A fault's message names the file and the fix. */
@@ -30,19 +30,19 @@ export class DraftFolder {
     if (this.#isNew && existsSync(this.#dir) && readdirSync(this.#dir).length === 0) rmdirSync(this.#dir);
   };
 
-  /** `dir` is missing, or `needEmptyFolder` passed it. Removes what an export that was killed left. Throws while one is at work. */
-  constructor(dir: string) {
+  /** `dir` is missing, or `needEmptyFolder` passed it. Removes what a command that was killed left. Throws while one is at work. */
+  constructor(dir: string, command: string) {
     this.#dir = resolve(dir);
     this.#isNew = !existsSync(this.#dir);
-    makeFolder(this.#dir, 'the export');
-    this.#unlock = lockArchive(this.#dir, 'export');
+    makeFolder(this.#dir, command);
+    this.#unlock = lockArchive(this.#dir, command);
     for (const name of readdirSync(this.#dir))
       if (name.startsWith(draftPrefix)) rmSync(join(this.#dir, name), { recursive: true });
     this.path = writing(dir, () => mkdtempSync(join(this.#dir, draftPrefix)));
     process.once('exit', this.#drop);
   }
 
-  /** Moves the files to the folder, the one named `last` after the others. */
+  /** Moves the files and folders to the folder, the one named `last` after the others. */
   publish(last: string): void {
     writing(this.#dir, () => {
       const others = readdirSync(this.#dir).filter((name) => name !== basename(this.path) && name !== lockName);

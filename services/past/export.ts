@@ -1,11 +1,11 @@
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import { countText } from '../../projector/running/log.ts';
+import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
 import type { ExitCode, Io } from '../cli/io.ts';
 import { runWithProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
-import { isOfDraft } from './export/draft-folder.ts';
 import { type Exported, writeExport } from './export/write-export.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
+import { manifestName } from '../../infra/archive/format/archive-manifest.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { countText } from '../../projector/running/log.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { assertDeclared, declaredPartitions } from '../backends/declared-partitions.ts';
+import { DraftFolder, isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
@@ -73,10 +75,11 @@ async function openSink(
   { signal }: Io,
 ): Promise<RecordSink> {
   if (options.archive !== undefined) {
-    await needEmptyFolder(options.archive, 'simulate --archive');
-    const place = { dir: options.archive, prefix: settings.topicPrefix };
+    await needEmptyFolder(options.archive, 'simulate --archive', isOfDraft);
     assertDeclared('simulate', topicNames, settings.partitioners, defaultPartitions);
-    return archiveSink(place, { developer_key: developerKey, rider }, settings.partitioners);
+    return inDraft(new DraftFolder(options.archive, 'simulate'), (dir) =>
+      archiveSink({ dir, prefix: settings.topicPrefix }, { developer_key: developerKey, rider }, settings.partitioners),
+    );
   }
   const kafka = needKafka(settings, 'simulate without --archive');
   const [{ ensureTopics }, { openKafkaLog, openKafkaPublisher }] = await Promise.all([
@@ -99,9 +102,32 @@ async function openSink(
   return kafkaSink(openKafkaPublisher(kafka, log, signal), partitionOf);
 }
 
+/** An archive that is in its folder once it is complete. */
+function inDraft(draft: DraftFolder, sinkIn: (dir: string) => RecordSink): RecordSink {
+  const sink = sinkIn(draft.path);
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (isOpen) await sink.close();
+    isOpen = false;
+  };
+  return {
+    ...sink,
+    async complete() {
+      await sink.complete();
+      await close();
+      draft.publish(manifestName);
+    },
+    async close() {
+      if (!isOpen) return;
+      await close();
+      draft.drop();
+    },
+  };
+}
+
 /** A calendar must be complete. Changes may end at any time. */
 function stopped(archive: string | undefined, io: Io): ExitCode {
-  const fix = archive === undefined ? 'the topics hold part of the calendar' : `remove ${archive}, and call it again`;
+  const fix = archive === undefined ? 'the topics hold part of the calendar' : 'nothing was written';
   io.err(`Stopped before the end of the calendar: ${fix}`);
   return 1;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { writing } from './draft-folder.ts';
+import { writing } from '../../cli/draft-folder.ts';
 
 /**
  * Parquet types of columns. Instants are milliseconds in UTC, dates are days since 1970, times are milliseconds of a

@@ -9,10 +9,10 @@ import { clampedMs } from '../../../schemas/events/instants.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
+import { DraftFolder } from '../../cli/draft-folder.ts';
 import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
 import { calendarSql } from './calendar-sql.ts';
-import { DraftFolder } from './draft-folder.ts';
 import {
   type Discretion,
   type ExportedTopic,
@@ -49,7 +49,7 @@ export async function writeExport(
   options: ExportOptions,
   manifest: (exported: Exported) => string,
 ): Promise<Exported> {
-  const draft = new DraftFolder(dir);
+  const draft = new DraftFolder(dir, 'export');
   try {
     const exported = await new Export(draft.path, sources, options).write();
     const topics = topicsOf(options);

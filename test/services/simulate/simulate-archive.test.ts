@@ -1,5 +1,7 @@
-import { cpSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { crc32Partition, defaultPartitions, murmur2Partition } from '../../../schemas/events/partitioner.ts';
@@ -56,15 +58,30 @@ describe('simulate --archive', () => {
     }
   });
 
-  it('that is told to end before the calendar is there leaves no manifest and says so', async () => {
+  it('that is told to end before the calendar is there leaves nothing, and says so', async () => {
     await using archive = await TestArchive.make();
     const run = await heard(
       (io) => runSimulate({ ...options, archive: archive.dir }, settings, io),
       AbortSignal.abort(),
     );
-    const fix = `remove ${archive.dir}, and call it again`;
-    expect(run).toEqual({ code: 1, out: [], err: [`Stopped before the end of the calendar: ${fix}`] });
-    expect(readManifest(archive.dir)).toBeNull();
+    expect(run).toEqual({ code: 1, out: [], err: ['Stopped before the end of the calendar: nothing was written'] });
+    expect(readdirSync(archive.dir)).toEqual([]);
+  });
+
+  it('takes away what one that was killed left, and lets one at work alone', async () => {
+    await using archive = await TestArchive.make();
+    const made = () => heard((io) => runSimulate({ ...options, archive: archive.dir }, settings, io));
+    const killed = join(archive.dir, '.unfinished-abc123', 'ride-calendar.rides');
+    mkdirSync(killed, { recursive: true });
+    writeFileSync(join(killed, '0-00000000000000000000.avro'), 'half');
+    const unlock = lockArchive(archive.dir, 'simulate');
+    await expect(made()).rejects.toThrow(
+      /^Cannot run simulate: simulate \(process \d+ on .* has been writing this folder/,
+    );
+    unlock();
+    expect(await made()).toMatchObject({ code: 0 });
+    expect(readManifest(archive.dir)).not.toBeNull();
+    expect(readdirSync(archive.dir).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
   it('is made up still once a rider was forgotten, and no more from the moment that something is saved to it', async () => {
