@@ -48,7 +48,7 @@ const night = (day: number, text: string): Case => ({
 const sample = (topic: 'metros' | 'rides' | 'attendance', key: string, timestamp: bigint): Case => ({
   topic,
   key: bytes(key),
-  value: encodeValue(topic, sampleRecords[topic] as never),
+  value: encodeValue(topic, sampleRecords[topic]),
   timestamp,
 });
 
@@ -60,7 +60,7 @@ const cases: Record<string, Case[]> = {
     { key: bytes(`gone${i}`), value: null, timestamp },
     { ...rider(`t${i}`, { name: 'Good again' }) },
   ]),
-  'upstream’s own numbers': numbers.map((n, i) => rider(`n${i}`, { revision: n, changed_at: n } as never)),
+  'upstream’s own numbers': numbers.map((n, i) => rider(`n${i}`, { revision: n, changed_at: n })),
   keys: [
     { ...notAvro(''), key: null, bad: 'no key' },
     { ...rider('r1'), key: bytes(''), bad: 'key does not match its pattern' },

@@ -181,7 +181,7 @@ describe('archive load --repartition', () => {
   test('keeps headers of records that come out of order', async () => {
     await using archive = await TestArchive.make(1);
     const headers = [{ key: 'h', value: Buffer.from('x') }];
-    await archive.append('riders', 0, [rider('a', startMs + 5), { ...rider('b', startMs + 1), headers } as never]);
+    await archive.append('riders', 0, [rider('a', startMs + 5), { ...rider('b', startMs + 1), headers }]);
     const log = emptyLog(2);
     await load(archive.dir, log, { ...declared('murmur2'), repartition: true });
     expect(log.all('riders').map(({ key, headers }) => [String(key), headers])).toEqual([

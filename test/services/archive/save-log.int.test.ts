@@ -24,7 +24,7 @@ const noRejects = async () => {};
 const widerRiders = {
   ...(topicSchemas.riders as object),
   fields: [...(topicSchemas.riders as { fields: object[] }).fields, { name: 'shoe_size', type: 'double' }],
-} as unknown as Schema;
+} as Schema;
 
 describe('archive save from Kafka', () => {
   // docs/rules.md#archived-record, #raw-values, #archive-manifest

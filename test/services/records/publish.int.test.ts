@@ -30,7 +30,7 @@ async function setUp(partitions = 4) {
     await followToEnds(log, positionOf(bounds, 'low'), bounds, new AbortController().signal, ({ records }) => {
       for (const record of records) {
         const { topic, partition, offset } = record;
-        const { key, value } = decoded(record) as unknown as { key: string; value: object | null };
+        const { key, value } = decoded(record) as { key: string; value: object | null };
         all.push({ place: `${topic}/${partition}@${offset}`, key, value });
       }
     });

@@ -43,7 +43,7 @@ export async function startRideManagement(options: RideManagementOptions): Promi
       },
     ],
     clientAuthMethods: [authMethod],
-    jwks: { keys: [jwk as never] },
+    jwks: { keys: [jwk] },
     pkce: { required: () => true },
     cookies: { keys: ['upstream'] },
   });

@@ -10,7 +10,7 @@ import { recordKey } from '../worlds/records.ts';
 
 /** Folds a record that is good. */
 export function applyTo(fold: Fold, { topic, key, value }: LoggedRecord): void {
-  fold.apply(topic, recordKey(topic, key), value as never);
+  fold.apply(topic, recordKey(topic, key), value);
 }
 
 /** The fold of these records. */

@@ -29,7 +29,7 @@ const writers = new WriterSchemas();
 
 /** The record as Kafka's log delivers it. */
 export function toLogRecord({ topic, partition, offset, timestampMs, key, value }: HistoryRecord): EncodedRecord {
-  const bytes = value && encodeValue(topic, value as never);
+  const bytes = value && encodeValue(topic, value);
   const fetched = { offset, timestampMs, key: Buffer.from(key), value: bytes, headers: [] };
   return deliveredRecord(topic, partition, fetched, writers, false) as EncodedRecord;
 }

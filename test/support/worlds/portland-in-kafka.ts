@@ -54,7 +54,7 @@ export class PortlandInKafka {
       key,
       partition: crc32Partition(Buffer.from(key), defaultPartitions[topic]),
       timestampMs,
-      value: value && encodeValue(topic, value as never),
+      value: value && encodeValue(topic, value),
     }));
     await this.#publisher.publish(topic, encoded);
     this.records.push(...changes.map((change) => ({ topic, partition: 0, offset: 0, timestampMs, ...change })));

@@ -44,7 +44,7 @@ const primitiveArbs: Record<string, fc.Arbitrary<unknown>> = {
 };
 
 /** Arbitrary records of every topic, as the schemas allow them: whether they make sense is the projector's business. */
-export const arbitraryRecords = byTopic((topic) => valueArb(topicSchemas[topic] as unknown as Schema)) as {
+export const arbitraryRecords = byTopic((topic) => valueArb(topicSchemas[topic] as Schema)) as {
   [Topic in TopicName]: fc.Arbitrary<TopicRecords[Topic]>;
 };
 

@@ -25,7 +25,7 @@ class KafkaFixture implements EventLogFixture {
   async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
     const messages = records.map(({ value, ...record }) => ({
       ...record,
-      value: value && encodeValue(topic, value as never),
+      value: value && encodeValue(topic, value),
     }));
     await this.#kafka.sendRaw(topic, messages, { partition });
   }
