@@ -25,7 +25,9 @@ const get = createApi(config.baseUrl, async (isRiders, refused) => {
   const key = config.key ?? sessionStorage.getItem('key');
   if (key && !isRiders) return { 'X-Api-Key': key };
   const token = signIn && (await signIn.accessToken(refused?.Authorization?.slice('Bearer '.length)));
-  return token && { Authorization: `Bearer ${token}` };
+  if (token) return { Authorization: `Bearer ${token}` };
+  const nobody = isRiders ? 'Nobody can sign in here.' : 'Nobody can sign in here: please enter a developer key.';
+  throw new ApiError(signIn ? 'Please sign in first.' : nobody, 401, null);
 });
 
 let state;

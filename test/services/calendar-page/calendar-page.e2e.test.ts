@@ -235,6 +235,25 @@ describe('the calendar page, whatever it is sent', () => {
   });
 });
 
+describe('the calendar page beside a log of one’s own', () => {
+  it('says what to do without a developer key: sign in, or enter a key where nobody can', async () => {
+    const config = await (await fetch(`${portland.origin}/calendar/config.json`)).json();
+    for (const [clientId, search, words] of [
+      [null, '', 'Nobody can sign in here: please enter a developer key.'],
+      [null, '&view=mine', 'Nobody can sign in here.'],
+      [config.clientId, '', 'Please sign in first.'],
+    ]) {
+      const page = await browser.newPage();
+      await page.route('**/config.json', (route) => route.fulfill({ json: { ...config, key: null, clientId } }));
+      await page.goto(`${portland.origin}/calendar?metro=portland${search}`);
+      await page.waitForSelector('#notice:has-text("i")');
+      expect(await page.textContent('#notice')).toBe(words);
+      expect(await page.isVisible('#key')).toBe(search === '');
+      await page.close();
+    }
+  });
+});
+
 describe('the calendar page on the sample', () => {
   let sample: RunningService;
   beforeAll(async () => {
