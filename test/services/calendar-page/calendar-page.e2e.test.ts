@@ -237,7 +237,8 @@ describe('the calendar page, whatever it is sent', () => {
 
 describe('the calendar page beside a log of one’s own', () => {
   it('says what to do without a developer key: sign in, or enter a key where nobody can', async () => {
-    const config = await (await fetch(`${portland.origin}/calendar/config.json`)).json();
+    const answer = await fetch(`${portland.origin}/calendar/config.json`);
+    const config = (await answer.json()) as { clientId: string };
     for (const [clientId, search, words] of [
       [null, '', 'Nobody can sign in here: please enter a developer key.'],
       [null, '&view=mine', 'Nobody can sign in here.'],
