@@ -30,24 +30,14 @@ interface KeptSchemasDeps {
 export class KeptSchemas implements SchemaSource {
   readonly #deps: KeptSchemasDeps;
   readonly #ofRegistry: string | null;
-  /** What was stored, or was found there. */
-  readonly #known = new Map<string, string>();
-  /** Names that nobody knew. Each is of a record that is set aside, whose key takes as much room. */
-  readonly #judgedUnknown = new Set<SchemaName>();
 
   constructor(deps: KeptSchemasDeps) {
     this.#deps = deps;
     this.#ofRegistry = deps.registry && nameOfRegistry(deps.registry.url);
   }
 
-  /** Looks up a schema, and stores what the registry says of it. One that is found nowhere is remembered. */
+  /** Looks up a schema, and stores what the registry says of it. */
   async lookUp(name: SchemaName, signal?: AbortSignal): Promise<FoundSchema> {
-    const found = await this.#find(name, signal);
-    if (found === 'unknown') this.#judgedUnknown.add(name);
-    return found;
-  }
-
-  async #find(name: SchemaName, signal?: AbortSignal): Promise<FoundSchema> {
     const { registry, log, keeps } = this.#deps;
     if (typeof name === 'string' || registry === null) return (await this.#stored(name)) ?? 'unknown';
     let found: FoundSchema;
@@ -60,53 +50,43 @@ export class KeptSchemas implements SchemaSource {
       return stored;
     }
     if (found === 'unknown') return (await this.#stored(name)) ?? found;
-    if (found !== 'unusable' && keeps) await this.keep([[name, found]]);
+    if (found !== 'unusable' && keeps) await this.#keep([[name, found]]);
     return found;
   }
 
-  /** Stores texts, those that are there already as well. */
-  async keep(found: readonly [SchemaName, SchemaTexts][]): Promise<void> {
-    const texts = new Map(found.map(([name, text]) => [this.#spelled(name)!, JSON.stringify(text)]));
-    await this.#deps.store.keep(texts).catch(away('cannot be stored'));
-    for (const [name, text] of texts) this.#known.set(name, text);
-  }
-
-  /** Stores again what the store has lost. */
-  async keepAgain(): Promise<void> {
-    const { store } = this.#deps;
-    const there = new Set(await store.names());
-    const lost = new Map([...this.#known].filter(([name]) => !there.has(name)));
-    if (lost.size > 0) await store.keep(lost);
+  /** Stores all that are known and that the store lacks: at first, and what it lost since. */
+  async keepAll(): Promise<void> {
+    const there = await this.#names();
+    await this.#keep([...this.#deps.writers.known].filter(([name]) => !there.has(this.#spelled(name)!)));
   }
 
   /** Whether one that was judged unknown is known by now: then what was decoded before must be judged anew. */
   async knowsMore(): Promise<boolean> {
-    const { store, writers } = this.#deps;
-    if (this.#judgedUnknown.size === 0) return false;
-    const there = new Set(await store.names());
-    const known: SchemaName[] = [];
-    for (const name of this.#judgedUnknown) {
-      if (!there.has(this.#spelled(name) ?? '')) continue;
-      if (!writers.has(name)) writers.add(name, (await this.#stored(name)) ?? 'unknown');
-      if (writers.has(name)) known.push(name);
-    }
-    for (const name of known) this.#judgedUnknown.delete(name);
-    return known.length > 0;
+    const { writers } = this.#deps;
+    const there = writers.unknown.length > 0 ? await this.#names() : new Set();
+    for (const name of writers.unknown)
+      if (there.has(this.#spelled(name))) writers.add(name, (await this.#stored(name)) ?? 'unknown');
+    return writers.judgesAnew();
+  }
+
+  async #names(): Promise<ReadonlySet<string | null>> {
+    return new Set(await this.#deps.store.names().catch(away('cannot be looked up')));
+  }
+
+  async #keep(found: readonly [SchemaName, SchemaTexts][]): Promise<void> {
+    const texts = new Map(found.map(([name, text]) => [this.#spelled(name)!, JSON.stringify(text)]));
+    if (texts.size > 0) await this.#deps.store.keep(texts).catch(away('cannot be stored'));
   }
 
   async #stored(name: SchemaName): Promise<SchemaTexts | null> {
     const spelled = this.#spelled(name);
     const text = spelled && (await this.#deps.store.find(spelled).catch(away('cannot be looked up')));
-    if (!text) return null;
-    this.#known.set(spelled, text);
-    const { schema, references } = JSON.parse(text) as SchemaTexts;
-    return { schema, references };
+    return text ? (JSON.parse(text) as SchemaTexts) : null;
   }
 
   /** Null: an id without a registry names nothing. */
   #spelled(name: SchemaName): string | null {
-    if (typeof name === 'string') return name;
-    return this.#ofRegistry && `${this.#ofRegistry}/${name}`;
+    return typeof name === 'string' ? name : this.#ofRegistry && `${this.#ofRegistry}/${name}`;
   }
 }
 

@@ -1,5 +1,5 @@
-import { byTopic, topicNames } from '../../schemas/events/records.ts';
-import type { EncodedRecord, EventLog, LogBounds, Reject, RejectSink } from '../ports/event-log.ts';
+import type { EncodedRecord, EventLog, Reject, RejectSink } from '../ports/event-log.ts';
+import { positionOf } from '../position/position.ts';
 import type { PositionBarriers } from '../position/settled-position.ts';
 import { countText } from '../running/log.ts';
 import { race } from '../running/stop.ts';
@@ -25,12 +25,6 @@ export interface SettingAsideDeps extends RetryDeps {
 
 type Place = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
 
-/** Places of one partition. There may be millions: no object for each. */
-interface Met extends Pick<Place, 'topic' | 'partition'> {
-  offsets: number[];
-  timestampsMs: Place['timestampMs'][];
-}
-
 /**
  * Sets bad records aside, once, without stopping (docs/rules.md#rejected). A leader compares all that it met since it began
  * to fold with what is set aside: as it begins, and whenever some of that was lost. What is missing is read again, however
@@ -39,7 +33,7 @@ interface Met extends Pick<Place, 'topic' | 'partition'> {
 export class SettingAside {
   readonly #deps: SettingAsideDeps;
   readonly #told: ToldRejects;
-  readonly #met = new Map<string, Met>();
+  readonly #met: Place[] = [];
   /** Whether bad records are set aside here. Up to a leader's position, the leader has done it. */
   #leads = false;
   #isCompared = false;
@@ -55,12 +49,7 @@ export class SettingAside {
   met(record: EncodedRecord, reason: string, batch: Reject[]): void {
     if (this.#leads) this.#told.tell(record, reason);
     if (!this.#deps.sink) return;
-    const { topic, partition, offset, timestampMs } = record;
-    const of = `${topic}/${partition}`;
-    const met: Met = this.#met.get(of) ?? { topic, partition, offsets: [], timestampsMs: [] };
-    this.#met.set(of, met);
-    met.offsets.push(offset);
-    met.timestampsMs.push(timestampMs);
+    this.#met.push(placeOf(record));
     if (this.#leads) batch.push(rejectOf(record, reason));
   }
 
@@ -125,12 +114,12 @@ export class SettingAside {
   }
 
   async #look(sink: RejectSink, signal: AbortSignal): Promise<void> {
-    const counts = new Map([...this.#met.values()].map((met) => [met, met.offsets.length]));
+    const count = this.#met.length;
     // Those that were met until now are set aside by then.
     await race(signal, this.#queue);
     if (!(await race(signal, sink.holdsAll()))) this.#isCompared = false;
     if (this.#isCompared) return;
-    const missing = sink.missing([...counts].flatMap(([met, count]) => placesOf(met, count)));
+    const missing = sink.missing(this.#met.slice(0, count));
     this.#setMissing(missing.length);
     if (missing.length > 0) await this.#setAsideAgain(missing, sink, signal);
     this.#setMissing(0);
@@ -141,59 +130,43 @@ export class SettingAside {
     if (this.#deps.status) this.#deps.status.missingRejects = count;
   }
 
-  /** Reads the log again from the first of these on. Those that are compacted away meanwhile need not be set aside. */
+  /** Reads the log again, each partition from the first of these on. What the sink holds is not published again. */
   async #setAsideAgain(missing: readonly Place[], sink: RejectSink, signal: AbortSignal): Promise<void> {
     const { eventLog, log } = this.#deps;
+    const first = missing[0]!;
     log.warn(
-      `Bad records of the log that are not in the topic of rejected records: ${missing.length}, from ${textOf(missing[0]!)} on. Reading them again, to set them aside (it was made anew or lost records, or the leader before ended in between)`,
+      `Bad records of the log that are not in the topic of rejected records: ${missing.length}, from ${first.topic}/${first.partition}@${first.offset} on. Reading them again, to set them aside (it was made anew or lost records, or the leader before ended in between)`,
     );
     const bounds = await race(signal, eventLog.bounds());
-    const wanted = new Map(missing.map((place) => [textOf(place), place]));
-    const around = boundsAround(missing, bounds);
-    const from = byTopic((topic) => around[topic].map(({ low }) => low));
+    const from = positionOf(bounds, 'end');
+    for (const { topic, partition, offset } of missing) {
+      const at = Math.min(from[topic][partition]!, offset);
+      from[topic][partition] = Math.max(at, bounds[topic][partition]!.low);
+    }
     let count = 0;
-    await followToEnds(eventLog, from, around, signal, async ({ records }) => {
-      const rejects: Reject[] = [];
-      for (const record of records) {
-        if (wanted.get(textOf(record))?.timestampMs !== record.timestampMs) continue;
+    await followToEnds(eventLog, from, bounds, signal, async ({ records }) => {
+      const rejects = records.flatMap((record) => {
         const reason = whyBad(record);
-        if (reason !== null) rejects.push(rejectOf(record, reason));
-      }
-      count += rejects.length;
-      if (rejects.length > 0) await race(signal, sink.publish(rejects));
+        return reason === null ? [] : [rejectOf(record, reason)];
+      });
+      if (rejects.length > 0) count += await race(signal, sink.publish(rejects));
     });
     log.info(`Set aside again: ${countText(count, 'bad record')}`);
   }
 }
 
-/** For each partition, from the first of these places to behind the last, as far as the log has them. Others are empty. */
-function boundsAround(places: readonly Place[], bounds: LogBounds): LogBounds {
-  const around = byTopic((topic) => bounds[topic].map(({ end }) => ({ low: end, end: 0 })));
-  for (const { topic, partition, offset } of places) {
-    const at = around[topic][partition]!;
-    at.low = Math.min(at.low, offset);
-    at.end = Math.max(at.end, offset + 1);
-  }
-  for (const topic of topicNames) {
-    around[topic].forEach((at, partition) => {
-      const { low, end } = bounds[topic][partition]!;
-      at.low = Math.max(at.low, low);
-      at.end = Math.min(at.end, end);
-    });
-  }
-  return around;
-}
+const placeOf = ({ topic, partition, offset, timestampMs }: Place): Place => ({
+  topic,
+  partition,
+  offset,
+  timestampMs,
+});
 
-const placesOf = ({ topic, partition, offsets, timestampsMs }: Met, count: number): Place[] =>
-  offsets.slice(0, count).map((offset, i) => ({ topic, partition, offset, timestampMs: timestampsMs[i]! }));
-
-const textOf = ({ topic, partition, offset }: Pick<Place, 'topic' | 'partition' | 'offset'>): string =>
-  `${topic}/${partition}@${offset}`;
-
-const rejectOf = (record: EncodedRecord, reason: string): Reject => {
-  const { topic, partition, offset, timestampMs } = record;
-  return { topic, partition, offset, timestampMs, reason, raw: record.raw() };
-};
+const rejectOf = (record: EncodedRecord, reason: string): Reject => ({
+  ...placeOf(record),
+  reason,
+  raw: record.raw(),
+});
 
 function bytesOf(rejects: readonly Reject[]): number {
   let bytes = 0;

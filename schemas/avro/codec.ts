@@ -68,7 +68,7 @@ export function decoderFor(
   if (bytes.length >= confluentHeaderBytes && bytes[0] === 0x00) {
     const id = bytes.readInt32BE(1);
     // Registries count from 1, so other ids need no look-up.
-    return id < 1 ? writers.unknown(topic, id) : (writers.byName(topic, id) ?? { needs: id });
+    return id < 1 ? writers.whyUnknown(topic, id) : (writers.byName(topic, id) ?? { needs: id });
   }
   return 'not Avro';
 }

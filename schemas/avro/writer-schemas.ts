@@ -48,6 +48,7 @@ const unusable = 'unusable writer schema';
 export class WriterSchemas {
   /** A number: when to ask again for one that nobody knew, by `performance.now`. */
   readonly #found = new Map<SchemaName, KnownSchema | UndecodableReason | number>();
+  #judgesAnew = false;
 
   constructor() {
     for (const topic of topicNames) this.#add(topicTypes[topic], JSON.stringify(topicSchemas[topic]));
@@ -66,18 +67,27 @@ export class WriterSchemas {
 
   /** Keeps what was found of a name. A text counts as one of a fingerprint only if it has that fingerprint. */
   add(name: SchemaName, found: FoundSchema): void {
-    this.#found.set(name, found === 'unknown' ? performance.now() + unknownForMs : parsed(name, found));
+    const wasUnknown = typeof this.#found.get(name) === 'number';
+    const now = found === 'unknown' ? performance.now() + unknownForMs : parsed(name, found);
+    this.#found.set(name, now);
+    this.#judgesAnew ||= wasUnknown && now instanceof KnownSchema;
   }
 
-  has(name: SchemaName): boolean {
-    return this.#found.get(name) instanceof KnownSchema;
+  /** The texts of all that are known. */
+  get known(): [SchemaName, SchemaTexts][] {
+    return [...this.#found].flatMap(([name, known]) => (known instanceof KnownSchema ? [[name, known.texts]] : []));
   }
 
-  /** The texts of all that are known by fingerprint. */
-  get texts(): [fingerprint: string, texts: SchemaTexts][] {
-    return [...this.#found].flatMap(([name, known]): [string, SchemaTexts][] =>
-      typeof name === 'string' && known instanceof KnownSchema ? [[name, known.texts]] : [],
-    );
+  /** Names that nobody knew. Each is of a record that is set aside, whose key takes as much room. */
+  get unknown(): SchemaName[] {
+    return [...this.#found].flatMap(([name, found]) => (typeof found === 'number' ? [name] : []));
+  }
+
+  /** Whether one that nobody knew was found since this was asked last. */
+  judgesAnew(): boolean {
+    const judges = this.#judgesAnew;
+    this.#judgesAnew = false;
+    return judges;
   }
 
   /** The schema that a value's header names. Null if it is not known. */
@@ -93,12 +103,12 @@ export class WriterSchemas {
   byName(topic: TopicName, name: SchemaName): WriterDecoder | undefined {
     const found = this.#found.get(name);
     if (found instanceof KnownSchema) return found.decoderOf(topic);
-    if (typeof found === 'number') return performance.now() < found ? this.unknown(topic, name) : undefined;
+    if (typeof found === 'number') return performance.now() < found ? this.whyUnknown(topic, name) : undefined;
     return found;
   }
 
   /** Why there is no decoder for a schema that nobody knows. */
-  unknown(topic: TopicName, name: SchemaName): UndecodableReason {
+  whyUnknown(topic: TopicName, name: SchemaName): UndecodableReason {
     const known = [...this.#found].flatMap(([other, schema]) =>
       typeof other === typeof name && typeof (schema as KnownSchema).decoderOf?.(topic) === 'object' ? [other] : [],
     );

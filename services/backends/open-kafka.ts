@@ -57,13 +57,13 @@ export function openProjectedKafka(
   const { source: schemas, kept, close } = openSchemas(settings, writers, log, true);
   const eventLog = kafkaEventLog({ kafka, topicPrefix, group, writers, schemas, log, onAnswer });
   // The view writer logs that the store is away.
-  const again = setInterval(() => void kept?.keepAgain().catch(() => undefined), keepAgainEveryMs);
+  const again = setInterval(() => void kept?.keepAll().catch(() => undefined), keepAgainEveryMs);
   const stop = { close: async () => clearInterval(again) };
   return {
     eventLog: {
       ...eventLog,
       async follow(from, follower, signal) {
-        const keep = async () => kept?.keep(writers.texts);
+        const keep = async () => kept?.keepAll();
         await untilAnswered('Cannot store the schemas of writers', keep, { log, signal, who: 'the view store' }).catch(
           (cause) => {
             if (!signal.aborted) throw cause;

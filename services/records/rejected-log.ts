@@ -2,6 +2,7 @@ import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
+import { placeOf } from '../../infra/reject-places.ts';
 import { whyBad } from '../../projector/intake/validator.ts';
 import type { Reject } from '../../projector/ports/event-log.ts';
 import { decodeKey, decoderFor, decodeWith, isNeeded } from '../../schemas/avro/codec.ts';
@@ -59,15 +60,14 @@ export async function readRejectedLog(
     const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal);
     try {
       // The log first: a bad record that comes meanwhile is not missed in what is set aside.
-      const { rejects, isLast } = await badInLog(log, [], io.signal);
+      const { rejects, isLast, holds } = await badInLog(log, [], io.signal);
       const setAside = await rejectsInKafka(kafka, settings, io);
-      const held = new Set(rejects.map(placeText));
-      const isSetAside = new Set(setAside.map(placeText));
+      const isSetAside = new Set(setAside.map(placeOf));
       return {
         rejects: each([...rejects, ...setAside]),
         where: `Kafka at ${kafka.brokers.join(', ')}`,
-        isUnresolved: (reject) => held.has(placeText(reject)) && isLast(reject),
-        isMissing: (reject) => !isSetAside.has(placeText(reject)),
+        isUnresolved: (reject) => holds(reject) && isLast(reject),
+        isMissing: (reject) => !isSetAside.has(placeOf(reject)),
       };
     } finally {
       await log.close();
@@ -80,8 +80,6 @@ export async function readRejectedLog(
   const where = `the archive ${dir}`;
   return { rejects: each([...rejects, ...setAside]), where, isUnresolved: isLast, isMissing: () => false };
 }
-
-const placeText = (reject: Reject): string => `${rejectPlace(reject)} ${reject.timestampMs}`;
 
 async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
   const cluster = new KafkaCluster(kafka);
@@ -101,7 +99,7 @@ async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io):
 
 /** Each record once, in the order of their places. A projector may set a record aside twice. */
 function each(rejects: readonly Reject[]): Reject[] {
-  const byPlace = new Map(rejects.map((reject) => [placeText(reject), reject]));
+  const byPlace = new Map(rejects.map((reject) => [placeOf(reject), reject]));
   const rank = ({ topic }: Reject): number => (topicNames as readonly string[]).indexOf(topic);
   return [...byPlace.values()].sort((a, b) => rank(a) - rank(b) || a.partition - b.partition || a.offset - b.offset);
 }
@@ -155,7 +153,7 @@ export function rejectJudge(settings: Settings, signal: AbortSignal) {
       writers.add(decoder.needs, await source.lookUp(decoder.needs, signal));
       decoder = decoderFor(topic, raw.value!, writers);
     }
-    if (isNeeded(decoder)) decoder = writers.unknown(topic, decoder.needs);
+    if (isNeeded(decoder)) decoder = writers.whyUnknown(topic, decoder.needs);
     const value = decoder === null ? null : decodeWith(decoder, raw.value!);
     const now = whyBad({ topic, keyBytes: raw.key, valueBytes: raw.value, decoder });
     return { reason: now, key, value: value && 'value' in value ? value.value : null };

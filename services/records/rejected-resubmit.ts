@@ -1,16 +1,15 @@
 import { batchHeaders } from '../../infra/kafka/protocol/record-batch.ts';
-import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
-import type { EventLog, LogBounds, Position, RawRecord, Reject } from '../../projector/ports/event-log.ts';
+import type { EventLog, RawRecord, Reject } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
-import { positionOf } from '../../projector/position/position.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
-import { isTopicName, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
 import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
+import { type BadInLog, badInLog } from './bad-in-log.ts';
 import { chosen, type RejectChoice, type RejectJudge, readRejected, rejectJudge, rejectPlace } from './rejected-log.ts';
 
 interface RejectedResubmitOptions extends RejectChoice {
@@ -68,36 +67,28 @@ export async function resubmit(
   wanted: readonly Reject[],
   { log, publisher, judge, signal }: Parts,
 ): Promise<Outcome[]> {
-  const bounds = await log.bounds();
-  const records = await RecordsOfRejects.read(rejects, log, beginOf(rejects, bounds), bounds, signal);
+  const found = await badInLog(log, rejects, signal);
   const outcomes: Outcome[] = [];
   for (const reject of wanted) {
-    const outcome: Outcome = { place: rejectPlace(reject), now: null, note: await whyNot(reject, records, judge) };
+    const outcome: Outcome = { place: rejectPlace(reject), now: null, note: await whyNot(reject, found, judge) };
     outcomes.push(outcome);
     if (outcome.note !== null) continue;
     signal.throwIfAborted();
-    const now = await publishAgain(reject.topic as TopicName, reject, publisher);
-    outcome.now = rejectPlace({ topic: reject.topic, ...now });
-    records.add(reject.topic, reject.raw.key, now);
+    outcome.now = await publishAgain(reject, publisher);
   }
   return outcomes;
 }
 
-/** The start of the topics that have bad records, and the ends of the others. */
-function beginOf(rejects: readonly Reject[], bounds: LogBounds): Position {
-  const begin = positionOf(bounds, 'end');
-  for (const topic of topicNames) {
-    if (rejects.some((reject) => reject.topic === topic)) begin[topic] = bounds[topic].map(({ low }) => low);
-  }
-  return begin;
-}
+/** Why a bad record that is good by now is left out all the same: no fault. */
+const superseded = 'its key has had a later record';
 
 /** Why a bad record is not published again. Null: it may be. */
-async function whyNot(reject: Reject, records: RecordsOfRejects, judge: RejectJudge): Promise<string | null> {
+async function whyNot(reject: Reject, { holds, isLast }: BadInLog, judge: RejectJudge): Promise<string | null> {
   if (isBatchFault(reject.reason)) return batchNote(reject.raw);
   // A record without a key stays bad.
-  const hindrance = reject.raw.key === null ? null : records.hindrance(reject);
-  if (hindrance !== null) return hindrance;
+  if (reject.raw.key !== null && !isLast(reject)) return superseded;
+  if (reject.raw.key !== null && !holds(reject))
+    return 'the log does not hold it: it was deleted, or is of another log. Have its producer send it again';
   const { reason } = await judge(reject);
   return reason && `it is still bad: ${reason}`;
 }
@@ -109,12 +100,11 @@ function batchNote({ headers }: RawRecord): string {
 }
 
 /** Publishes a bad record to its own partition, with the present time: it counts from now on. Returns where it is. */
-async function publishAgain(topic: TopicName, { partition, raw }: Reject, publisher: LogPublisher) {
+async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPublisher): Promise<string> {
   const headers = Object.entries(raw.headers).map(([key, value]) => ({ key, value }));
-  const [place] = await publisher.publish(topic, [
-    { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers },
-  ]);
-  return { partition: place![0], offset: place![1] };
+  const again = { partition, key: raw.key, value: raw.value, timestampMs: Date.now(), headers };
+  const [place] = await publisher.publish(topic as TopicName, [again]);
+  return rejectPlace({ topic, partition: place![0], offset: place![1] });
 }
 
 function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, io: Io): void {
@@ -128,71 +118,3 @@ function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, i
   const count = outcomes.filter(({ now }) => now !== null).length;
   io.out(`Published ${count} of ${countText(outcomes.length, 'bad record')}`);
 }
-
-interface RecordPlace {
-  partition: number;
-  offset: number;
-}
-
-/** Why a bad record that is good by now is left out all the same: no fault. */
-const superseded = 'its key has had a later record';
-
-/** What the log holds of the keys of bad records, and at their places (docs/rules.md#resubmitted-records). */
-class RecordsOfRejects {
-  /** By key. */
-  readonly #records = new Map<string, RecordPlace[]>();
-  /** By place: key and timestamp of what is there. */
-  readonly #atPlace = new Map<string, string>();
-  readonly #rejects: readonly Reject[];
-  readonly #ends: Position;
-
-  private constructor(rejects: readonly Reject[], ends: Position) {
-    this.#rejects = rejects;
-    this.#ends = ends;
-    for (const { topic, raw } of rejects) this.#records.set(keyText(topic, raw.key), []);
-  }
-
-  /** Reads the log from a position on to its bounds. */
-  static async read(
-    rejects: readonly Reject[],
-    log: EventLog,
-    from: Position,
-    bounds: LogBounds,
-    signal: AbortSignal,
-  ): Promise<RecordsOfRejects> {
-    const ends = positionOf(bounds, 'end');
-    const found = new RecordsOfRejects(rejects, ends);
-    const places = new Set(rejects.map(rejectPlace));
-    await followToEnds(log, from, bounds, signal, ({ topic, partition, records }) => {
-      for (const { offset, keyBytes, timestampMs } of records) {
-        if (offset >= ends[topic][partition]!) continue;
-        found.add(topic, keyBytes, { partition, offset });
-        const place = rejectPlace({ topic, partition, offset });
-        if (places.has(place)) found.#atPlace.set(place, `${keyText(topic, keyBytes)} ${timestampMs}`);
-      }
-    });
-    return found;
-  }
-
-  add(topic: string, keyBytes: Buffer | null, place: RecordPlace): void {
-    this.#records.get(keyText(topic, keyBytes))?.push(place);
-  }
-
-  /** Why a bad record must not be published again, even if it is good by now. Null: it may be. */
-  hindrance({ topic, partition, offset, timestampMs, raw }: Reject): string | null {
-    const key = keyText(topic, raw.key);
-    const there = this.#atPlace.get(rejectPlace({ topic, partition, offset }));
-    const isFollowed = (places: readonly RecordPlace[]): boolean =>
-      places.some((place) => place.partition === partition && place.offset > offset);
-    if (there === `${key} ${timestampMs}`) return isFollowed(this.#records.get(key)!) ? superseded : null;
-    // No record has been at an offset behind the end.
-    if (there !== undefined || offset >= ((isTopicName(topic) && this.#ends[topic][partition]) || 0))
-      return 'it is of another log: have its producer send it again';
-    // It was compacted away, and all of its key with it unless there is a later one.
-    const others = this.#rejects.filter((other) => keyText(other.topic, other.raw.key) === key);
-    return this.#records.get(key)!.length > 0 || isFollowed(others) ? superseded : null;
-  }
-}
-
-const keyText = (topic: string, key: Buffer | null): string =>
-  `${topic} ${key === null ? '-' : key.toString('base64')}`;

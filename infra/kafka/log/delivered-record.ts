@@ -19,7 +19,7 @@ export function deliveredRecord(
   if (!isNeeded(decoder)) return new DeliveredRecord(topic, partition, fetched, decoder);
   // A record with a bad key does not wait for its schema.
   if (hasSchemas && !('bad' in decodeKey(fetched.key))) return decoder.needs;
-  return new DeliveredRecord(topic, partition, fetched, writers.unknown(topic, decoder.needs));
+  return new DeliveredRecord(topic, partition, fetched, writers.whyUnknown(topic, decoder.needs));
 }
 
 /** There are millions of these. A class, so that they share one hidden class and their methods. */

@@ -23,7 +23,7 @@ function why(topic: TopicName, value: Buffer | null, key: string | null = sample
   const writers = new WriterSchemas();
   if (schema) writers.add(7, { schema: JSON.stringify(schema), references: [] });
   const found = value && decoderFor(topic, value, writers);
-  const decoder = isNeeded(found) ? writers.unknown(topic, found.needs) : found;
+  const decoder = isNeeded(found) ? writers.whyUnknown(topic, found.needs) : found;
   return whyBad({ topic, keyBytes: key === null ? null : Buffer.from(key), valueBytes: value, decoder });
 }
 
