@@ -8,7 +8,6 @@ export class RejectPlaces {
   readonly #max: number;
   /** The oldest first. */
   readonly #places = new Set<string>();
-  #isWhole = true;
 
   constructor(max = placesMax) {
     this.#max = max;
@@ -16,14 +15,7 @@ export class RejectPlaces {
 
   add(reject: RejectPlace): void {
     this.#places.add(placeOf(reject));
-    if (this.#places.size <= this.#max) return;
-    this.#places.delete(this.#places.values().next().value!);
-    this.#isWhole = false;
-  }
-
-  /** Whether none was forgotten. */
-  get isWhole(): boolean {
-    return this.#isWhole;
+    if (this.#places.size > this.#max) this.#places.delete(this.#places.values().next().value!);
   }
 
   /** Those that are not in the set yet, each once. */

@@ -21,7 +21,7 @@ interface FoldingDeps extends RetryDeps {
   /** How producers map keys to partitions. As Java's do, if absent. */
   partitioners?: Partitioners;
   /** Absent: nobody asks how far it is. */
-  status?: Partial<Pick<Status, 'rejects' | 'waits' | 'missingRejects'>>;
+  status?: Partial<Pick<Status, 'rejects' | 'waits'>>;
 }
 
 /** The fold under way: the facts, how far they go, and how far they may go. It lasts from one term to the next. */

@@ -13,7 +13,7 @@ import { Validator } from './validator.ts';
 interface IntakeDeps extends SettingAsideDeps {
   fold: Fold;
   metrics: ProjectorMetrics;
-  status?: Partial<Pick<Status, 'rejects' | 'waits' | 'missingRejects'>>;
+  status?: Partial<Pick<Status, 'rejects' | 'waits'>>;
 }
 
 /**

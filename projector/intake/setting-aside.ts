@@ -20,23 +20,19 @@ export interface SettingAsideDeps extends RetryDeps {
   /** Null: bad records are counted, and set aside nowhere. An archive keeps them where they are. */
   sink: RejectSink | null;
   barriers: PositionBarriers;
-  status?: Partial<Pick<Status, 'waits' | 'missingRejects'>>;
+  status?: Partial<Pick<Status, 'waits'>>;
 }
 
-type Place = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
-
 /**
- * Sets bad records aside, once, without stopping (docs/rules.md#rejected). A leader compares all that it met since it began
- * to fold with what is set aside: as it begins, and whenever some of that was lost. What is missing is read again, however
- * old it is.
+ * Sets bad records aside, without stopping (docs/rules.md#rejected). A standby does it too, as it folds up to the leader's
+ * position: the sink publishes what it lacks. If the sink lost some, a leader reads the log again.
  */
 export class SettingAside {
   readonly #deps: SettingAsideDeps;
   readonly #told: ToldRejects;
-  readonly #met: Place[] = [];
-  /** Whether bad records are set aside here. Up to a leader's position, the leader has done it. */
   #leads = false;
-  #isCompared = false;
+  /** Whether the sink may lack bad records of what is folded. */
+  #lacks = false;
   #queue: Promise<void> = Promise.resolve();
   readonly #pending = { count: 0, bytes: 0 };
 
@@ -45,23 +41,19 @@ export class SettingAside {
     this.#told = new ToldRejects(deps);
   }
 
-  /** A bad record of the log was met. Where this projector leads, it is told, and set aside with the others of its batch. */
+  /** A bad record of the log was met. Where this projector leads, it is told. It is set aside with the others of its batch. */
   met(record: EncodedRecord, reason: string, batch: Reject[]): void {
     if (this.#leads) this.#told.tell(record, reason);
-    if (!this.#deps.sink) return;
-    this.#met.push(placeOf(record));
-    if (this.#leads) batch.push(rejectOf(record, reason));
+    if (this.#deps.sink) batch.push(rejectOf(record, reason));
   }
 
   begin(): void {
     this.#leads = true;
-    this.#isCompared = false;
   }
 
-  /** Another projector sets them aside. */
+  /** Another projector leads, and tells them. */
   end(): void {
     this.#leads = false;
-    this.#setMissing(0);
   }
 
   /** Resolves once every reject is acknowledged. */
@@ -69,22 +61,28 @@ export class SettingAside {
     return this.#queue;
   }
 
-  /** Resolves once so few are not acknowledged that more may come. */
+  /** Resolves once so few are not acknowledged that more may come. A standby waits for none: it must be able to take over. */
   async add(rejects: Reject[]): Promise<void> {
-    if (rejects.length > 0) this.#publish(rejects);
-    if (this.#pending.count > pendingMax || this.#pending.bytes > pendingBytesMax) await this.#queue;
+    if (this.#isFull && !this.#leads) this.#lacks ||= rejects.length > 0;
+    else if (rejects.length > 0) this.#publish(rejects);
+    if (this.#isFull && this.#leads) await this.#queue;
+  }
+
+  get #isFull(): boolean {
+    return this.#pending.count > pendingMax || this.#pending.bytes > pendingBytesMax;
   }
 
   #publish(rejects: Reject[]): void {
     const { barriers, sink, status } = this.#deps;
-    const barrier = barriers.open();
+    // Up to a leader's position the leader has waited for them.
+    const barrier = this.#leads ? barriers.open() : null;
     const bytes = bytesOf(rejects);
     this.#pending.count += rejects.length;
     this.#pending.bytes += bytes;
     this.#noteWaiting();
     const publish = async () => {
       await sink!.publish(rejects);
-      barriers.lift(barrier);
+      if (barrier) barriers.lift(barrier);
     };
     this.#queue = this.#queue.then(async () => {
       await retryLogged('set bad records aside', publish, this.#deps);
@@ -100,12 +98,16 @@ export class SettingAside {
     if (this.#pending.count > 0) this.#deps.status?.waits?.begin('rejects', 'new ones');
   }
 
-  /** Compares, and looks again and again whether there is a reason to, until told to stop. */
+  /** Looks again and again whether the sink lost some, and sets these aside again, until told to stop. */
   async watch(signal: AbortSignal): Promise<void> {
     const { clock, sink, status } = this.#deps;
     while (sink && !signal.aborted) {
       status?.waits?.begin('rejects', 'a look');
-      const look = () => this.#look(sink, signal);
+      const look = async () => {
+        if (!(await race(signal, sink.holdsAll()))) this.#lacks = true;
+        if (this.#lacks) await this.#setAsideAgain(sink, signal);
+        this.#lacks = false;
+      };
       await retryLogged('look which bad records are set aside', look, { ...this.#deps, signal }).finally(() =>
         status?.waits?.end('rejects', 'a look'),
       );
@@ -113,38 +115,15 @@ export class SettingAside {
     }
   }
 
-  async #look(sink: RejectSink, signal: AbortSignal): Promise<void> {
-    const count = this.#met.length;
-    // Those that were met until now are set aside by then.
-    await race(signal, this.#queue);
-    if (!(await race(signal, sink.holdsAll()))) this.#isCompared = false;
-    if (this.#isCompared) return;
-    const missing = sink.missing(this.#met.slice(0, count));
-    this.#setMissing(missing.length);
-    if (missing.length > 0) await this.#setAsideAgain(missing, sink, signal);
-    this.#setMissing(0);
-    this.#isCompared = true;
-  }
-
-  #setMissing(count: number): void {
-    if (this.#deps.status) this.#deps.status.missingRejects = count;
-  }
-
-  /** Reads the log again, each partition from the first of these on. What the sink holds is not published again. */
-  async #setAsideAgain(missing: readonly Place[], sink: RejectSink, signal: AbortSignal): Promise<void> {
+  /** Hands on every bad record of the log again. */
+  async #setAsideAgain(sink: RejectSink, signal: AbortSignal): Promise<void> {
     const { eventLog, log } = this.#deps;
-    const first = missing[0]!;
     log.warn(
-      `Bad records of the log that are not in the topic of rejected records: ${missing.length}, from ${first.topic}/${first.partition}@${first.offset} on. Reading them again, to set them aside (it was made anew or lost records, or the leader before ended in between)`,
+      'The topic of rejected records was made anew, or may have lost records: reading the log again, to set aside those that it lacks',
     );
     const bounds = await race(signal, eventLog.bounds());
-    const from = positionOf(bounds, 'end');
-    for (const { topic, partition, offset } of missing) {
-      const at = Math.min(from[topic][partition]!, offset);
-      from[topic][partition] = Math.max(at, bounds[topic][partition]!.low);
-    }
     let count = 0;
-    await followToEnds(eventLog, from, bounds, signal, async ({ records }) => {
+    await followToEnds(eventLog, positionOf(bounds, 'low'), bounds, signal, async ({ records }) => {
       const rejects = records.flatMap((record) => {
         const reason = whyBad(record);
         return reason === null ? [] : [rejectOf(record, reason)];
@@ -155,18 +134,10 @@ export class SettingAside {
   }
 }
 
-const placeOf = ({ topic, partition, offset, timestampMs }: Place): Place => ({
-  topic,
-  partition,
-  offset,
-  timestampMs,
-});
-
-const rejectOf = (record: EncodedRecord, reason: string): Reject => ({
-  ...placeOf(record),
-  reason,
-  raw: record.raw(),
-});
+const rejectOf = (record: EncodedRecord, reason: string): Reject => {
+  const { topic, partition, offset, timestampMs } = record;
+  return { topic, partition, offset, timestampMs, reason, raw: record.raw() };
+};
 
 function bytesOf(rejects: readonly Reject[]): number {
   let bytes = 0;

@@ -152,10 +152,8 @@ export type RejectPlace = Pick<Reject, 'topic' | 'partition' | 'offset' | 'times
 export interface RejectSink {
   /** Resolves once all of them are acknowledged (durable), to the number that were new. */
   publish(rejects: Reject[]): Promise<number>;
-  /** Looks whether it still holds all that it held when this was asked last. The first time it cannot know. */
+  /** Looks whether it lost none of those that were published through it since this was asked last. */
   holdsAll(): Promise<boolean>;
-  /** Those that it did not hold when it looked last. */
-  missing<T extends RejectPlace>(places: readonly T[]): T[];
   close(): Promise<void>;
 }
 

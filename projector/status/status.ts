@@ -3,7 +3,7 @@ import type { EventLog, LogStatus, Position } from '../ports/event-log.ts';
 import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { StoreRefusesError } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
-import { countText, type Log } from '../running/log.ts';
+import type { Log } from '../running/log.ts';
 import { UnreadableChanges } from './unreadable-changes.ts';
 import { UnresolvedRejects, unknownSchemaWords } from './unresolved-rejects.ts';
 import { type WaitReason, Waits } from './waits.ts';
@@ -34,8 +34,6 @@ export interface ProjectorStatus {
   tagsInRepair: number;
   /** Bad records that are still the last of their key, by reason. */
   unresolvedRejects: ReadonlyMap<string, number>;
-  /** Bad records of the log that a leader did not find where they are set aside, and has yet to set aside again. */
-  missingRejects: number;
   /** The topics of which records were deleted, or may be. */
   deletedFrom: ReadonlySet<TopicName>;
 }
@@ -58,7 +56,6 @@ export class Status {
   readonly changes: UnreadableChanges;
   readonly rejects = new UnresolvedRejects();
   readonly waits: Waits;
-  missingRejects = 0;
   /** The topics of which records were deleted, or may be, and what to say of them, in words that everybody may read. */
   deletions: { topics: ReadonlySet<TopicName>; words: readonly string[] } = { topics: new Set(), words: [] };
   /** Up to where everything is readable. Each term of a leader sets it. */
@@ -208,21 +205,14 @@ export class Status {
       notes: [
         ...this.deletions.words,
         unknownSchemaWords(this.rejects.ofUnknownSchemas),
-        ...this.#rejectNotes,
+        this.waits.current().has('rejects') ? rejectsWaitWords : '',
         ...notes,
       ].filter(Boolean),
       partitions: position ? partitionsOf(position, this.readable(), logStatus) : [],
       tagsInRepair: this.#tagsInRepair,
       unresolvedRejects: this.rejects.byReason,
-      missingRejects: this.missingRejects,
       deletedFrom: this.deletions.topics,
     };
-  }
-
-  get #rejectNotes(): string[] {
-    const areMissing = `the topic of rejected records lacks ${countText(this.missingRejects, 'bad record')} of the log, which are set aside again`;
-    const wait = this.waits.current().has('rejects');
-    return [...(this.missingRejects > 0 ? [areMissing] : []), ...(wait ? [rejectsWaitWords] : [])];
   }
 
   /** Each once: every tag may say the same. */

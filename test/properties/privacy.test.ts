@@ -50,7 +50,7 @@ async function see(history: History, clockMs: number): Promise<Seen> {
     {
       log: { info: note, warn: note, error: note },
       metrics: metrics.projector,
-      sink: { publish: async () => 0, holdsAll: async () => true, missing: () => [], close: async () => {} },
+      sink: { publish: async () => 0, holdsAll: async () => true, close: async () => {} },
     },
   );
   await projector.complete();

@@ -24,19 +24,19 @@ export class SimulatedRejects {
     const faulty = (): void => {
       if (random.chance(weather.unacknowledged)) throw new Error('The topic of bad records cannot be reached');
     };
-    let seen = -1;
+    let seen: number | null = null;
     return {
       holdsAll: async () => {
         await process.clock.sleep(random.unit() * 5);
         faulty();
-        const held = seen === this.#losses;
+        const held = (seen ?? this.#losses) === this.#losses;
         seen = this.#losses;
         return held;
       },
-      missing: (places) => places.filter((place) => !this.places.has(placeOf(place))),
       publish: async (rejects) => {
         await process.clock.sleep(random.unit() * 5);
         faulty();
+        seen ??= this.#losses;
         const added = this.#add(rejects);
         await process.clock.sleep(random.unit() * 5);
         faulty();

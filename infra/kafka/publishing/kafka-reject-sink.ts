@@ -24,7 +24,8 @@ export function kafkaRejectSink(options: {
   const closed = new Stop([options.signal]);
   const { signal } = closed;
   let published = new RejectPlaces();
-  let holdsAll = false;
+  /** Whether something was lost since `holdsAll` was asked last. */
+  let lost: boolean | null = null;
   let producer: DurableProducer | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
@@ -42,7 +43,8 @@ export function kafkaRejectSink(options: {
       signal,
       async () => {
         published = new RejectPlaces();
-        holdsAll = false;
+        // The first time nothing was published through this one yet.
+        lost = lost !== null;
         await leaveProducer();
       },
     );
@@ -72,12 +74,10 @@ export function kafkaRejectSink(options: {
     holdsAll: () =>
       inTurn(async () => {
         await look();
-        const held = holdsAll;
-        holdsAll = true;
+        const held = !lost;
+        lost = false;
         return held;
       }),
-    // Those that were forgotten may be there.
-    missing: (places) => (published.isWhole ? published.unknown(places) : []),
     close: async () => {
       closed.end();
       await queue;

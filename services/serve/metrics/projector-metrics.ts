@@ -144,11 +144,6 @@ function addGauges(register: Registry, current: () => MeasuredProjector): void {
     const { unresolvedRejects } = status();
     for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
   });
-  value(
-    'missing_rejects',
-    'Bad records of the log that the leader did not find in the topic of rejected records, and has yet to set aside again',
-    () => status().missingRejects,
-  );
   const what =
     '1: records of the topic were deleted since the views were folded, or its cleanup.policy lets Kafka delete them';
   series('log_loses_records', what, ['topic'], (set) => {

@@ -26,7 +26,6 @@ const wellSeries = [
   ['ride_calendar_waiting_seconds{instance="a", for="redis"}', '0x200'],
   ['ride_calendar_unresolved_rejects{instance="a", reason="no key"}', '0x200'],
   ['ride_calendar_timestamp_ahead_seconds{instance="a", topic="rides", partition="0"}', '0x200'],
-  ['ride_calendar_missing_rejects{instance="a"}', '0x200'],
   ['ride_calendar_log_loses_records{instance="a", topic="rides"}', '0x200'],
   ['ride_calendar_waiting_seconds{instance="a", for="rejects"}', '0x200'],
   ['ride_calendar_faulty_views_total{instance="a", kind="day"}', '0x200'],

@@ -23,7 +23,7 @@ function intakeWith(
   withSink = true,
   more: {
     metrics?: Partial<ProjectorMetrics>;
-    status?: Pick<Status, 'rejects' | 'waits' | 'missingRejects'>;
+    status?: Pick<Status, 'rejects' | 'waits'>;
     leads?: boolean;
   } = {},
 ) {
@@ -48,7 +48,6 @@ function intakeWith(
             return rejects.length;
           },
           holdsAll: async () => true,
-          missing: () => [],
           async close() {},
         }
       : null,
@@ -164,7 +163,6 @@ it('what is folded, set aside and waited for is counted and told', async () => {
       revisionRegressed: (topic) => say(`a lower revision in ${topic}`),
     },
     status: {
-      missingRejects: 0,
       rejects: {
         passed: ({ keyBytes }) => say(`${keyBytes} is good`),
         rejected: (topic, key, reason) => say(`${topic} ${key}: ${reason}`),

@@ -1,9 +1,24 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { SettingAside } from '../../../projector/intake/setting-aside.ts';
+import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
+import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import { silentLog } from '../../../projector/running/log.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+
+const bad = { topic: 'riders' as const, partition: 0, timestampMs: 7, value: null };
+const wait = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+function asideOf(eventLog: MemoryEventLog, sink: RejectSink) {
+  const stop = new AbortController();
+  const barriers = new PositionBarriers(byTopic(() => [0]));
+  const aside = new SettingAside({ eventLog, sink, barriers, clock: fastClock, log: silentLog, signal: stop.signal });
+  return { aside, stop };
+}
 
 const placed = { partition: 0, timestampMs: 7, value: null };
 /** Every other one is a tombstone with a key that no rider has. */
@@ -32,20 +47,40 @@ it('bad records that are lost where they were set aside are set aside again, how
   log.rejected.splice(0, 4);
   const second = start();
   await isSetAside(log, 0, 2, 4, 6, 8);
-  expect(second.projector.status()).toMatchObject({ missingRejects: 0, notes: [] });
   await second.stop();
 });
 
-it('what is missing is said as long as it is', async () => {
-  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: records(0, 8) });
-  const publish = vi.spyOn(log.rejects, 'publish').mockRejectedValue(new Error('no room'));
-  vi.spyOn(log.rejects, 'holdsAll').mockResolvedValue(false);
-  const { projector, stop } = startProjector(log, new MemoryViewStore().writer(), log.rejects, { clock: fastClock });
-  const notes = () => projector.status().notes.join();
-  await expect.poll(notes, { timeout: 10_000 }).toContain('bad records wait to be set aside');
-  publish.mockResolvedValueOnce(4);
-  await expect
-    .poll(notes, { timeout: 10_000 })
-    .toContain('the topic of rejected records lacks 4 bad records of the log');
-  await stop();
+it('a standby sets aside what it meets, waits for none of it, and has the rest set aside once it leads', async () => {
+  const records = Array.from({ length: 1_200 }, (_, offset) => ({ ...bad, offset, key: `not an id ${offset}` }));
+  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records });
+  let accept = Promise.withResolvers<void>();
+  const sink: RejectSink = { ...log.rejects, publish: (some) => accept.promise.then(() => log.rejects.publish(some)) };
+  const { aside, stop } = asideOf(log, sink);
+  const encoded = records.map((record) => toLogRecord(record));
+  for (const record of encoded) {
+    const batch: Reject[] = [];
+    aside.met(record, 'no id', batch);
+    await aside.add(batch);
+  }
+  expect(log.rejected).toHaveLength(0);
+  accept.resolve();
+  await aside.drain();
+  expect(log.rejected).toHaveLength(1_001);
+  aside.begin();
+  const watching = aside.watch(stop.signal);
+  await expect.poll(() => log.rejected.length, { timeout: 10_000 }).toBe(1_200);
+  accept = Promise.withResolvers();
+  const batch: Reject[] = [];
+  aside.met(encoded[0]!, 'no id', batch);
+  let isDone = false;
+  const many = aside.add(Array.from({ length: 1_001 }, () => batch[0]!)).then(() => {
+    isDone = true;
+  });
+  await wait();
+  // A leader waits.
+  expect(isDone).toBe(false);
+  accept.resolve();
+  await many;
+  stop.abort();
+  await watching;
 });

@@ -32,7 +32,6 @@ export const idleStatus: ProjectorStatus = {
   partitions: [],
   tagsInRepair: 0,
   unresolvedRejects: new Map(),
-  missingRejects: 0,
   deletedFrom: new Set(),
 };
 

@@ -33,10 +33,9 @@ export class MemoryEventLog implements EventLog, LogPublisher {
       this.#heldRejects = this.rejected.length;
       return held;
     },
-    missing: (places) => places.filter((place) => !this.#isRejected(place)),
     close: async () => {},
   };
-  #heldRejects = Number.POSITIVE_INFINITY;
+  #heldRejects = 0;
   readonly #partitions: Record<TopicName, number>;
   #records: EncodedRecord[] = [];
   readonly #batchMax: number;
