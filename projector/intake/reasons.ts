@@ -1,6 +1,6 @@
 import { decodeWith } from '../../schemas/avro/codec.ts';
 import { detailOf, kindOf, type UndecodableReason, undecodableReasons } from '../../schemas/avro/undecodable.ts';
-import { urlPattern } from '../../schemas/events/patterns.ts';
+import { urlCharacters } from '../../schemas/events/patterns.ts';
 import { isOfRule, keyFaults, keyShapes, patternOf } from '../../schemas/events/record-keys.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import type { EncodedRecord } from '../ports/event-log.ts';
@@ -23,11 +23,15 @@ export type RecordBytes = Pick<EncodedRecord, 'topic' | 'keyBytes' | 'valueBytes
 /** The field and the rule, for each kind whose field is always the same. */
 const rules: Partial<Record<BadReason, string>> = {
   'time zone is not in the IANA database': 'field time_zone: want a Zone or Link name exactly as spelled there',
-  'url does not match its pattern': `field url: want ${urlPattern.source}`,
+  // In words: a pattern has backslashes, which JSON doubles.
+  'url does not match its pattern': `field url: want http:// or https://, then only A-Z a-z 0-9 and ${urlCharacters}`,
   'day outside years 0001 to 9999': 'field day: want days since 1970-01-01, from -719162 to 2932896',
   'time outside the day': 'field meet_time: want milliseconds since midnight, from 0 to 86399999',
   'rider related to themself': 'field other: want another rider than in field rider',
 };
+
+/** What the first bytes of some other formats are. */
+const formats: Record<string, string> = { '7b': 'JSON', '4f626a01': 'an Avro file' };
 
 // Names in a writer's schema may have any length.
 const lengthMax = 1_000;
@@ -47,8 +51,12 @@ function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reas
   switch (reason) {
     case 'no key':
       return `want ${names.join('/')}`;
-    case 'not Avro':
-      return `want C3 01 and a fingerprint, or 00 and a schema id, first; it ${valueBytes!.length === 0 ? 'is empty, and a tombstone is null' : `begins with ${valueBytes!.toString('hex', 0, 1)}`}`;
+    case 'not Avro': {
+      const first = valueBytes!.toString('hex', 0, 4);
+      const format = Object.entries(formats).find(([bytes]) => first.startsWith(bytes))?.[1];
+      const got = first === '' ? 'is empty, and a tombstone is null' : `begins with ${first}`;
+      return `want C3 01 and a fingerprint, or 00 and a schema id, first; it ${got}${format ? `, as ${format} does` : ''}`;
+    }
     case 'key does not match its pattern': {
       const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i] ?? ''));
       return parts.length === names.length && off >= 0

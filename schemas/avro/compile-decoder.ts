@@ -189,7 +189,8 @@ class DecoderCode {
     for (const field of writer.fields) {
       const wantedBy = sources.indexOf(field);
       this.#path.push(field.name);
-      if (this.#options.traced) statements.push(`c.field = ${JSON.stringify(this.#path.join('.'))};`);
+      const at = `field ${this.#path.join('.')}: want ${nameOf(field.type)}`;
+      if (this.#options.traced) statements.push(`c.field = ${JSON.stringify(at)};`);
       if (wantedBy < 0) statements.push(`${this.skip(field.type)};`);
       else if (this.#depth === 1 && reader.fields[wantedBy]!.name === this.#options.fieldInPlace) {
         const skip = this.skip(field.type);
@@ -199,16 +200,18 @@ class DecoderCode {
     }
     const members = reader.fields.map((field, index) => {
       const source = sources[index];
-      const value = source ? `f${sources.indexOf(source)}` : this.#defaultOf(field, reader);
+      const value = source ? `f${sources.indexOf(source)}` : this.#defaultOf(field);
       return `${JSON.stringify(field.name)}: ${value}`;
     });
     return `${counted(statements.join(' '))} return { ${members.join(', ')} };`;
   }
 
-  #defaultOf(field: types.Field, reader: types.RecordType): string {
+  #defaultOf(field: types.Field): string {
     const value: unknown = field.defaultValue();
-    if (value === undefined)
-      throw this.#incompatible(`the writer's ${nameOf(reader)} has no field ${field.name}, which has no default`);
+    if (value === undefined) {
+      const missing = [...this.#path, field.name].join('.');
+      throw new IncompatibleSchemaError(`field ${missing} is missing, and has no default`, this.#path.length);
+    }
     if (value === null) return 'null';
     // A new default each time, because the caller may change it.
     return `${this.#constant(() => field.defaultValue())}()`;
@@ -221,11 +224,8 @@ class DecoderCode {
   }
 
   #mismatch(writer: Type, reader: Type): IncompatibleSchemaError {
-    return this.#incompatible(`the writer's ${nameOf(writer)} is no ${nameOf(reader)}`);
-  }
-
-  #incompatible(why: string): IncompatibleSchemaError {
-    return new IncompatibleSchemaError(this.#at + why, this.#path.length);
+    const why = `${this.#at}want ${nameOf(reader)}, got ${nameOf(writer)}`;
+    return new IncompatibleSchemaError(why, this.#path.length);
   }
 
   get #at(): string {

@@ -43,7 +43,8 @@ export function topicDecoder(topic: TopicName, writer: Type, headerBytes: number
         traced(cursor.set(bytes, headerBytes));
         return cursor.pos === bytes.length ? null : `trailing bytes: ${bytes.length - cursor.pos} after the last field`;
       } catch (error) {
-        return `${kindOf(reasonOf(error)) as UndecodableKind}: field ${cursor.field}`;
+        const end = cursor.pos > bytes.length ? '; the value ends before' : '';
+        return `${kindOf(reasonOf(error)) as UndecodableKind}: ${cursor.field}${end}`;
       }
     },
   };

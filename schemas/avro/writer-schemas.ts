@@ -1,5 +1,6 @@
 import type { Type } from 'avsc';
 import { type TopicName, topicNames } from '../events/records.ts';
+import { nameOf } from './avro-type-kinds.ts';
 import { furtherSchemaTexts, parseWriter, topicSchemas, topicTypes } from './avro-types.ts';
 import {
   confluentHeaderBytes,
@@ -51,7 +52,7 @@ export class WriterSchemas {
   #judgesAnew = false;
 
   constructor() {
-    for (const topic of topicNames) this.#add(topicTypes[topic], JSON.stringify(topicSchemas[topic]));
+    for (const topic of topicNames) this.#add(topicTypes[topic], JSON.stringify(topicSchemas[topic]), topic);
     for (const text of furtherSchemaTexts) this.addKnown(text);
   }
 
@@ -60,9 +61,9 @@ export class WriterSchemas {
     this.#add(parseWriter(text), text);
   }
 
-  #add(type: Type, schema: string): void {
+  #add(type: Type, schema: string, of?: TopicName): void {
     for (const name of fingerprintsOf(type, schema))
-      this.#found.set(name, new KnownSchema(type, { schema, references: [] }, name));
+      this.#found.set(name, new KnownSchema(type, { schema, references: [] }, name, of));
   }
 
   /** Keeps what was found of a name. A text counts as one of a fingerprint only if it has that fingerprint. */
@@ -107,14 +108,18 @@ export class WriterSchemas {
     return found;
   }
 
-  /** Why there is no decoder for a schema that nobody knows. */
+  /** Why there is no decoder for a schema that nobody knows, and what its publisher can do (docs/rules.md#reasons). */
   whyUnknown(topic: TopicName, name: SchemaName): UndecodableReason {
     const known = [...this.#found].flatMap(([other, schema]) =>
       typeof other === typeof name && typeof (schema as KnownSchema).decoderOf?.(topic) === 'object' ? [other] : [],
     );
     const list = known.slice(0, listedMax).map(spelled).join(', ') || 'none';
-    const kind = typeof name === 'number' ? 'unknown schema id' : 'unknown fingerprint';
-    return `${kind}: got ${spelled(name)}, known for ${topic}: ${list}`;
+    const ours = `schemas/events/${topic}.avsc`;
+    if (typeof name === 'number')
+      return `unknown schema id: got ${name}, which no registry (SCHEMA_REGISTRY_URL) has; known for ${topic}: ${list}. Register it there, or publish with C3 01 and the fingerprint of ${ours}`;
+    const swapped = Buffer.from(name, 'hex').reverse().toString('hex');
+    const order = known.includes(swapped) ? ', the bytes of a known one in reverse order (want little-endian)' : '';
+    return `unknown fingerprint: got ${spelled(name)}${order}, which is in none of this release, WRITER_SCHEMAS and the view store; known for ${topic}: ${list}. Publish with ${ours} (${spelled(known[0]!)}), or put the writer's schema into WRITER_SCHEMAS`;
   }
 }
 
@@ -126,12 +131,15 @@ class KnownSchema {
   readonly type: Type;
   readonly texts: SchemaTexts;
   readonly #name: SchemaName;
+  readonly #of: TopicName | undefined;
   readonly #decoders: Partial<Record<TopicName, WriterDecoder>> = {};
 
-  constructor(type: Type, texts: SchemaTexts, name: SchemaName) {
+  /** `of`: the topic whose schema of ours it is. */
+  constructor(type: Type, texts: SchemaTexts, name: SchemaName, of?: TopicName) {
     this.type = type;
     this.texts = texts;
     this.#name = name;
+    this.#of = of;
   }
 
   decoderOf(topic: TopicName): WriterDecoder {
@@ -145,7 +153,8 @@ class KnownSchema {
       return topicDecoder(topic, this.type, typeof name === 'number' ? confluentHeaderBytes : singleObjectHeaderBytes);
     } catch (error) {
       const kind = error instanceof IncompatibleSchemaError ? 'incompatible writer schema' : unusable;
-      return `${kind}: ${spelled(name)}, ${(error as Error).message}`;
+      const of = this.#of ? ` of topic ${this.#of}` : '';
+      return `${kind}: ${spelled(name)}, ${nameOf(this.type)}${of}: ${(error as Error).message}`;
     }
   }
 }

@@ -8,6 +8,8 @@ export const rideIdPattern = /^[a-z0-9]{4,32}$/;
 export const districtSlugPattern = /^[a-z0-9-]{1,80}$/;
 /** Ids of riders and of developer keys (docs/rules.md#keys). */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
+/** Of RFC 3986, beside letters and digits. */
+export const urlCharacters = "._~:/?#@!$&'()*+,;=%[]-";
 /**
  * The address of a page: http or https, with only the characters of RFC 3986, because answers have it as `format: uri`
  * (docs/rules.md#urls).
