@@ -1,4 +1,4 @@
-import { decodeWith } from '../../schemas/avro/codec.ts';
+import { decodeWith, ownDecoder } from '../../schemas/avro/codec.ts';
 import { detailOf, kindOf, type UndecodableReason, undecodableReasons } from '../../schemas/avro/undecodable.ts';
 import { urlCharacters } from '../../schemas/events/patterns.ts';
 import { isOfRule, keyFaults, keyShapes, patternOf } from '../../schemas/events/record-keys.ts';
@@ -30,7 +30,7 @@ const rules: Partial<Record<BadReason, string>> = {
   'rider related to themself': 'field other: want another rider than in field rider',
 };
 
-/** What the first bytes of some other formats are. */
+/** What the first bytes of some other formats are. A reason shows the first one alone: more may be a rider's. */
 const formats: Record<string, string> = { '7b': 'JSON', '4f626a01': 'an Avro file' };
 
 // Names in a writer's schema may have any length.
@@ -42,31 +42,41 @@ const lengthMax = 1_000;
  */
 export function explained(record: RecordBytes, reason: BadReason): string {
   const detail = detailOf(reason) ? null : (rules[reason] ?? foundDetail(record, reason));
-  return (detail ? `${reason}: ${detail}` : reason).slice(0, lengthMax);
+  const read = kindOf(reason) === 'unknown fingerprint' ? `. ${readWithOurs(record)}` : '';
+  return `${reason}${detail ? `: ${detail}` : ''}${read}`.slice(0, lengthMax);
+}
+
+/** Whether a value of a schema that nobody knows fits our own: a hint where the schemas differ. */
+function readWithOurs({ topic, valueBytes }: RecordBytes): string {
+  const found = ownDecoder(topic).explain!(valueBytes!);
+  return found === null
+    ? 'The value fits it: a name, a namespace or a symbol differs'
+    : `The value does not fit it (${found}): look at the fields there and before`;
 }
 
 function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reason: BadReason): string | null {
   const { names, rules } = keyShapes[topic];
   const parts = String(keyBytes ?? '').split('/');
+  const shape = `${names.join('/')}, with ${names.map((name, i) => `${name} ${patternOf(rules[i]!)}`).join(', ')}`;
   switch (reason) {
     case 'no key':
-      return `want ${names.join('/')}`;
+      return `want ${shape}`;
     case 'not Avro': {
       const first = valueBytes!.toString('hex', 0, 4);
       const format = Object.entries(formats).find(([bytes]) => first.startsWith(bytes))?.[1];
-      const got = first === '' ? 'is empty, and a tombstone is null' : `begins with ${first}`;
+      const got = first === '' ? 'is empty, and a tombstone is null' : `begins with ${first.slice(0, 2)}`;
       return `want C3 01 and a fingerprint, or 00 and a schema id, first; it ${got}${format ? `, as ${format} does` : ''}`;
     }
     case 'key does not match its pattern': {
       const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i] ?? ''));
       return parts.length === names.length && off >= 0
         ? `field ${names[off]}: want ${patternOf(rules[off]!)}`
-        : `want ${names.join('/')}`;
+        : `want ${shape}`;
     }
     case 'key disagrees with value': {
       const { value = {} } = decodeWith(decoder!, valueBytes!) as { value?: object };
       const own = { ...value, ...('day' in value! && { day: dayText(Number(value.day)) }) } as Record<string, unknown>;
-      return `field ${names.filter((name, i) => own[name] !== parts[i]).join(', field ')}`;
+      return `field ${names.filter((name, i) => own[name] !== parts[i]).join(', field ')}: want what the key has`;
     }
     default: {
       const found = valueBytes && typeof decoder === 'object' ? decoder?.explain?.(valueBytes) : null;

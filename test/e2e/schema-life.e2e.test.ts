@@ -137,7 +137,7 @@ it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it
   expect([verified.code, verified.err]).toEqual([0, expect.stringContaining('1 record of a schema')]);
   const { out } = await old.run(['rejected', 'list'], env);
   expect(out).toMatch(
-    /unknown fingerprint\n\s+unresolved +nights\/0@\d+ .* got c301[0-9a-f]{16}, known for nights: c301[0-9a-f]{16}/,
+    /unknown fingerprint\n\s+unresolved +nights\/0@\d+ .* got c301[0-9a-f]{16}, .*; known for nights: c301[0-9a-f]{16}/,
   );
   expect(await statusOf(api, 'taco')).toBe('on');
 

@@ -106,7 +106,7 @@ describe('a bad record', () => {
         offset: 4,
         reason: 'key does not match its pattern: field rider: want ^[A-Za-z0-9_-]{1,64}$',
       }),
-      expect.objectContaining({ offset: 5, reason: 'key disagrees with value: field rider' }),
+      expect.objectContaining({ offset: 5, reason: 'key disagrees with value: field rider: want what the key has' }),
     ]);
     expect(counted).toEqual(published.map(({ reason }) => `riders: ${kindOf(reason)}`));
   });

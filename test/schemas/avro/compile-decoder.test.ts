@@ -45,14 +45,20 @@ describe("a reader's own defaults and types", () => {
     ['int', undefined, 'int', 'time-millis', null],
     ['long', 'timestamp-micros', 'long', undefined, null],
     ['string', 'uuid', 'string', undefined, null],
-    ['long', 'timestamp-micros', 'long', 'timestamp-millis', 'timestamp-micros (long) is no timestamp-millis (long)'],
-    ['long', 'timestamp-nanos', 'long', 'timestamp-millis', 'timestamp-nanos (long) is no'],
-    ['long', 'local-timestamp-millis', 'long', 'timestamp-millis', 'local-timestamp-millis (long) is no'],
-    ['int', 'date', 'long', 'timestamp-millis', 'date (int) is no timestamp-millis (long)'],
-    ['int', 'date', 'int', 'time-millis', 'date (int) is no time-millis (int)'],
-    ['long', 'time-micros', 'int', 'time-millis', 'time-micros (long) is no time-millis (int)'],
-    ['string', undefined, 'int', 'date', 'string is no date (int)'],
-    ['string', 'date', 'int', 'date', 'date (string) is no date (int)'],
+    [
+      'long',
+      'timestamp-micros',
+      'long',
+      'timestamp-millis',
+      'want timestamp-millis (long), got timestamp-micros (long)',
+    ],
+    ['long', 'timestamp-nanos', 'long', 'timestamp-millis', 'got timestamp-nanos (long)'],
+    ['long', 'local-timestamp-millis', 'long', 'timestamp-millis', 'got local-timestamp-millis (long)'],
+    ['int', 'date', 'long', 'timestamp-millis', 'want timestamp-millis (long), got date (int)'],
+    ['int', 'date', 'int', 'time-millis', 'want time-millis (int), got date (int)'],
+    ['long', 'time-micros', 'int', 'time-millis', 'want time-millis (int), got time-micros (long)'],
+    ['string', undefined, 'int', 'date', 'want date (int), got string'],
+    ['string', 'date', 'int', 'date', 'want date (int), got date (string)'],
   ])('%s %s is read as %s %s, or not: %#', (type, logicalType, readerType, readerLogical, fault) => {
     // As a field, and as one in a union, where the other branch would be taken.
     const writer = record('R', { name: 'at', type: { type, logicalType } });

@@ -155,7 +155,9 @@ describe('what is known', () => {
     const writers = new WriterSchemas();
     expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
     writers.add(258, 'unknown');
-    expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'unknown schema id: got 258, known for rides: none' });
+    expect(decodeValue('rides', bytes, writers)).toEqual({
+      bad: expect.stringMatching(/^unknown schema id: got 258, .* known for rides: none\./),
+    });
     const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 30_001);
     expect(decodeValue('rides', bytes, writers)).toEqual({ needs: 258 });
     later.mockRestore();
@@ -166,7 +168,7 @@ describe('what is known', () => {
   test.each(['00ffffffff00', '0000000000000000'])('an id below 1 is never asked for: %s', (below) => {
     const read = decodeValue('rides', Buffer.from(below, 'hex'), new WriterSchemas());
     expect(read).toMatchObject({
-      bad: expect.stringMatching(/^unknown schema id: got (-1|0), known for rides: none$/),
+      bad: expect.stringMatching(/^unknown schema id: got (-1|0), .* known for rides: none\./),
     });
   });
 

@@ -64,7 +64,7 @@ const damages: Record<string, [damage: Damage, message: string]> = {
       );
       return archive.writeFile('riders', 0, 0, schema, [archivedRider(0)]);
     },
-    "FILE: its schema is not that of an archive of riders: field timestamp: the writer's timestamp-micros (long) is no timestamp-millis (long)",
+    'FILE: its schema is not that of an archive of riders: field timestamp: want timestamp-millis (long), got timestamp-micros (long)',
   ],
   'no container': [
     (_, file) => writeFile(file, '{"rider":"r0001"}'),
