@@ -26,10 +26,7 @@ export function credentialViews(headers: IncomingHttpHeaders, rider: string | nu
   return views;
 }
 
-/**
- * Whether one of these views exists (docs/rules.md#live-token). Throws StoreAwayError if that is not certain, so that there
- * is never a false 401.
- */
+/** Whether one of these views exists (docs/rules.md#live-token). Throws StoreAwayError if that is not certain. */
 export function isLive(views: readonly Entry[]): boolean {
   if (views.some(({ isThere }) => isThere)) return true;
   for (const view of views) view.assertKnown();

@@ -56,9 +56,7 @@ function why(bits: number, past: boolean): string {
 
 const isPastNow = ({ day, zone }: NightView, { nowMs }: MeSource): boolean => isPast(day, dayAt(zone, nowMs));
 
-/**
- * KnownNights (docs/rules.md#known): how many riders whom the reader follows, and up to two names, close friends first.
- */
+/** KnownNights (docs/rules.md#known): how many riders whom the reader follows, and two names at most, close first. */
 export async function knownNights({ fields, cache }: MeSource, { metro }: Inputs<'getKnown'>): Promise<Buffer> {
   const views = new NamedViews();
   const friends = friendsOf(fields.f, views);

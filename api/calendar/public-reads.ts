@@ -129,9 +129,7 @@ function answerOf(
 const dayView = (value: Buffer): DayView => new DayView(value);
 const rideView = (value: Buffer): RideView => new RideView(value);
 
-/**
- * `cacheSeconds` is CACHE_SECONDS. 0 means that clients must revalidate each time (docs/rules.md#cache-control, #max-age, #vary).
- */
+/** `cacheSeconds`: CACHE_SECONDS; with 0 clients ask again each time (docs/rules.md#cache-control, #max-age, #vary). */
 const publicCaching = (maxAge: number, cacheSeconds = maxAge) => ({
   'Cache-Control': cacheSeconds > 0 ? `private, max-age=${maxAge}` : 'private, no-cache',
   Vary: 'Authorization, X-Api-Key, Accept-Encoding',

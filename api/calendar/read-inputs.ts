@@ -13,10 +13,7 @@ type Checked = { value: unknown } | { detail: string };
 
 interface Parameter {
   name: string;
-  /**
-   * Checks a raw value. Memoized: clients send the same few values again and again, and a check costs as much as an
-   * answer.
-   */
+  /** Checks a raw value. Memoized: clients send the same few values, and a check costs as much as an answer. */
   check: (raw: string) => Checked;
   /** The same where it is not sent, and where it is sent more than once. */
   absent: Checked;

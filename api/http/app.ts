@@ -87,10 +87,7 @@ const parameterLengthMax = 100;
 /** The paths beside the interface, each with a method that it takes. `:uid` in a path is a parameter, a whole segment. */
 type RegisteredPaths = { segments: string[]; methods: string | string[] }[];
 
-/**
- * The methods that a target's path takes. For any other the answer is 405, or 404 if there is none because there is no such
- * path (docs/rules.md#other-paths).
- */
+/** The methods that a target's path takes. For any other: 405, or 404 if there are none (docs/rules.md#other-paths). */
 function methodsAt(target: string, paths: RegisteredPaths): string[] {
   const path = decodeText(splitTarget(target).path)?.split('/') ?? [];
   const fits = (segment: string, i: number): boolean =>

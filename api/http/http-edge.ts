@@ -19,10 +19,7 @@ export interface Arrival {
 // The target and header fields together. Tokens and cookies fit easily.
 const headBytesMax = 40 * 1024;
 const keepAliveMs = 72_000;
-/**
- * How long a connection stays open after a refusal. If it closed at once, unread bytes would make the client lose the
- * refusal.
- */
+/** How long a connection stays open after a refusal: closed at once, unread bytes would lose the client the refusal. */
 const lingerMs = 1_000;
 
 /**

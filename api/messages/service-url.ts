@@ -1,9 +1,6 @@
 import { isIP } from 'node:net';
 
-/**
- * Everything that depends on the service's address. It comes from BASE_URL only, never from a request
- * (docs/rules.md#base-url).
- */
+/** What depends on the service's address, which comes from BASE_URL only (docs/rules.md#base-url). */
 export interface ServiceUrl {
   /** Origin of BASE_URL: the issuer of tokens (docs/rules.md#issuer). */
   origin: string;

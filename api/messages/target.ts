@@ -1,9 +1,6 @@
 import { type OperationName, operationPaths } from '../../schemas/interface/inputs.ts';
 
-/**
- * From the raw text of a request target to its route and its decoded parameters
- * (docs/rules.md#path-decoding, #broken-encoding).
- */
+/** From a target's raw text to its route and decoded parameters (docs/rules.md#path-decoding, #broken-encoding). */
 
 /** URLs of up to 8,000 bytes work (docs/rules.md#long-urls). */
 export const targetBytesMax = 8_000;

@@ -1,7 +1,4 @@
-/**
- * The view store as the API needs it. Redis and memory implement it (infra/), and one contract suite tests both
- * (test/contracts/view-store.ts).
- */
+/** The view store as the API needs it. Its adapters pass one suite of contracts (test/contracts/view-store.ts). */
 export interface ViewReader {
   /**
    * Views by key (schemas/views/view-keys.ts), in order; null if absent. One round trip, or two where one is absent.
@@ -45,9 +42,7 @@ export interface ChangeListener {
   hearing(hears: boolean): void;
 }
 
-/**
- * The store cannot be reached, does not answer in time, or is not known to be complete. The client gets 503 with Retry-After.
- */
+/** The store is away, too slow, or not known to be complete. The client gets 503 with Retry-After. */
 export class StoreAwayError extends Error {
   override name = 'StoreAwayError';
 }

@@ -42,10 +42,7 @@ function answersPing(host: string): Promise<boolean> {
   return within(2_000, ask);
 }
 
-/**
- * A container with one port. Its server lets everybody in, so the port is bound to 127.0.0.1. An engine on another machine
- * has to open it to us.
- */
+/** A container with one port, bound to 127.0.0.1 as its server lets everybody in; to us, if the engine is elsewhere. */
 export async function containerWithPort(image: string, port: { container: number; host: number }, engineHost: string) {
   const { GenericContainer } = await import('testcontainers');
   class Container extends GenericContainer {

@@ -22,10 +22,7 @@ export interface ArchiveSaveOptions {
   afterGap?: boolean;
 }
 
-/**
- * Saves the log in Kafka to an archive, up to its present ends or without end. Adds to an archive that was saved
- * before.
- */
+/** Saves the log in Kafka to a new archive, or to one that was saved before: up to its present ends, or without end. */
 export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { dir, follow = false, afterGap = false, json } = options;
   const kafka = needKafka(settings, 'archive save');
@@ -69,9 +66,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   }
 }
 
-/**
- * Counts on a terminal until the archive has everything that the log holds. Then it prints a line, once.
- */
+/** Counts on a terminal until the archive has everything that the log holds, and says so once. */
 function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
   let said = false;
   return (result, isComplete) => {

@@ -31,9 +31,7 @@ export interface SaveOptions {
   misplaced?: MisplacedRecords;
   /** Goes on until the signal aborts. */
   follow?: boolean;
-  /**
-   * Called when the manifest has been updated. `isComplete`: it has everything that the log had when it was last asked.
-   */
+  /** Called when the manifest has been updated. `isComplete`: with everything that the log had when last asked. */
   onCheckpoint?: (result: SaveResult, isComplete: boolean) => void;
 }
 

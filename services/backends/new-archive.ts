@@ -17,10 +17,7 @@ interface Place {
   offset: number;
 }
 
-/**
- * Writes a new archive, with offsets from 0. Each key is in the partition that the declared partitioner gives it, which must
- * not be `other`.
- */
+/** Writes a new archive, from offset 0 on, with keys where the declared partitioner, never `other`, puts them. */
 export function newArchive(place: { dir: string; prefix: string }, partitioners: Partitioners) {
   const writer = new ArchiveWriter(place);
   const nextOffsets = byTopic((topic) => Array<number>(defaultPartitions[topic]).fill(0));

@@ -11,9 +11,6 @@ export interface OpenLog {
   partitioners: Partitioners;
   /** Where the log is, in words. */
   where: string;
-  /**
-   * The developer key and rider of a made-up log (the sample, or an archive that `simulate` made). Null for any other
-   * log.
-   */
+  /** Developer key and rider of a made-up log: the sample, or what `simulate` made. Null for any other. */
   madeUp: SimulatedArchive | null;
 }

@@ -16,10 +16,7 @@ export async function needEmptyFolder(
   throw new UsageError(`Cannot run ${command}: ${dir} is not empty (it holds ${name}${more}), want ${want}`);
 }
 
-/**
- * Throws UsageError unless the folder is missing, empty or an archive with this prefix: a mistyped name must not fill an
- * unrelated folder.
- */
+/** Throws UsageError unless the folder is missing, empty or an archive with this prefix: a name may be mistyped. */
 export async function needArchiveFolder(dir: string, command: string, prefix: string): Promise<void> {
   const want = 'a new or empty folder, or an archive saved before';
   const names = (await namesIn(dir, command, want)).filter((name) => !name.startsWith('.'));

@@ -20,10 +20,7 @@ interface HistoryCommandOptions extends Omit<Asked, 'paths'> {
   by?: RecordClock;
 }
 
-/**
- * Prints every version of each answer, the oldest first, with the records that caused it. Exit code 1 if there never was
- * one of an answer.
- */
+/** Prints every version of each answer, the oldest first, by the records behind it. Exit code 1 if one had none. */
 export async function runHistory(options: HistoryCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { path: paths, fromFile, rider, archive, by = 'timestamp' } = options;
   const asked: Asked = { paths, fromFile, rider };

@@ -12,10 +12,7 @@ import type { Settings } from '../settings/settings.ts';
 import { filesOfThisProcess } from '../settings/sign-in-files.ts';
 import { FactsViewReader } from './answers/facts-view-reader.ts';
 
-/**
- * The settings of a service of the past. It is reached from this machine only, uses nothing of the live service, and
- * has the given clock.
- */
+/** The settings of a service of the past: on this machine only, apart from the live service, with the given clock. */
 export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
   const { host, port } = settings;
   if (!isLoopback(host))
@@ -44,9 +41,7 @@ export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
 /** What to request of a service of the past, and with which credentials. */
 export type PastSteps = Awaited<ReturnType<typeof servePast>>['steps'];
 
-/**
- * Serves facts that do not change: the whole API, its documentation, and sign-in by picking a rider. Writes nothing.
- */
+/** Serves facts that do not change: the whole API, its documentation, sign-in by picking a rider. Writes nothing. */
 export async function servePast(facts: Facts, settings: Settings, rider: string | null, signal: AbortSignal) {
   const key = ownKey();
   const log = makeLogger(settings);

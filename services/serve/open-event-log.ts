@@ -6,10 +6,7 @@ import { openArchive } from '../backends/readable-archive.ts';
 import type { Settings } from '../settings/settings.ts';
 import { ensureSampleArchive } from '../simulate/sample-archive.ts';
 
-/**
- * Opens the event log that the settings name: Kafka, an archive, or the sample archive, which is made if it does not
- * exist.
- */
+/** Opens the event log that the settings name: Kafka, an archive, or the sample, which is made if there is none. */
 export async function openEventLog(
   settings: Settings,
   log: Log,

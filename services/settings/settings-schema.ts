@@ -5,10 +5,7 @@ import { isLoopback } from '../../api/messages/service-url.ts';
 import { type Partitioners, partitioners } from '../../schemas/events/partitioner.ts';
 import { byTopic, topicNames } from '../../schemas/events/records.ts';
 
-/**
- * A setting: how its text is parsed, what to ask for if that fails, and how its value may be shown. Its key is the
- * environment variable's name.
- */
+/** A setting, by its variable's name: how its text is parsed, what to ask for if that fails, how it may be shown. */
 export interface SettingRule<T> {
   read: z.ZodType<T, string>;
   /** Completes "want …". */

@@ -69,10 +69,7 @@ export function misspeltSettings(env: Env): string[] {
 /** A name, and the name without each of its characters. Names that differ by one edit have one of these in common. */
 const nearlyAll = (name: string): string[] => [name, ...[...name].map((_, i) => name.slice(0, i) + name.slice(i + 1))];
 
-/**
- * Checks settings that need others, or exclude them. A wrong value counts as given, because it has its own line
- * already.
- */
+/** Checks settings that need or exclude others. A wrong value counts as given: it has its own line already. */
 function checkTogether(has: (name: SettingName) => boolean, given: Given, errors: string[]): void {
   const needs = (name: SettingName, others: SettingName[], why: string): void => {
     const missing = others.filter((other) => !has(other));

@@ -15,9 +15,7 @@ export interface SignInFiles {
   clients: ClientMetadata[];
 }
 
-/**
- * Reads all of them, before anything that takes time. Throws SettingsError with a line for each that cannot be used.
- */
+/** Reads all of them, before what takes time. Throws SettingsError with a line for each that cannot be used. */
 export async function loadSignInFiles({ oauth, dataDir }: Settings): Promise<SignInFiles> {
   const problems: string[] = [];
   const noted = (error: Error): null => {
@@ -71,10 +69,7 @@ const makeCookieKey = (): string => randomBytes(32).toString('base64url');
 export const loadCookieKeys = async (setting: string[] | null, dataDir: string): Promise<string[]> =>
   setting ?? [await readOrMake(join(dataDir, 'cookie-key'), makeCookieKey)];
 
-/**
- * Two processes that start at once must get the same text. The file is linked into place, and the second process reads
- * it.
- */
+/** Two processes that start at once get the same text: the file is linked into place, and the second one reads it. */
 const readOrMake = (path: string, make: () => string): Promise<string> =>
   inDataDir(path, () => readOrMakeFile(path, make));
 

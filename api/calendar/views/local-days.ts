@@ -22,10 +22,7 @@ export const dayAt = (zone: string, ms: number): number => zoneOf(zone).stretchA
 /** Whether a night is past on a local date: from the midnight after its day on (docs/rules.md#past). */
 export const isPast = (day: number, today: number): boolean => day < today;
 
-/**
- * Seconds, rounded down, from an instant to the first local midnight (or clock jump) whose new date satisfies `changes`.
- * At most `secondsMax`.
- */
+/** Whole seconds to the first local midnight or clock jump whose new date satisfies `changes`; `secondsMax` at most. */
 export function secondsUntil(zone: string, ms: number, secondsMax: number, changes: (day: number) => boolean): number {
   const days = zoneOf(zone);
   const end = ms + secondsMax * 1000;

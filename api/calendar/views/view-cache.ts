@@ -120,9 +120,7 @@ export class ViewCache {
     return entry instanceof Entry ? entry : undefined;
   }
 
-  /**
-   * Views by key, in order: at once if all of them are cached, else the others in one round trip. Throws StoreAwayError.
-   */
+  /** Views by key, in order: at once if all are cached, else the others in one round trip. Throws StoreAwayError. */
   load(keys: readonly string[]): Entry[] | Promise<Entry[]> {
     this.#reader.noticePause?.();
     const found: Entry[] = [];

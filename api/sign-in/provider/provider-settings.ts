@@ -163,10 +163,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
   };
 }
 
-/**
- * Cookies belong to a host, not to a port, so services on one machine need different names. With https they have the
- * prefix `__Host-`.
- */
+/** Cookies belong to a host, whatever the port: services on one machine need different names. With https: `__Host-`. */
 function cookieNames({ https, host }: ServiceUrl): { session: string; interaction: string; resume: string } {
   const name = `ride_calendar_${https ? '' : `${/:(\d+)$/.exec(host)?.[1] ?? 80}_`}`;
   return {

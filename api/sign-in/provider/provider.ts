@@ -51,10 +51,7 @@ export async function openProvider(options: ProviderOptions) {
   const callback = provider.callback();
   const as = requestAs(service);
 
-  /**
-   * The client with an id. Undefined if there is none, or its own document is gone or wrong by now. Throws if that
-   * cannot be told just now.
-   */
+  /** The client with an id. Undefined if there is none any more. Throws if that cannot be told just now. */
   const client = async (id: string): Promise<Client | undefined> => {
     try {
       return await provider.Client.find(id);
@@ -80,10 +77,7 @@ export async function openProvider(options: ProviderOptions) {
     /** The session of a request's browser. A new one if it has none. */
     session: (request: FastifyRequest, reply: FastifyReply): Promise<Session> =>
       provider.Session.get(provider.createContext(as(request, {}), reply.raw)),
-    /**
-     * The interaction that a page belongs to, if the browser has its cookie. Null if it has ended or belongs to another
-     * browser.
-     */
+    /** The interaction of a page, if the browser has its cookie. Null if it has ended or is another browser's. */
     async interaction(request: FastifyRequest, reply: FastifyReply, uid: string): Promise<Interaction | null> {
       const interaction = await provider.interactionDetails(as(request, {}), reply.raw).catch((error: Error) => {
         if (error.name === 'SessionNotFound') return null;
@@ -229,10 +223,7 @@ function compareSecretHashes(provider: Provider): void {
   };
 }
 
-/**
- * If a client's document cannot be fetched just now, the app may try again. oidc-provider would say `invalid_client`,
- * which makes an app give up.
- */
+/** An app may try again while its document can't be fetched. At oidc-provider's own `invalid_client` it gives up. */
 function tellAwayDocuments({ Client }: Provider): void {
   const find = Client.find.bind(Client);
   Client.find = async (id) => {
@@ -244,9 +235,7 @@ function tellAwayDocuments({ Client }: Provider): void {
   };
 }
 
-/**
- * Makes oidc-provider check its clients now. By itself it checks a client at its first use, too late for the operator.
- */
+/** Has oidc-provider check its clients now. By itself it does so at a client's first use, too late for the operator. */
 async function checkClients(provider: Provider, clients: readonly ClientMetadata[]): Promise<void> {
   for (const [i, { client_id: id }] of clients.entries()) {
     try {

@@ -12,10 +12,7 @@ const bearers = new Set([...sealedKinds, 'AuthorizationCode', 'RefreshToken']);
 /** Whether an entry's id gives access by itself. */
 export const isBearer = (kind: string): boolean => bearers.has(kind);
 
-/**
- * The id that an entry is stored under (docs/rules.md#stored-credentials). All of these ids are random, so a plain SHA-256
- * is enough.
- */
+/** What an entry is stored under (docs/rules.md#stored-credentials): a plain SHA-256, since all ids are random. */
 export const storeId = (kind: string, id: string): string => (isBearer(kind) ? hashedId(kind, id) : id);
 
 /** An id that is derived from another, which it does not disclose. */

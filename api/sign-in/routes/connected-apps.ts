@@ -62,10 +62,7 @@ async function signedIn(
   return rider !== undefined && card ? { rider, card } : null;
 }
 
-/**
- * The page signs its rider in as an app does, because only that makes a session. The code's verifier is thrown away, so
- * nobody can redeem the code.
- */
+/** Signs its rider in as an app does, for the session. The verifier is thrown away, so nobody can redeem the code. */
 function signInFirst({ origin }: ServiceUrl): string {
   const query = new URLSearchParams({
     client_id: connectedAppsClientId,

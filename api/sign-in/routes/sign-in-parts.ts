@@ -16,10 +16,7 @@ export interface SignInDeps
   extends Omit<ProviderOptions, 'service' | 'knownClients' | 'consentSkippers' | 'audit' | 'lifetimes'> {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
-  /**
-   * SIGN_IN_ISSUER and its companions; or, in the embedded default, picking a rider at the address listened on; or
-   * null: nobody can sign in.
-   */
+  /** SIGN_IN_ISSUER and its companions; or picking a rider at the address listened on; or null: nobody can sign in. */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
   /** Called with each security event. */
   audit?: AuditTrail;
@@ -60,10 +57,7 @@ export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
   return { ...options, provider, limits, pages: pageSender(service), who };
 }
 
-/**
- * Riders are picked without proof. Only a person at this machine may do so, and only if no other machine can reach it
- * (docs/rules.md#picking-a-rider).
- */
+/** Riders are picked without proof, so by a person at this machine only (docs/rules.md#picking-a-rider). */
 function whoSignsIn({ who, baseUrl }: SignInDeps, service: ServiceUrl): SignInParts['who'] {
   if (who === null) return 'nobody';
   if ('upstream' in who) return upstreamSignIn(who.upstream, service.origin + paths.callback);

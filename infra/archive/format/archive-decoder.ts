@@ -87,10 +87,7 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
   return decoder;
 }
 
-/**
- * Decodes the blocks of container files (docs/rules.md#archived-record). Their records are `Archived`, in the schema of
- * the tool that wrote them.
- */
+/** Decodes blocks of `Archived`, in the schema of the tool that wrote them (docs/rules.md#archived-record). */
 class ArchiveDecoder {
   readonly topic: TopicName;
   readonly ofValues: TopicDecoder;
@@ -140,10 +137,7 @@ class ArchiveDecoder {
     return records;
   }
 
-  /**
-   * A value's bytes behind a single-object header of the writer's schema, so that anyone who has that schema can decode
-   * it in `rejected`.
-   */
+  /** A value behind a single-object header of the writer's schema: whoever has that can decode it in `rejected`. */
   asWritten(value: Buffer): Buffer | null {
     const header = this.#headers[this.#isUnion ? cursor.set(value, 0).int() : 0];
     return header ? Buffer.concat([header, this.#isUnion ? value.subarray(cursor.pos) : value]) : null;
@@ -175,10 +169,7 @@ function valueTypeOf(writer: types.RecordType): Type {
 
 const branchesOf = (type: Type): readonly Type[] => (type as { types?: readonly Type[] }).types ?? [type];
 
-/**
- * Throws for a union that shares only null with ours. Avro would decode its tombstones, but the file is of another
- * topic.
- */
+/** Throws for a union that shares only null with ours: its tombstones could be decoded, but are of another topic. */
 function checkValueType(topic: TopicName, type: Type): void {
   const branches = branchesOf(type).filter(({ typeName }) => typeName !== 'null');
   const failures = branches.flatMap((branch) => {

@@ -48,9 +48,7 @@ function archiveFileName(partition: number, firstOffset: number): string {
 export const archiveFilePath = (folder: string, partition: number, firstOffset: number): string =>
   join(folder, archiveFileName(partition, firstOffset));
 
-/**
- * The names of the archive files in a folder, sorted. Null if there is no folder. Throws ArchiveError if it cannot be read.
- */
+/** The names of a folder's archive files, sorted. Null without a folder. Throws ArchiveError if it cannot be read. */
 export function archiveFileNames(folder: string): string[] | null {
   try {
     return readdirSync(folder).filter(isAvroFile).sort();

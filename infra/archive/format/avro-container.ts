@@ -66,10 +66,7 @@ function checkMetadata(metadata: Map<string, Buffer>): { schemaText: string; cod
   return { schemaText, codec };
 }
 
-/**
- * The frame of the block that begins at `pos`, without looking beyond `bytes`. Null if they end within its head. The
- * caller checks whether `bytes` reach `end`.
- */
+/** The frame of the block at `pos`. Null if `bytes` end within its head; they may end before its `end`. */
 function parseBlockFrame(bytes: Buffer, pos: number): BlockFrame | null {
   let count: number;
   let size: number;

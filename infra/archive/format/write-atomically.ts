@@ -1,9 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/**
- * Writes a file atomically and durably: a reader, or a restart after a crash, finds either the old file or the new one.
- */
+/** Writes a file atomically and durably: after a crash there is either the old file or the new one. */
 export function writeAtomically(path: string, bytes: string | Buffer): void {
   const temporary = join(dirname(path), `.${basename(path)}.new`);
   try {

@@ -51,10 +51,7 @@ export class RecordsInTime {
     this.late = late.sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 
-  /**
-   * Reads the log once and keeps the records that are out of order in memory. Throws ArchiveError, or the signal's
-   * reason. `keep` makes the copies.
-   */
+  /** Reads the log once; `keep` copies records out of order. Throws ArchiveError, or the signal's reason. */
   static async open(
     sources: ArchiveSources,
     signal: AbortSignal,

@@ -32,10 +32,7 @@ async function loaded(cursors: readonly PartitionCursor[]): Promise<PartitionCur
   return open;
 }
 
-/**
- * Visits records, the earliest first, until a partition has none loaded. With equal times the lower partition comes
- * first.
- */
+/** Visits records, the earliest first, until a partition has none loaded. Of equal times, lower partitions first. */
 async function visitLoaded(cursors: readonly PartitionCursor[], visit: Visit): Promise<void> {
   for (;;) {
     let first: PartitionCursor | null = null;

@@ -40,18 +40,12 @@ export class ArchiveWriter {
     this.#of(topic, record.partition).append(record);
   }
 
-  /**
-   * Creates a partition that may stay empty. Its records will not be below `firstOffset`. Does nothing if the partition
-   * exists.
-   */
+  /** Creates a partition, if it does not exist, that may stay empty. Its records will not be below `firstOffset`. */
   addPartition(topic: TopicName, partition: number, firstOffset: number): void {
     this.#of(topic, partition).begin(firstOffset);
   }
 
-  /**
-   * Notes that a partition was saved up to an offset. Bad records may be in front of it, which are not in the
-   * partition.
-   */
+  /** Notes that a partition was saved up to an offset. Bad records, which are not in it, may come before that. */
   reached(topic: TopicName, partition: number, nextOffset: number): void {
     this.#of(topic, partition).reached(nextOffset);
   }

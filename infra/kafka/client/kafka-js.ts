@@ -32,10 +32,7 @@ export const kafkaJs = (kafka: KafkaConnection, log: Log, signal: AbortSignal): 
 const retriesUntil = (signal: AbortSignal): number =>
   ({ valueOf: () => (signal.aborted ? 0 : Number.MAX_SAFE_INTEGER) }) as unknown as number;
 
-/**
- * Sockets for kafkajs. They are ended with an error: kafkajs ignores an end without one, and goes on waiting for
- * replies.
- */
+/** Sockets for kafkajs, ended with an error: after an end without one kafkajs goes on waiting for replies. */
 function socketsUntil(signal: AbortSignal): ISocketFactory {
   const makeSocket: ISocketFactory = fromKafkaJs('network/socketFactory.js')();
   return (options) => {

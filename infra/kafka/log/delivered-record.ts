@@ -75,10 +75,7 @@ const none: readonly RecordHeader[] = [];
 const headersOf = ({ headers }: FetchedRecord): readonly RecordHeader[] =>
   headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
 
-/**
- * Copies, because the record's buffers are slices of a whole response. If several headers have the same name, the last
- * one is kept.
- */
+/** Copies: a record's buffers are slices of a whole response. Of several headers of one name the last one is kept. */
 function rawRecord({ key, value, headers }: FetchedRecord): RawRecord {
   const named = headers.map(([name, content]) => [String(name ?? ''), Buffer.from(content ?? '')] as const);
   return { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: Object.fromEntries(named) };

@@ -64,10 +64,7 @@ export function followedPartition(from: StartingPoint, { nowMs, upMs } = clocks)
   return { ...from, ...unread, ...free, fetched: [] };
 }
 
-/**
- * Queues what was fetched. Returns whether there was something. Throws LogTruncatedError if the partition went unread for
- * more than `awayMsMax`.
- */
+/** Queues what was fetched; whether there was any. Throws LogTruncatedError if it was unread for over `awayMsMax`. */
 export function advance(
   partition: FollowedPartition,
   found: FetchedPartition,

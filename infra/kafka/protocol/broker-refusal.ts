@@ -57,10 +57,7 @@ export function refusalOf(error: unknown, who: string): string | null {
   return certificateFault(error, who, 'KAFKA_BROKERS');
 }
 
-/**
- * What may be wrong if a broker closes a connection without an error: the port may want TLS, or credentials, or
- * neither.
- */
+/** What may be wrong if a broker closes a connection without an error: TLS, or credentials. */
 export function hintOf(error: unknown): string {
   for (const one of causeChain(error))
     if (one.message === 'Connection closed' || (one as NodeJS.ErrnoException).code === 'ECONNRESET')

@@ -61,10 +61,7 @@ const recordFormat = 2;
 const compressionBits = 7;
 const timestampTypeBit = 1 << 3;
 
-/**
- * The batches of a fetch response. The last one may be cut off: Kafka limits responses by bytes. Throws if a batch is not
- * as its producer sent it.
- */
+/** The batches of a fetch response, whose last one may be cut off. Throws if one is not as its producer sent it. */
 export function readRecordBatches(bytes: Buffer): RecordBatch[] {
   const batches: RecordBatch[] = [];
   let start = 0;

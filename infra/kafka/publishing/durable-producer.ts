@@ -15,10 +15,7 @@ const bytesMax = 900_000;
 /** The bytes of a record's own fields in a batch. */
 const recordOverheadBytes = 32;
 
-/**
- * Sends records durably (acks from all replicas), in order, and each once even if an acknowledgement is lost
- * (idempotent). Waits for brokers that are away.
- */
+/** Sends records durably, in order, each once also if an acknowledgement is lost. Waits for brokers that are away. */
 export class DurableProducer {
   readonly #producer: Producer;
   readonly #cluster: KafkaCluster;
@@ -44,10 +41,7 @@ export class DurableProducer {
     });
   }
 
-  /**
-   * Resolves to the offset of the first record in each partition. Throws what waiting cannot fix: MissingTopicsError,
-   * or for example a record that is too large.
-   */
+  /** The offset of the first record in each partition. Throws what waiting cannot fix, such as MissingTopicsError. */
   async send(topic: string, messages: readonly Message[]): Promise<ReadonlyMap<number, number>> {
     const first = new Map<number, number>();
     await this.#assertExists(topic);

@@ -6,10 +6,7 @@ import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { DurableProducer } from './durable-producer.ts';
 import { kafkaRejectSink } from './kafka-reject-sink.ts';
 
-/**
- * Publishes to the topics in Kafka, which must exist. Pass some thousand records at a time. When the signal aborts,
- * publishing rejects with its reason at once.
- */
+/** Publishes to topics that exist, some thousand records at a time. Rejects with the signal's reason once it aborts. */
 export function kafkaPublisher(options: {
   kafka: KafkaConnection;
   topicPrefix: string;

@@ -162,9 +162,7 @@ export async function untilTopicsExist(cluster: KafkaCluster, names: readonly st
   }
 }
 
-/**
- * A rejected record has more headers than the original, so `rejected` must accept larger records than any other topic.
- */
+/** A rejected record has more headers than the original, so `rejected` accepts larger records than other topics. */
 function rejectedBytesMax(settings: ReadonlyMap<string, ReadonlyMap<string, string>>): number {
   const largest = [...settings]
     .filter(([topic]) => !topic.endsWith('rejected'))

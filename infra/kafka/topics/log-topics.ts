@@ -8,10 +8,7 @@ import { realClock } from '../../../projector/running/clock.ts';
 import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 
-/**
- * The log's eight topics in Kafka (docs/rules.md#topics). Remembers them as first seen, to notice that one was deleted,
- * made again, or got more partitions.
- */
+/** The log's eight topics (docs/rules.md#topics), as first seen: notices one that was deleted, made again, or grew. */
 export class LogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;

@@ -10,10 +10,7 @@ export interface Difference {
   after: Json | undefined;
 }
 
-/**
- * The differences between two answers, given as JSON. An empty text is an empty answer. Nights and riders are matched
- * by their ids.
- */
+/** How two answers, as JSON, differ. An empty text is an empty answer. Nights and riders are matched by their ids. */
 export const differencesOf = (before: string, after: string): Difference[] => [
   ...differing(parse(before), parse(after), ''),
 ];
@@ -35,10 +32,7 @@ function* differingMembers(a: Map<string, Json>, b: Map<string, Json>, path: str
   }
 }
 
-/**
- * An object's members by name, or a list's elements by their ids. Null for anything else, such as a text or a list
- * without ids.
- */
+/** An object's members by name, or a list's elements by their ids. Null for anything else. */
 function membersOf(value: Json | undefined): Map<string, Json> | null {
   if (value === undefined || value === null || typeof value !== 'object') return null;
   if (!Array.isArray(value)) return new Map(Object.entries(value));

@@ -34,10 +34,7 @@ interface ChangesOptions {
 /** After this many records, the progress is reported. */
 const turnRecords = 10_000;
 
-/**
- * Finds the public answers, of days and rides, that differ between two instants, in one fold. Returns the number of
- * different records that were read of them.
- */
+/** Finds the public answers that differ between two instants, in one fold. Returns how many records were read. */
 export async function changedAnswers(sources: ArchiveSources, options: ChangesOptions): Promise<number> {
   const { fromMs, toMs, clocks, signal, textOf, onChanged, onProgress } = options;
   const records = await RecordsInTime.open(sources, signal);

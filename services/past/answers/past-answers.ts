@@ -31,10 +31,7 @@ export const targets = {
   ride: (id: string): string => `/rides/${id}`,
 };
 
-/**
- * Answers requests from facts, at any time, with the API's own code. No credentials are needed, because the user has
- * the log.
- */
+/** Answers requests from facts, at any time, with the API's own code, and without credentials: the user has the log. */
 export class PastAnswers {
   readonly reader: FactsViewReader;
   /** The names of the views that the last answer was made of, even of those that do not exist. */

@@ -50,10 +50,7 @@ interface WatchedKind {
   byNumber: Map<number, string>;
 }
 
-/**
- * Says who watches what records touch. A watcher names views as answers use them: by their keys, a rider's view with the
- * field.
- */
+/** Says who watches what records touch. Views are named as answers do: by keys, a rider's view with the field. */
 export class WatchedViews<Watcher> implements MarkSink {
   readonly #facts: Facts;
   readonly #changed: (key: string) => void;

@@ -4,10 +4,7 @@ import { basename } from 'node:path';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { writing } from '../../cli/draft-folder.ts';
 
-/**
- * Parquet types of columns. Instants are milliseconds in UTC, dates are days since 1970, times are milliseconds of a
- * day.
- */
+/** Parquet types of columns: instants in milliseconds UTC, dates in days since 1970, times in milliseconds of a day. */
 const types = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   flag: { type: 'BOOLEAN' },

@@ -39,10 +39,7 @@ export interface Exported {
   past: FoldedPast;
 }
 
-/**
- * Writes an export to a new or empty folder, completely or not at all. `manifest` makes the manifest's text from what
- * was written.
- */
+/** Writes an export to a new or empty folder, whole or not at all. `manifest`: its text, from what was written. */
 export async function writeExport(
   dir: string,
   sources: ArchiveSources,

@@ -47,8 +47,6 @@ export class FoldInTime {
 /** What decides which of a key's records counts. */
 type Rank = Pick<RecordInTime, 'latestMs' | 'source'> & { offset: number };
 
-/**
- * Which of two records of a key counts: in one partition the last one, in two partitions the one with the latest time.
- */
+/** Which of two records of a key counts: in one partition the last, in two the one with the latest time. */
 const compareRank = (a: Rank, b: Rank): number =>
   a.source === b.source ? a.offset - b.offset : a.latestMs - b.latestMs || a.source.number - b.source.number;

@@ -26,10 +26,7 @@ const unitBytesMax = 3;
 /** Before each line stands how many bytes it has: a key may hold line breaks. */
 const lengthBytes = 4;
 
-/**
- * Lines by group, in the order in which they were added. Beyond some megabytes they are in a temporary file, which has no
- * name and goes with the process.
- */
+/** Lines by group, as they were added; beyond some megabytes in a file without a name, which goes with the process. */
 export class GroupedLines {
   #waiting = Buffer.allocUnsafe(1 << 16);
   #used = 0;

@@ -11,10 +11,7 @@ import { liveliestRiders } from '../sign-in/views-rider-directory.ts';
 // The printed token is for trying the service out, so it lives longer than one from signing in.
 const tokenSeconds = 8 * 3600;
 
-/**
- * Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider): if the log is made up, or
- * SIGN_IN=pick is set.
- */
+/** Whether anybody at this machine may be any rider (docs/rules.md#picking-a-rider). */
 export const picksRiders = ({ embedded, pickRiders }: Settings, { madeUp }: OpenLog): boolean =>
   embedded && (madeUp !== null || pickRiders);
 

@@ -38,10 +38,7 @@ export async function assertCanListenOnAll(settings: Settings): Promise<void> {
 const graceMs = 5_000;
 const idleCheckMs = 50;
 
-/**
- * Stops listening, and answers requests in progress. Closes connections that take longer than the grace period, such as
- * those of clients that do not read.
- */
+/** Stops listening, and answers requests in progress. Connections that take longer than the grace period are closed. */
 export async function stopListening(app: FastifyInstance, withinMs = graceMs): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), withinMs);
   // Node closes idle connections when it stops listening, but keeps those whose last answer comes after that.

@@ -2,10 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { developerKeyKey } from '../../../schemas/views/view-kinds.ts';
 
-/**
- * The text of a developer key of this process (docs/rules.md#picking-a-rider). A log holds only hashes of keys, so none of
- * its own keys can be printed.
- */
+/** A developer key of this process (docs/rules.md#picking-a-rider): a log holds only hashes of its own. */
 export const ownKey = (): string => `rck_${randomBytes(32).toString('base64url')}`;
 
 /** The same views, in which this developer key is live too. */

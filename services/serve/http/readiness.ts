@@ -14,10 +14,7 @@ export const untilStopped =
   async () =>
     signal.aborted ? { ready: false, reason: 'the process was told to stop' } : readiness();
 
-/**
- * The readiness of a projector (docs/rules.md#ready-projector). What keeps its views from following the log is in the note,
- * or in the reason.
- */
+/** Of a projector (docs/rules.md#ready-projector). Why its views do not follow the log is in the note or the reason. */
 export const projectorReadiness =
   (current: () => Pick<Projector, 'ready' | 'status'>): Readiness =>
   async () => {

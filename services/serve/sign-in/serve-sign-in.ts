@@ -69,10 +69,7 @@ export async function serveSignIn(
   return signIn;
 }
 
-/**
- * How riders authenticate: at their own provider (docs/rules.md#identity), by being picked (#picking-a-rider), or not at
- * all.
- */
+/** How riders authenticate: their provider (docs/rules.md#identity), being picked (#picking-a-rider), or not at all. */
 function whoSignsIn({ settings, sampleRiders }: ServeSignInOptions): SignInDeps['who'] {
   if (settings.signIn) {
     noteFetched('SIGN_IN_ISSUER', settings.signIn.issuer);

@@ -3,9 +3,7 @@ import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-direc
 import { close, type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
 import { decodeCard, riderKey } from '../../../schemas/views/view-kinds.ts';
 
-/**
- * What sign-in needs to know about riders, from the views. `sample` gives riders to pick from, in the embedded default.
- */
+/** What sign-in needs to know about riders, from the views. `sample`: riders to pick from, in the embedded default. */
 export const riderDirectory = (cache: ViewCache, sample: (count: number) => SampleRider[]): RiderDirectory => ({
   async card(rider) {
     const [found] = await cache.load([riderKey(rider)]);

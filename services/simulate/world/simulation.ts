@@ -3,18 +3,13 @@ import { announceDay, happeningsOf, newDay, oneOfEach } from './happenings.ts';
 import { Random } from './random.ts';
 import { dayMs, dayStartMs, type Records, type SimulatedRecord, type SimulationOptions, World } from './world.ts';
 
-/**
- * Increase this with every change to the records that the same options make, or to their partitions. Existing samples
- * are then made again.
- */
+/** Goes up with every change to the records that the same options make: existing samples are then made again. */
 export const generatorVersion = 5;
 
 export interface Simulation {
   /** The records of the calendar as it is when `today` begins. Consume it to the end, once, before `changes`. */
   initial(progress?: (done: number) => void): Iterable<SimulatedRecord>;
-  /**
-   * What happens after that, without end. `clock` gives milliseconds since the epoch, and is called once per record.
-   */
+  /** What happens after that, without end. `clock`: milliseconds since the epoch, asked once per record. */
   changes(clock: () => number): Iterable<SimulatedRecord>;
   /** The text of a developer key that stays live. The log has only its hash. It can be computed from the seed. */
   developerKey: string;
@@ -43,10 +38,7 @@ export function simulation(options: SimulationOptions): Simulation {
   };
 }
 
-/**
- * The calendar's past, up to an hour before `today` begins: what is founded, then what happens day by day. `progress`
- * is called with the share done, 0 to 1.
- */
+/** The calendar's past, up to an hour before `today`: founding, then day by day. `progress`: the share done. */
 function* history(world: World, progress: (done: number) => void): Records {
   const { firstDay, options } = world;
   const random = new Random(options.seed, 5);
@@ -85,10 +77,7 @@ export function* ongoing(world: World, todayOf: () => number): Records {
   }
 }
 
-/**
- * A clock for changes that must come out the same every time. They share the hour before `today` began, `stepMs` apart,
- * and never pass its end.
- */
+/** A clock that comes out the same each time: the hour before `today`, `stepMs` apart, never beyond its end. */
 export function steppingClock(today: number, stepMs: number): () => number {
   let count = 0;
   return () => dayStartMs(today) - lastHourMs + Math.min(lastHourMs, Math.floor(count++ * stepMs));

@@ -18,10 +18,7 @@ export interface SimulationOptions {
   /** The number of days with nights. A third of them are before `today`. */
   days: number;
   seed: number;
-  /**
-   * The day around which the calendar is made, in days since 1970-01-01. Everything happened before that day began in
-   * UTC.
-   */
+  /** The day around which the calendar is made, in days since 1970-01-01. All happened before it began in UTC. */
   today: number;
 }
 
