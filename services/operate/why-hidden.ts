@@ -108,8 +108,7 @@ export const hidingRules = {
   'not flagged': ['flagged', isNot((bits) => (bits & flagged) > 0)],
   blocked: [
     'blocks',
-    (facts, { goer, reader }) =>
-      [marks(facts, { goer, reader }), marks(facts, { goer: reader, reader: goer })].some(isBlocked),
+    (facts, spot) => isBlocked(marks(facts, spot) | marks(facts, { goer: spot.reader, reader: spot.goer })),
   ],
 } as const satisfies Rules;
 export type Hidden = keyof typeof hidingRules;
@@ -120,85 +119,69 @@ const myNights: Hidden[] = [
   'the rider neither leads it, nor goes, nor saved it',
   'the day is over 30 days ago or over 90 days ahead',
 ];
-const seen: [string, Hidden[]][] = [
-  ['/me/known', ['nobody whom it would show goes', 'not followed', 'blocked']],
-  ['/me/friends', ['nobody whom it would show goes', 'neither followed nor marked close', 'blocked']],
-  ['/me/flagged', ['nobody whom it would show goes', 'not flagged']],
-];
+/** By kind of answer, the spots at which the record would show there (one is enough), and what may hide it beside `everywhere`. */
+type Kinds = Record<string, readonly [spots: readonly Spot[], rules?: readonly Hidden[]]>;
 
-/** A kind of answer, the spots at which the record would show there (one is enough), and what may hide it there beside `everywhere`. */
-type Kind = [answer: string, spots: readonly Spot[], rules: readonly Hidden[]];
-
-function kindsOf(facts: Facts, topic: TopicName, keyText: string, { rider }: As): Kind[] {
+function kindsOf(facts: Facts, topic: TopicName, keyText: string, { rider }: As): Kinds {
   const { rideIds, riderIds, attendance, relations } = facts;
   const key = fieldsOfKey(topic, keyText) as { day?: number } & Record<string, string>;
   const [ride, goer] = [rideIds.find(key.ride ?? ''), riderIds.find(key.rider ?? '')];
   // Nobody is seen by themself.
   const reader = rider === null || rider === key.rider ? null : riderIds.find(rider);
   const spotOf = (night: number): Spot => ({ ride: facts.nightRide[night]!, night, day: facts.nightDay[night]! });
-  const nightsOf = (goer: number): readonly Spot[] =>
-    orElse(
-      idsIn(attendance, goer)
-        .map((night) => ({ ...spotOf(night), goer }))
-        .filter((spot) => goesThere(facts, spot)),
-      [{ goer }],
-    );
-  const seenBy = (reader: number | null, spots: readonly Spot[]): Kind[] =>
-    (reader === null ? [] : seen).map(([answer, rules]) => [
-      answer,
-      spots.map((spot) => ({ ...spot, reader: reader! })),
-      rules,
-    ]);
+  const nightsOf = (goer: number): readonly Spot[] => {
+    const all = idsIn(attendance, goer).map((night): Spot => ({ ...spotOf(night), goer }));
+    const going = all.filter((spot) => goesThere(facts, spot));
+    return orElse(going, [{ goer }]);
+  };
+  const seenBy = (reader: number | null, nights: readonly Spot[]): Kinds => {
+    if (reader === null) return {};
+    const spots = nights.map((spot) => ({ ...spot, reader }));
+    const nobody = 'nobody whom it would show goes';
+    return {
+      '/me/known': [spots, [nobody, 'not followed', 'blocked']],
+      '/me/friends': [spots, [nobody, 'neither followed nor marked close', 'blocked']],
+      '/me/flagged': [spots, [nobody, 'not flagged']],
+    };
+  };
   /** Nights in the rider's own answers: those that are theirs, and those of whom they follow, marked close or flagged; or all. */
-  const own = (nights: readonly Spot[]): Kind[] => {
-    if (reader === null) return [];
+  const own = (nights: readonly Spot[]): Kinds => {
+    if (reader === null) return {};
     const mine = nights.map((spot) => ({ ...spot, reader }));
     const others = idsIn(relations, reader).filter((goer) => bitsOf(relations, reader, goer) & ~blocked);
-    const going = mine
-      .flatMap((spot) => others.map((goer) => ({ ...spot, goer })))
-      .filter((spot) => goesThere(facts, spot));
+    const going = mine.flatMap((spot) => others.map((goer): Spot => ({ ...spot, goer })));
     const theirs = mine.filter((spot) => isOwn(facts, spot));
-    return [['/me/nights', orElse(theirs, mine), myNights], ...seenBy(reader, orElse<Spot>(going, mine))];
+    const seen = going.filter((spot) => goesThere(facts, spot));
+    return { '/me/nights': [orElse(theirs, mine), myNights], ...seenBy(reader, orElse(seen, mine)) };
   };
   const day = key.day ?? 0;
   const spot: Spot = { ride, night: facts.nightKeys.find(`${key.ride}/${dayText(day)}`), day };
   switch (topic) {
     case 'metros':
-      return [[`/metros/${keyText}/days/…`, [{ metro: facts.metroIds.find(keyText) }], []]];
+      return { [`/metros/${keyText}/days/…`]: [[{ metro: facts.metroIds.find(keyText) }]] };
     case 'developer-keys':
-      return [['public reads with the key', [{ developerKey: facts.keyIds.find(keyText) }], []]];
+      return { 'public reads with the key': [[{ developerKey: facts.keyIds.find(keyText) }]] };
     case 'districts': {
       const nights = [...(facts.nightsOfDistrict.get(keyText) ?? [])].map(spotOf);
       const spots = orElse(nights, [{}]).map((spot) => ({ ...spot, district: keyText }));
-      return [
-        ['neighbourhood of a night', spots, neighbourhood],
-        [`?where=${keyText}`, spots, where],
-      ];
+      return { 'neighbourhood of a night': [spots, neighbourhood], [`?where=${keyText}`]: [spots, where] };
     }
     case 'rides': {
       const nights = orElse([...(facts.rides[ride]?.nights.values() ?? [])].map(spotOf), [{ ride, night: -1 }]);
-      return [[`/rides/${keyText}`, [{ ride }], []], ['days of its metro', nights, []], ...own(nights)];
+      return { [`/rides/${keyText}`]: [[{ ride }]], 'days of its metro': [nights], ...own(nights) };
     }
     case 'nights': {
-      const ofDay = `day ${dayText(day)} of its metro`;
-      const ofAll: Kind[] = [
-        [`/rides/${key.ride}`, [spot], []],
-        [ofDay, [spot], []],
-      ];
-      return [...ofAll, ['the same with ?where=', [spot], where], ...own([spot])];
+      const ofAll: Kinds = { [`/rides/${key.ride}`]: [[spot]], [`day ${dayText(day)} of its metro`]: [[spot]] };
+      return { ...ofAll, 'the same with ?where=': [[spot], where], ...own([spot]) };
     }
-    case 'riders':
-      return [
-        ['sign-in and /me', [{ reader: goer }], []],
-        ['going_count', nightsOf(goer), []],
-        ...seenBy(reader, nightsOf(goer)),
-      ];
-    case 'attendance':
-      return [
-        ['going_count', [{ ...spot, goer }], []],
-        ['/me/nights of the rider', [{ ...spot, reader: goer }], myNights],
-        ...seenBy(reader, [{ ...spot, goer }]),
-      ];
+    case 'riders': {
+      const nights = nightsOf(goer);
+      return { 'sign-in and /me': [[{ reader: goer }]], going_count: [nights], ...seenBy(reader, nights) };
+    }
+    case 'attendance': {
+      const [going, mine] = [[{ ...spot, goer }], [{ ...spot, reader: goer }]];
+      return { going_count: [going], '/me/nights of the rider': [mine, myNights], ...seenBy(reader, going) };
+    }
     case 'relations':
       return seenBy(goer, nightsOf(riderIds.find(key.other!)));
   }
@@ -206,15 +189,9 @@ function kindsOf(facts: Facts, topic: TopicName, keyText: string, { rider }: As)
 
 const orElse = <T>(some: readonly T[], others: readonly T[]): readonly T[] => (some.length > 0 ? some : others);
 
-/** A kind of answer, and all that hides the record there; nothing: it shows. */
-export interface AnswerOf {
-  answer: string;
-  hidden: Hidden[];
-}
-
-/** Which kinds of answer show what a key names, and what hides it from the others. */
-export const whyHidden = (facts: Facts, topic: TopicName, key: string, as: As): AnswerOf[] =>
-  kindsOf(facts, topic, key, as).map(([answer, spots, rules]) => {
+/** What hides that which a key names from each kind of answer; nothing: it shows. */
+export const whyHidden = (facts: Facts, topic: TopicName, key: string, as: As) =>
+  Object.entries(kindsOf(facts, topic, key, as)).map(([answer, [spots, rules = []]]) => {
     const all = [...(Object.keys(everywhere) as Hidden[]), ...rules];
     const hiding = (spot: Spot) => all.filter((why) => hidingRules[why][1](facts, spot, as, why));
     const each = [...new Map(spots.map(hiding).map((these) => [these.join(), these])).values()];

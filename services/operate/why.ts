@@ -18,7 +18,7 @@ import { checkRider } from '../past/answers/past-answers.ts';
 import { openRecordsLog } from '../records/records-log.ts';
 import { rejectPlace } from '../records/rejected-log.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type AnswerOf, hidingRules, whyHidden } from './why-hidden.ts';
+import { hidingRules, whyHidden } from './why-hidden.ts';
 
 interface WhyOptions {
   key: string[];
@@ -113,7 +113,7 @@ async function readAll(
 const ruleOf = (anchor: string): string => `docs/rules.md#${anchor}`;
 
 /** What is said of a key, in the form of its JSON. */
-function shownOf({ topic, key, last, bad, misplaced }: Asked, answers: readonly AnswerOf[]) {
+function shownOf({ topic, key, last, bad, misplaced }: Asked, answers: ReturnType<typeof whyHidden>) {
   const at = (place: RejectPlace) => ({ place: rejectPlace(place), timestamp: instantText(place.timestampMs) });
   const aside = bad.filter(({ partition, offset }) => last?.partition !== partition || last.offset < offset);
   return {
