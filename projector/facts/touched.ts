@@ -40,11 +40,18 @@ export const ignoreChanges: Touched = {
 export function tellAll(listeners: readonly Touched[]): Touched {
   const [first = ignoreChanges] = listeners;
   if (listeners.length < 2) return first;
-  const tell =
-    (name: keyof Touched) =>
-    (...about: [number, number, number, number]) => {
-      for (const listener of listeners) listener[name](...about);
-    };
-  const names = Object.keys(ignoreChanges) as (keyof Touched)[];
-  return Object.fromEntries(names.map((name) => [name, tell(name)])) as unknown as Touched;
+  const tell = (what: (listener: Touched) => void): void => {
+    for (const listener of listeners) what(listener);
+  };
+  return {
+    metro: (metro) => tell((listener) => listener.metro(metro)),
+    ride: (ride) => tell((listener) => listener.ride(ride)),
+    night: (night) => tell((listener) => listener.night(night)),
+    card: (rider) => tell((listener) => listener.card(rider)),
+    existence: (rider) => tell((listener) => listener.existence(rider)),
+    keyHash: (hash) => tell((listener) => listener.keyHash(hash)),
+    own: (rider, day) => tell((listener) => listener.own(rider, day)),
+    going: (rider, day) => tell((listener) => listener.going(rider, day)),
+    relation: (...about) => tell((listener) => listener.relation(...about)),
+  };
 }

@@ -49,10 +49,10 @@ export class Intake {
   #apply(record: EncodedRecord, revisions: LastRevisions): void {
     const { topic } = record;
     const { fold, status, metrics } = this.#deps;
-    const { key, value, revision } = this.#validator;
-    fold.apply(topic, key, value as never);
+    const { good, revision } = this.#validator;
+    fold.apply(good);
     status?.rejects?.passed(record);
-    if (value === null) return;
+    if (good.value === null) return;
     const { first, second } = fold.subject;
     if (revisions.regressed(first, second, revision)) metrics.revisionRegressed(topic);
   }

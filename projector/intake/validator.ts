@@ -10,7 +10,7 @@ import { urlPattern } from '../../schemas/events/patterns.ts';
 import { type KeyFault, RecordKey } from '../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, Metro, Night, Relation, Ride, TopicName } from '../../schemas/events/records.ts';
 import { dayMax, dayMin } from '../../schemas/views/days.ts';
-import type { FoldedValue } from '../facts/fold.ts';
+import type { FoldedRecord, FoldedValue } from '../facts/fold.ts';
 import { type BadReason, explained, type RecordBytes } from './reasons.ts';
 
 /**
@@ -19,6 +19,8 @@ import { type BadReason, explained, type RecordBytes } from './reasons.ts';
  * are compared with their keys as bytes, and their ids are looked up in the key's bytes.
  */
 export class Validator {
+  /** Of the last record. */
+  topic: TopicName = 'metros';
   /** The key of the last good record. */
   readonly key = new RecordKey();
   /** The value of the last good record. Null is a tombstone. */
@@ -27,8 +29,14 @@ export class Validator {
   revision = 0;
   readonly #cursor = new Cursor();
 
-  /** Why a record is bad. Null if it is good: `key`, `value` and `revision` are then those of the record. */
+  /** The last record, if it is good: its value is of its topic. It is this object: valid until the next one. */
+  get good(): FoldedRecord {
+    return this as FoldedRecord;
+  }
+
+  /** Why a record is bad. Null if it is good: `good` and `revision` are then those of the record. */
   validate({ topic, keyBytes, valueBytes, decoder }: RecordBytes): BadReason | null {
+    this.topic = topic;
     this.value = null;
     if (keyBytes === null) return keylessReason(decoder);
     const keyFault = this.key.set(topic, keyBytes);

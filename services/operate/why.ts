@@ -98,7 +98,7 @@ async function readAll(
   await followToEnds(log, positionOf(bounds, 'low'), bounds, signal, ({ topic, records }) => {
     for (const record of records) {
       const isGood = validator.validate(record) === null;
-      if (isGood) fold.apply(topic, validator.key, validator.value);
+      if (isGood) fold.apply(validator.good);
       const one = topics.has(topic) && asked.get(`${topic}/${record.keyBytes}`);
       if (!one) continue;
       const { partition, offset, timestampMs } = record;

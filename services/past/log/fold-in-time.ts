@@ -27,7 +27,7 @@ export class FoldInTime {
   take(record: RecordInTime): boolean {
     const { encoded } = record;
     if (validator.validate(encoded!) !== null || this.#isSuperseded(record)) return false;
-    this.#fold.apply(encoded!.topic, validator.key, validator.value);
+    this.#fold.apply(validator.good);
     return true;
   }
 

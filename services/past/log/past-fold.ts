@@ -53,7 +53,7 @@ const validator = new Validator();
 
 function applyIfGood(fold: Fold, record: EncodedRecord): boolean {
   if (validator.validate(record) !== null) return false;
-  fold.apply(record.topic, validator.key, validator.value);
+  fold.apply(validator.good);
   return true;
 }
 

@@ -42,8 +42,8 @@ export class RecordChecks {
     if (timestampMs !== null) this.#instant('timestamp', timestampMs, topic, at);
     const reason = this.#validator.validate(record);
     if (reason !== null) return void this.notices.add('bad_record', `${topic}: ${explained(record, reason)}`, at);
-    const { key, value, revision } = this.#validator;
-    this.#fold.apply(topic, key, value);
+    const { good, value, revision } = this.#validator;
+    this.#fold.apply(good);
     if (value === null) return;
     const { first, second } = this.#fold.subject;
     put(this.#places[topic].first, first, place);

@@ -19,7 +19,7 @@ const sumOf = (records: readonly LoggedRecord[]): string =>
 function counted(topic: TopicName, value: AnyRecord): unknown {
   const { revision: _revision, changed_at: _changedAt, ...rest } = value;
   if (topic === 'attendance') {
-    const { response, saved } = rest as unknown as Attendance;
+    const { response, saved } = rest as Attendance;
     return rsvpBits(response, saved) || null;
   }
   if (topic === 'relations') {

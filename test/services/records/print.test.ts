@@ -29,9 +29,9 @@ const fresh = () => join(folder, `archive-${archives++}`);
 async function factsOf(dir: string): Promise<string> {
   const log = archiveEventLog({ dir });
   const [fold, validator, bounds] = [new Fold(), new Validator(), await log.bounds()];
-  await followToEnds(log, positionOf(bounds, 'low'), bounds, new AbortController().signal, ({ topic, records }) => {
+  await followToEnds(log, positionOf(bounds, 'low'), bounds, new AbortController().signal, ({ records }) => {
     for (const record of records) {
-      if (validator.validate(record) === null) fold.apply(topic, validator.key, validator.value);
+      if (validator.validate(record) === null) fold.apply(validator.good);
     }
   });
   return fold.facts.sum.text;

@@ -1,5 +1,5 @@
 import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
-import { Fold } from '../../../projector/facts/fold.ts';
+import { Fold, type FoldedRecord } from '../../../projector/facts/fold.ts';
 import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { renderReader, renderReaderDays } from '../../../projector/views/reader.ts';
 import { numberedKinds, numberedViews, valueViews } from '../../../projector/views/value-views.ts';
@@ -10,7 +10,7 @@ import { recordKey } from '../worlds/records.ts';
 
 /** Folds a record that is good. */
 export function applyTo(fold: Fold, { topic, key, value }: LoggedRecord): void {
-  fold.apply(topic, recordKey(topic, key), value);
+  fold.apply({ topic, key: recordKey(topic, key), value } as FoldedRecord);
 }
 
 /** The fold of these records. */
