@@ -17,31 +17,24 @@ export class SchemaAwayError extends Error {
 }
 
 /**
- * Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. Schemas are cached. `url`:
+ * Schemas of the Confluent wire format, by id, from a registry that speaks Confluent's API. `url`:
  * SCHEMA_REGISTRY_URL. `user:password@` in it becomes basic authentication.
  */
 export function schemaRegistry({ url, timeoutMs = 10_000 }: { url: string; timeoutMs?: number }): SchemaSource {
-  const found = new Map<number, FoundSchema>();
   noteFetched('SCHEMA_REGISTRY_URL', url);
-
-  async function lookUp(id: SchemaName, signal?: AbortSignal): Promise<FoundSchema> {
-    if (typeof id === 'string') return 'unknown';
-    const known = found.get(id);
-    if (known) return known;
-    const read = async (path: string) => {
-      const answer = await within(timeoutMs, (late) => readSchema(url, path, late), signal);
-      signal?.throwIfAborted();
-      if (typeof answer === 'string') throw new SchemaAwayError(answer);
-      return answer;
-    };
-    const answer = await read(`/schemas/ids/${id}`);
-    if (answer === null) return 'unknown';
-    const registered = await withReferences(answer, read);
-    found.set(id, registered);
-    return registered;
-  }
-
-  return { lookUp };
+  return {
+    async lookUp(id, signal) {
+      if (typeof id === 'string') return 'unknown';
+      const read = async (path: string) => {
+        const answer = await within(timeoutMs, (late) => readSchema(url, path, late), signal);
+        signal?.throwIfAborted();
+        if (typeof answer === 'string') throw new SchemaAwayError(answer);
+        return answer;
+      };
+      const answer = await read(`/schemas/ids/${id}`);
+      return answer === null ? 'unknown' : withReferences(answer, read);
+    },
+  };
 }
 
 /** Of one schema, those of its references included. No schema of our records has more than this. */

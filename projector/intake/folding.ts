@@ -36,8 +36,6 @@ export class Folding {
   readonly moved = new WakeUp();
   readonly #deps: FoldingDeps;
   readonly misplaced: MisplacedRecords;
-  /** Topics whose misplaced records were logged. Null until the log is folded to its ends: before, the counts say little. */
-  #warned: Set<TopicName> | null = null;
   readonly #waiting = new Set<string>();
   readonly #listeners = new Set<(batch: LogBatch) => void>();
   #limit: Position | null;
@@ -114,25 +112,15 @@ export class Folding {
         asking = false;
       });
     }
-    if (signal.aborted) return;
-    this.#warned ??= new Set();
-    this.#warnOfMisplaced();
   }
 
   #countMisplaced({ topic, records }: LogBatch): void {
+    const isFirst = !this.misplaced.found.has(topic);
     const partitions = this.position[topic].length;
     const count = records.filter((record) => this.misplaced.take(record, partitions)).length;
     if (count === 0) return;
     this.#deps.metrics.misplaced(topic, count);
-    this.#warnOfMisplaced();
-  }
-
-  #warnOfMisplaced(): void {
-    for (const topic of this.misplaced.found.keys()) {
-      if (!this.#warned || this.#warned.has(topic)) continue;
-      this.#warned.add(topic);
-      this.#deps.log.warn(`${this.misplaced.line(topic)}; ${misplacedFix}`);
-    }
+    if (isFirst) this.#deps.log.warn(`${this.misplaced.line(topic)}; ${misplacedFix}`);
   }
 
   /**

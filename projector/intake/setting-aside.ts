@@ -6,7 +6,7 @@ import { race } from '../running/stop.ts';
 import { type RetryDeps, retryLogged } from '../running/waiting.ts';
 import type { Status } from '../status/status.ts';
 import { followToEnds } from './follow-to-ends.ts';
-import { ToldRejects } from './told-rejects.ts';
+import { tellRejects } from './told-rejects.ts';
 import { whyBad } from './validator.ts';
 
 // How many bad records, and bytes of them, may wait for their acknowledgement: with more of them the log waits.
@@ -29,7 +29,7 @@ export interface SettingAsideDeps extends RetryDeps {
  */
 export class SettingAside {
   readonly #deps: SettingAsideDeps;
-  readonly #told: ToldRejects;
+  readonly #tell: ReturnType<typeof tellRejects>;
   #leads = false;
   /** Whether the sink may lack bad records of what is folded. */
   #lacks = false;
@@ -38,12 +38,12 @@ export class SettingAside {
 
   constructor(deps: SettingAsideDeps) {
     this.#deps = deps;
-    this.#told = new ToldRejects(deps);
+    this.#tell = tellRejects(deps);
   }
 
   /** A bad record of the log was met. Where this projector leads, it is told. It is set aside with the others of its batch. */
   met(record: EncodedRecord, reason: string, batch: Reject[]): void {
-    if (this.#leads) this.#told.tell(record, reason);
+    if (this.#leads) this.#tell(record, reason);
     if (this.#deps.sink) batch.push(rejectOf(record, reason));
   }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import tzdata from 'tzdata' with { type: 'json' };
 import { Cursor } from '../../schemas/avro/avro-cursor.ts';
-import { encodeValue, ownDecoder, placeValue } from '../../schemas/avro/codec.ts';
+import { placeValue } from '../../schemas/avro/codec.ts';
 import { agrees, isRelation, isRsvp } from '../../schemas/avro/key-agreement.ts';
 import type { Placed } from '../../schemas/avro/placed.ts';
 import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
@@ -128,10 +128,4 @@ const validator = new Validator();
 export function whyBad(record: RecordBytes): string | null {
   const reason = validator.validate(record);
   return reason && explained(record, reason);
-}
-
-/** The same of a decoded record, for callers that have no bytes any more. It is encoded, and validated as those are. */
-export function badRecord(topic: TopicName, key: string, value: AnyRecord | null): string | null {
-  const valueBytes = value && encodeValue(topic, value as never);
-  return whyBad({ topic, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) });
 }

@@ -80,20 +80,6 @@ export const ownDecoder = (topic: TopicName): TopicDecoder => ownCodecs[topic].d
 const int32At = (bytes: Buffer, pos: number): number =>
   bytes[pos]! | (bytes[pos + 1]! << 8) | (bytes[pos + 2]! << 16) | (bytes[pos + 3]! << 24);
 
-/**
- * Decodes a record's value, which must not be null (a tombstone has nothing to decode). Never throws.
- */
-export function decodeValue(
-  topic: TopicName,
-  bytes: Buffer,
-  writers: WriterSchemas,
-): { value: AnyRecord } | Bad | Needs {
-  const decoder = decoderFor(topic, bytes, writers);
-  if (isNeeded(decoder)) return decoder;
-  // Only an archive has tombstones as values.
-  return decodeWith(decoder, bytes) as { value: AnyRecord } | Bad;
-}
-
 /** Decodes a value, but leaves its texts in place. Null is a tombstone. Throws UndecodableError. */
 export function placeValue(decoder: TopicDecoder, bytes: Buffer, into: Cursor): Placed<AnyRecord> | null {
   const placed = decoder.place(into.set(bytes, decoder.headerBytes));

@@ -9,11 +9,11 @@ import {
   PartitionsChangedError,
   type Position,
 } from '../../projector/ports/event-log.ts';
-import { decodeValue } from '../../schemas/avro/codec.ts';
 import { kindOf } from '../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type AnyRecord, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { Following } from '../support/servers/following.ts';
+import { decodeValue } from '../support/worlds/judged-record.ts';
 import { sampleRecords } from '../support/worlds/records.ts';
 
 export interface FixtureRecord {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ToldRejects } from '../../../projector/intake/told-rejects.ts';
+import { tellRejects } from '../../../projector/intake/told-rejects.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 
 // docs/rules.md#rejected
@@ -9,8 +9,8 @@ it('bad records are told in a line a second at most, and how many it leaves out'
   let second = Promise.withResolvers<void>();
   const clock = { nowMs: () => 0, wallMs: () => 0, sleep: () => second.promise };
   const { signal } = new AbortController();
-  const told = new ToldRejects({ clock, signal, log: { info: note, warn: note, error: note } });
-  const tell = (offset: number) => told.tell({ topic: 'nights', partition: 3, offset } as EncodedRecord, 'no key');
+  const told = tellRejects({ clock, signal, log: { info: note, warn: note, error: note } });
+  const tell = (offset: number) => told({ topic: 'nights', partition: 3, offset } as EncodedRecord, 'no key');
   const passes = async () => {
     const { resolve } = second;
     second = Promise.withResolvers();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
-import { badRecord, Validator } from '../../../projector/intake/validator.ts';
+import { Validator } from '../../../projector/intake/validator.ts';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
@@ -12,6 +12,7 @@ import { dayMax, dayMin } from '../../../schemas/views/days.ts';
 import { badness } from '../../reference/facts.ts';
 import { badKinds } from '../../support/worlds/bad-record-arb.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
+import { badRecord } from '../../support/worlds/judged-record.ts';
 import { type Change, goodChange } from '../../support/worlds/record-arbs.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
-import { decodeKey, decodeValue, encodeValue } from '../../../schemas/avro/codec.ts';
+import { decodeKey, encodeValue } from '../../../schemas/avro/codec.ts';
 import { kindOf, type UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Attendance, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { decodeValue } from '../../support/worlds/judged-record.ts';
 import { arbitraryRecords, sampleRecords } from '../../support/worlds/records.ts';
 
 const writers = new WriterSchemas();

@@ -2,9 +2,9 @@ import { type Schema, Type } from 'avsc';
 import { describe, expect, test } from 'vitest';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { parseOurs, parseWriter, topicSchemas } from '../../../schemas/avro/avro-types.ts';
-import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { compileDecoder, compileSkip } from '../../../schemas/avro/compile-decoder.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
+import { decodeValue } from '../../support/worlds/judged-record.ts';
 
 /** What a registry may hold: schemas by which few bytes, or none, stand for very much (docs/rules.md#what-is-bad). */
 

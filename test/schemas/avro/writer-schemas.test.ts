@@ -1,11 +1,12 @@
 import avro, { type Schema } from 'avsc';
 import { describe, expect, test, vi } from 'vitest';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
-import { decodeValue, encodeValue } from '../../../schemas/avro/codec.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { fingerprintIn, singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { kindOf, type UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
+import { decodeValue } from '../../support/worlds/judged-record.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
 interface RecordSchema {

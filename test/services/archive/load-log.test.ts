@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { PublishedRecord } from '../../../projector/ports/log-publisher.ts';
-import { decodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { Long } from '../../../schemas/events/instants.ts';
 import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
 import { archiveOf, emptyLog, keysOf, load, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
+import { decodeValue } from '../../support/worlds/judged-record.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { rejectAt, rider } from '../../support/worlds/records.ts';
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { badRecord } from '../../../projector/intake/validator.ts';
 import type { Night, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
 import { foundWorld } from '../../../services/simulate/world/founding.ts';
 import { generatorVersion, ongoing, simulation, steppingClock } from '../../../services/simulate/world/simulation.ts';
 import { defaultSizes, sizeLimits } from '../../../services/simulate/world/sizes.ts';
 import { secretPlaceMark } from '../../../services/simulate/world/texts.ts';
 import { type SimulatedRecord, type SimulationOptions, World } from '../../../services/simulate/world/world.ts';
+import { badRecord } from '../../support/worlds/judged-record.ts';
 
 const today = 20_778; // 2026-11-21
 const todayMs = today * 86_400_000;
