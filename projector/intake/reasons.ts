@@ -50,8 +50,8 @@ export function explained(record: RecordBytes, reason: BadReason): string {
 function readWithOurs({ topic, valueBytes }: RecordBytes): string {
   const found = ownDecoder(topic).explain!(valueBytes!);
   return found === null
-    ? 'The value fits it: a name, a namespace or a symbol differs'
-    : `The value does not fit it (${found}): look at the fields there and before`;
+    ? 'Read with ours the value fits: compare names, symbols, unions, and the fingerprint itself (CRC-64-AVRO of the canonical form, little-endian)'
+    : `Read with ours the value does not fit (${found}): compare the fields there and before`;
 }
 
 function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reason: BadReason): string | null {

@@ -43,8 +43,7 @@ export function topicDecoder(topic: TopicName, writer: Type, headerBytes: number
         traced(cursor.set(bytes, headerBytes));
         return cursor.pos === bytes.length ? null : `trailing bytes: ${bytes.length - cursor.pos} after the last field`;
       } catch (error) {
-        const end = cursor.pos >= bytes.length ? ', and the value ends there' : '';
-        return `${kindOf(reasonOf(error)) as UndecodableKind}: ${cursor.field}${end}`;
+        return `${kindOf(reasonOf(error)) as UndecodableKind}: ${cursor.field}`;
       }
     },
   };

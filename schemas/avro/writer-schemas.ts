@@ -117,9 +117,7 @@ export class WriterSchemas {
     const ours = `schemas/events/${topic}.avsc`;
     if (typeof name === 'number')
       return `unknown schema id: got ${name}, which no registry (SCHEMA_REGISTRY_URL) has; known for ${topic}: ${list}. Register it there, or publish with C3 01 and the fingerprint of ${ours}`;
-    const swapped = Buffer.from(name, 'hex').reverse().toString('hex');
-    const order = known.includes(swapped) ? ', the bytes of a known one in reverse order (want little-endian)' : '';
-    return `unknown fingerprint: got ${spelled(name)}${order}, which is in none of this release, WRITER_SCHEMAS and the view store; known for ${topic}: ${list}. Publish with ${ours} (${spelled(known[0]!)}), or put the writer's schema into WRITER_SCHEMAS`;
+    return `unknown fingerprint: got ${spelled(name)}, which is in none of this release, WRITER_SCHEMAS and the view store; known for ${topic}: ${list}. Publish with ${ours} (${spelled(known[0]!)}), or put the writer's schema into WRITER_SCHEMAS`;
   }
 }
 

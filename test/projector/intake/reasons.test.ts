@@ -49,16 +49,12 @@ function whyOf(topic: TopicName, types: Record<string, unknown>, value: object) 
 it.each<[string | null, wanted: string]>([
   [
     why('rides', hex(`c301${'00'.repeat(8)}02`)),
-    `unknown fingerprint: got c3010000000000000000, which is in none of this release, WRITER_SCHEMAS and the view store; known for rides: ${ours('rides')}, c3015bc5687f627463d5. Publish with schemas/events/rides.avsc (${ours('rides')}), or put the writer's schema into WRITER_SCHEMAS. The value does not fit it (undecodable value: field ride: want string, and the value ends there): look at the fields there and before`,
+    `unknown fingerprint: got c3010000000000000000, which is in none of this release, WRITER_SCHEMAS and the view store; known for rides: ${ours('rides')}, c3015bc5687f627463d5. Publish with schemas/events/rides.avsc (${ours('rides')}), or put the writer's schema into WRITER_SCHEMAS. Read with ours the value does not fit (undecodable value: field ride: want string): compare the fields there and before`,
   ],
   [
     why('riders', Buffer.concat([hex(`c301${'00'.repeat(8)}`), changed('riders', {}).subarray(10)])),
-    expect.stringMatching(/WRITER_SCHEMAS\. The value fits it: a name, a namespace or a symbol differs$/),
-  ],
-  [
-    why('riders', Buffer.concat([hex('c301'), changed('riders', {}).subarray(2, 10).reverse()])),
     expect.stringMatching(
-      /^unknown fingerprint: got c301.{16}, the bytes of a known one in reverse order \(want little-endian\), /,
+      /WRITER_SCHEMAS\. Read with ours the value fits: compare names, symbols, unions, and the fingerprint itself \(CRC-64-AVRO /,
     ),
   ],
   [
@@ -104,7 +100,7 @@ it.each<[string | null, wanted: string]>([
   [why('attendance', Buffer.concat([changed('attendance', {}), hex('00')])), 'trailing bytes: 1 after the last field'],
   [
     why('attendance', changed('attendance', {}).subarray(0, -1)),
-    'undecodable value: field changed_at: want timestamp-millis (long), and the value ends there',
+    'undecodable value: field changed_at: want timestamp-millis (long)',
   ],
   [
     why('attendance', changed('attendance', {}), null),
