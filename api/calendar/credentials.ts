@@ -4,10 +4,7 @@ import { developerKeyKey, riderKey } from '../../schemas/views/view-kinds.ts';
 import { memoize } from '../messages/memoize.ts';
 import type { Entry } from './views/view-cache.ts';
 
-/**
- * The bearer token of an Authorization header, or null if none is sent. The scheme is matched in any case
- * (docs/rules.md#bearer). node:http has cut off spaces at the end.
- */
+/** The bearer token of an Authorization header, or null. The scheme is matched in any case (docs/rules.md#bearer). */
 export const bearerToken = ({ authorization }: IncomingHttpHeaders): string | null =>
   authorization === undefined ? null : (/^bearer +(.+)/i.exec(authorization)?.[1] ?? null);
 

@@ -102,10 +102,7 @@ export class EncodedBody {
   }
 }
 
-/**
- * The ETags of all forms of an answer whose content has this tag, with their quotes: first those that a request with this
- * Accept-Encoding header may be answered with.
- */
+/** The quoted ETags of all forms of an answer, first those that a request with this Accept-Encoding may get. */
 export function etagsOf(tag: string, acceptEncoding: string | undefined): string[] {
   const { coding, lasting } = wantedBy(acceptEncoding ?? '');
   return [...new Set([coding, lasting, null, ...codings])].map((form) => etagOf(tag, form));

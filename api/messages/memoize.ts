@@ -2,10 +2,7 @@
 const defaultEntriesMax = 4_096;
 const textLengthMax = 512;
 
-/**
- * Memoizes a pure function of a string, for strings used lately. Results are kept in two generations, so that results
- * in use survive a flood of made-up strings. Results for long strings are not kept.
- */
+/** Memoizes a pure function of short strings, in two generations: results in use survive a flood of made-up ones. */
 export function memoize<T>(make: (text: string) => T, entriesMax = defaultEntriesMax): (text: string) => T {
   let young = new Map<string, T>();
   let old = new Map<string, T>();

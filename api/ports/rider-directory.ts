@@ -1,9 +1,6 @@
 /** What sign-in needs to know about riders. Answered from the views (services/). */
 export interface RiderDirectory {
-  /**
-   * The names of a rider, such as `{ handle: 'ada', name: 'Ada Lovelace' }`. Null if the rider does not exist. Throws
-   * if that cannot be told: the views are away, or not known to be complete.
-   */
+  /** A rider's names. Null if there is none. Throws if that cannot be told: the views are away or incomplete. */
   card(rider: string): Promise<RiderCard | null>;
   /** Up to `count` riders to choose from, for the embedded default's sign-in page only. */
   sample(count: number): Promise<SampleRider[]>;

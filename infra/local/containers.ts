@@ -9,10 +9,7 @@ export interface FoundServer {
   stop(): Promise<void>;
 }
 
-/**
- * Whether a container engine answers `/_ping` within two seconds, at DOCKER_HOST or the usual sockets. Checked before
- * testcontainers is loaded, because that waits forever for a socket that never answers.
- */
+/** Whether an engine answers `/_ping` in 2 s: testcontainers would wait forever for a socket that never does. */
 export async function containerEngineAnswers(): Promise<boolean> {
   const host = process.env.DOCKER_HOST;
   const runtimeFolder = process.env.XDG_RUNTIME_DIR ?? `/run/user/${process.getuid?.() ?? 0}`;

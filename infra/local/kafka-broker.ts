@@ -105,10 +105,7 @@ num.recovery.threads.per.data.dir=1
 
 const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
 
-/**
- * The folder with a Kafka broker's jars. Maven fetches them the first time (43 MB, some seconds). If two processes do
- * so at once, each fills its own folder, and the first to rename its folder wins.
- */
+/** The folder with the broker's jars, by Maven the first time (43 MB). Of two processes the first to rename wins. */
 async function kafkaJars(): Promise<string> {
   const folder = join(cacheFolder, kafkaVersion);
   if (existsSync(folder)) return folder;

@@ -1,10 +1,7 @@
 import type { SavedState } from '../../infra/archive/saving/growing-archive.ts';
 import { UsageError } from '../cli/io.ts';
 
-/**
- * Whether an archive that goes on at `atMs` still has every record since `exact_since` (docs/rules.md#archive-save): the
- * gap since the last save is at most `allowedMs`.
- */
+/** Whether an archive that goes on at `atMs` keeps every record since `exact_since` (docs/rules.md#archive-save). */
 export function isExactAt({ exact_since, saved_until }: SavedState, atMs: number, allowedMs: number): boolean {
   if (exact_since === null || saved_until === null) return false;
   // A save that lies ahead was made by another clock: how long the gap is, nobody knows.

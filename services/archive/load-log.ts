@@ -149,10 +149,7 @@ class Loading {
     }
   }
 
-  /**
-   * The archive's records of a topic in the order of the load: its partitions merged by time, with the order of each kept;
-   * with `repartition` all in the order of their times.
-   */
+  /** A topic's records in the order of the load: partitions merged by time; with `repartition` all by their times. */
   async #recordsOf(topic: TopicName): Promise<Records> {
     const { signal, repartition } = this.#options;
     const partitions = this.#sources.partitions.filter((source) => source.topic === topic);

@@ -23,10 +23,7 @@ const types = {
 const page = 'calendar.html';
 const files = ['calendar.css', 'calendar.js', 'api.js', 'dates.js', 'nights.js', 'sign-in.js', 'icon.svg'];
 
-/**
- * Serves /calendar: plain files, and calendar/config.json, which is asked for anew each time. It may hold a key, so no page of
- * another origin may read these (docs/rules.md#cors).
- */
+/** Serves /calendar: plain files, and a config.json that may hold a key: for no other origin (docs/rules.md#cors). */
 export function registerCalendarPage(app: FastifyInstance, config: () => CalendarPageConfig): void {
   const { origin } = new URL(config().baseUrl);
   const policy = [

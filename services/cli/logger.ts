@@ -9,10 +9,7 @@ const credentialPaths = ['authorization', '"x-api-key"', 'cookie', '"set-cookie"
   ),
 );
 
-/**
- * The process's logger. It writes to standard error, so that standard output is the command's own: JSON lines for
- * machines, one short line each on a terminal. Credentials in headers are removed.
- */
+/** The process's logger, on standard error: JSON lines, or short ones on a terminal. Without credentials of headers. */
 export function makeLogger(
   settings: Pick<Settings, 'logLevel'>,
   { destination = process.stderr, tty = process.stderr.isTTY === true }: LoggerTarget = {},

@@ -1,10 +1,7 @@
 const yes = Buffer.from('true');
 const noLength = 'false'.length;
 
-/**
- * Stored bytes, with `true` in place of each `false` at these offsets, which are ascending. So `"past":true` is written
- * (schemas/views/view-kinds.ts). local-days.ts decides what is past.
- */
+/** Stored bytes with `true` for each `false` at these ascending offsets: `"past":true` (local-days.ts decides). */
 export function withPast(stored: Buffer, offsets: readonly number[]): Buffer {
   if (offsets.length === 0) return stored;
   const pieces: Buffer[] = [];

@@ -12,10 +12,7 @@ export interface DocumentFetchOptions {
 const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 const urlLengthMax = 1000;
 
-/**
- * Fetches client ID metadata documents for oidc-provider, which keeps each for as long as its headers say and fetches
- * it once for many who want it. Here are the limits.
- */
+/** Fetches client ID metadata documents for oidc-provider, within limits. It keeps each as long as its headers say. */
 export const documentFetch =
   ({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch =>
   async (input) => {
@@ -30,10 +27,7 @@ export const documentFetch =
     return Response.json(await meaningful(response), { headers: response.headers });
   };
 
-/**
- * The members of a document that have a meaning here, as JSON. Leaves out keys, endpoints to be called and choices of
- * OpenID Connect. Keeps what oidc-provider has to check.
- */
+/** The members of a document that have a meaning here, and those that oidc-provider has to check, as JSON. */
 async function meaningful(response: Response): Promise<ClientMetadata> {
   // A host where anybody may upload files serves them as another type. Such a host does not vouch for them.
   if (!jsonType.test(response.headers.get('content-type') ?? '')) throw new TypeError('it is not JSON');

@@ -2,10 +2,7 @@ import { hash } from 'node:crypto';
 import type { StateStore } from '../../ports/sign-in-state.ts';
 import { networkOf } from './client-address.ts';
 
-/**
- * Limits how often something may be done by one address, and by all together. Counts one time, and returns the seconds
- * until the next may pass, or null if the request may go on.
- */
+/** Limits by address, and for all together. Counts one time; the seconds until the next may pass, or null. */
 export type RateLimit = (address: string) => Promise<number | null>;
 
 interface RateLimitOptions {

@@ -36,10 +36,7 @@ export async function listConnections(store: StateStore, of: ConnectionsOf, sign
   return { clients: [...clients.values()].sort((a, b) => (a.client < b.client ? -1 : 1)), sessions };
 }
 
-/**
- * Ends connections: their refresh tokens are refused from then on. Of a rider without a client it also ends what browsers
- * have of theirs: sessions and pending sign-ins. Harmless to repeat.
- */
+/** Ends connections with their refresh tokens; of a rider without a client sessions and pending sign-ins too. */
 export async function endConnections(store: StateStore, of: ConnectionsOf, signal: AbortSignal) {
   const ended = { connections: 0, sessions: 0 };
   for await (const rider of ridersOf(store, of, signal)) {

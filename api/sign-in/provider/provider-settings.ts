@@ -173,10 +173,7 @@ function cookieNames({ https, host }: ServiceUrl): { session: string; interactio
   };
 }
 
-/**
- * Refuses a client, or makes it native if it has an address on the rider's device. The service's own clients stay web
- * clients, also where the service itself runs on that device.
- */
+/** Refuses a client; makes it native if it has an address on the rider's device, unless it is the service's own. */
 function clientCheck(clients: readonly ClientMetadata[], known: ReadonlySet<string>): (client: ClientMetadata) => void {
   const isBorrowed = borrowedName(clients);
   return (metadata) => {

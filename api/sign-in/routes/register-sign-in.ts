@@ -10,10 +10,7 @@ import { type SignInDeps, signInParts } from './sign-in-parts.ts';
 import { addSignOut } from './sign-out.ts';
 import { addUpstreamRoutes } from './upstream-routes.ts';
 
-/**
- * Mounts the authorization server on the service's own origin: /oauth/… with its pages, and /.well-known/…. Throws if a
- * client of OAUTH_CLIENTS is refused, or if riders could be picked from another machine.
- */
+/** Mounts the authorization server. Throws for a refused client of the file, or riders to pick from elsewhere. */
 export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
   const parts = await signInParts(deps);
   const { service, store, provider, logger, who } = parts;

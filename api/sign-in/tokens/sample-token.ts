@@ -16,10 +16,7 @@ export interface SampleTokenOptions {
   lifetimeSeconds?: number;
 }
 
-/**
- * An access token for a rider, as the token endpoint would issue it (RFC 9068), but without signing in: for the first
- * request that `npm start` prints on its sample data, and for tests.
- */
+/** An access token as the token endpoint issues it (RFC 9068), without signing in: for `npm start` and tests. */
 export async function signSampleToken(options: SampleTokenOptions): Promise<string> {
   const { rider, keys, issuer, audience, lifetimeSeconds = accessTokenSeconds } = options;
   const now = Math.floor(Date.now() / 1000);

@@ -19,10 +19,7 @@ const longType = avro.Type.forSchema('long');
 /** Takes half the time of zlib's default, for files that are 6 % larger. */
 const deflateLevel = 1;
 
-/**
- * Appends whole blocks to a container file. A block is one write. So whoever reads the file meanwhile, or after a
- * crash, finds at most one incomplete block, at the end.
- */
+/** Appends whole blocks, each in one write: after a crash at most one is incomplete, at the end. */
 export class ContainerWriter {
   readonly path: string;
   readonly #fd: number;

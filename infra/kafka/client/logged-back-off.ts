@@ -50,10 +50,7 @@ export class LoggedBackOff {
   }
 }
 
-/**
- * Retries until it succeeds, because servers come back. Throws errors that waiting cannot fix (`isFatal`), what Kafka
- * refuses permanently (`refusalOf`), and the signal's reason.
- */
+/** Retries until it succeeds. Throws what waiting cannot fix (`isFatal`, `refusalOf`), and the signal's reason. */
 export async function untilAnswered<T>(
   what: string,
   attempt: () => Promise<T>,

@@ -98,10 +98,7 @@ interface FetchResponse {
   }[];
 }
 
-/**
- * Kafka's fetch request as the client library makes it. The response is read here, for the sake of its records
- * (record-batch.ts). Error codes are in the response, and are not thrown.
- */
+/** Kafka's fetch request, whose response is read here for its records (record-batch.ts). Error codes are in it. */
 const fetchApi = createAPI<Parameters<typeof fetchV13.createRequest>, FetchResponse>(
   1,
   13,

@@ -96,10 +96,7 @@ function topicsPlan(topicPrefix: string, partitions: number | undefined, rejecte
   return [...facts, { topic: `${topicPrefix}rejected`, partitions: 1, settings: rejected }];
 }
 
-/**
- * Creates the topics that are missing, and reports how each one differs from the plan. Never changes an existing topic.
- * Throws if Kafka does not answer or refuses.
- */
+/** Creates missing topics, says how others differ, and changes none. Throws if Kafka refuses or does not answer. */
 export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[]> {
   const { kafka, topicPrefix, partitions, create = true, log } = options;
   const cluster = new KafkaCluster(kafka);

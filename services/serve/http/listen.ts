@@ -4,10 +4,7 @@ import { type Settings, SettingsError } from '../../settings/settings.ts';
 
 type ListenAt = Pick<Settings, 'host' | 'port'> & { portSetting?: string };
 
-/**
- * Listens where the settings say. Throws an error that says what to do if the port is taken, and SettingsError if the
- * address is not this machine's or the user may not listen there.
- */
+/** Listens where the settings say. Throws what to do if the port is taken, SettingsError for a wrong HOST or PORT. */
 export async function listen(app: FastifyInstance, at: ListenAt): Promise<void> {
   await app.listen({ host: at.host, port: at.port }).catch((cause) => refuse(at, cause));
 }

@@ -71,10 +71,7 @@ export async function drain({ drainSeconds }: Settings, log: Logger): Promise<vo
 
 const connectWaitMs = 2_000;
 
-/**
- * Waits until reads can be answered, 2 s at most. A proxy that did not notice a restart sends requests as soon as the
- * process listens, and none of them needs to fail if the views are complete.
- */
+/** Waits until reads can be answered, 2 s at most: a proxy that noticed no restart sends requests at once. */
 export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: AbortSignal): Promise<void> {
   const untilMs = performance.now() + connectWaitMs;
   while (!(await reader.ready()).ready && performance.now() < untilMs && !signal.aborted) await sleep(10);
@@ -84,10 +81,7 @@ export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: A
 const firstCheckMs = 1_500;
 const checkMs = 2_000;
 
-/**
- * Logs when reads cannot be answered, with the reason, and when they can again, until the signal aborts. Also logs the
- * notes: what the operator should mend although reads are answered.
- */
+/** Logs, until the signal aborts, when reads cannot be answered and why, when they can again, and the notes. */
 export async function logReadiness(
   reader: Pick<ViewReader, 'ready'>,
   log: Pick<Logger, 'info' | 'warn'>,

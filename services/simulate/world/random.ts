@@ -1,9 +1,6 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/**
- * Seeded random numbers for one part of the simulation. Each part has its own stream, so that a change in one part (a
- * longer list of names, say) does not change the others.
- */
+/** Seeded random numbers for one part of the simulation: a change in one part changes no other. */
 export class Random {
   readonly #rng;
 

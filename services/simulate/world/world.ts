@@ -104,10 +104,7 @@ export const confirmedResponse = 2;
 const site = 'https://rides.example.org';
 export const dayMs = 86_400_000;
 
-/**
- * The state of the simulated upstream. Each method returns the record of an entity's present state. Revisions count all
- * records, so they rise for every key without a counter per key.
- */
+/** The state of the simulated upstream. Each method returns an entity's present record. Revisions count all records. */
 export class World {
   readonly options: SimulationOptions;
   /** The first day of the calendar, and how many days ahead nights are announced. */
