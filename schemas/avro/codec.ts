@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Type } from 'avsc';
 import { type AnyRecord, byTopic, type TopicName, type TopicRecords } from '../events/records.ts';
 import { Cursor } from './avro-cursor.ts';
 import { topicTypes } from './avro-types.ts';
@@ -114,12 +115,16 @@ let scratch = Buffer.allocUnsafe(64 * 1024);
 
 /**
  * Encodes a topic's record as a single object with our schema. If the value does not fit the schema, throws without
- * showing any of it.
+ * showing any of it. `type`: one that takes values in another form.
  */
-export function encodeValue<Topic extends TopicName>(topic: Topic, value: TopicRecords[Topic]): Buffer {
+export function encodeValue<Topic extends TopicName>(
+  topic: Topic,
+  value: TopicRecords[Topic],
+  type = topicTypes[topic],
+): Buffer {
   const { header } = ownCodecs[topic];
   for (;;) {
-    const end = encodeInto(topic, value);
+    const end = encodeInto(topic, value, type);
     if (end >= 0) {
       header.copy(scratch);
       return Buffer.from(scratch.subarray(0, end));
@@ -128,9 +133,9 @@ export function encodeValue<Topic extends TopicName>(topic: Topic, value: TopicR
   }
 }
 
-function encodeInto(topic: TopicName, value: AnyRecord): number {
+function encodeInto(topic: TopicName, value: AnyRecord, type: Type): number {
   try {
-    return topicTypes[topic].encode(value, scratch, singleObjectHeaderBytes);
+    return type.encode(value, scratch, singleObjectHeaderBytes);
   } catch {
     // avsc's message would show the value.
     throw new TypeError(

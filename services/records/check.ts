@@ -9,9 +9,8 @@ import { percentOf, withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Notice, notices } from './checking/notices.ts';
 import { RecordChecks } from './checking/record-checks.ts';
-import { inputOf } from './json-lines/input.ts';
+import { recordsOf } from './json-lines/input.ts';
 import { LineError } from './json-lines/json-form.ts';
-import { readLine } from './json-lines/json-line.ts';
 import { openRecordsLog } from './records-log.ts';
 
 interface CheckOptions {
@@ -59,23 +58,14 @@ function textOf({ code, severity, detail, count, places }: Notice): string {
 
 async function checkLines(file: string, io: Io) {
   const checks = new RecordChecks(Date.now(), (_, line) => `line ${line}`);
-  const { chunks, read, size } = inputOf(file, io);
-  await withProgress(io, 'Checked', size === null ? null : 100, async (progress) => {
-    for await (const lines of chunks) {
-      io.signal.throwIfAborted();
-      for (const { number, line } of lines) {
-        try {
-          checks.take(readLine(line, Date.now()), null, number);
-        } catch (error) {
-          if (!(error instanceof LineError)) throw error;
-          checks.records++;
-          checks.notices.add('bad_line', error.message, () => `line ${number}`);
-        }
+  for await (const lines of recordsOf(file, 'Checked', io))
+    for (const { number, record } of lines) {
+      if (!(record instanceof LineError)) checks.take(record, null, number);
+      else {
+        checks.records++;
+        checks.notices.add('bad_line', record.message, () => `line ${number}`);
       }
-      if (size === null) progress.update(checks.records);
-      else percentOf(progress)({ done: read(), total: size });
     }
-  });
   return { checks, where: file };
 }
 

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { decodeWith } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, partitionFor } from '../../schemas/events/partitioner.ts';
-import type { TopicName } from '../../schemas/events/records.ts';
+import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { assertDeclared, declaredPartitions, type PartitionOf } from '../backends/declared-partitions.ts';
 import { newArchive } from '../backends/new-archive.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
@@ -93,7 +94,8 @@ function archiveTarget(
     async publish(topic, records) {
       const first = new Map<number, number>();
       const timestampMs = Date.now();
-      for (const { key, value } of records) {
+      for (const { key, decoder, valueBytes } of records) {
+        const value = valueBytes && (decodeWith(decoder, valueBytes) as { value: AnyRecord }).value;
         const { partition, offset } = archive.add({ topic, key, value, timestampMs });
         if (!first.has(partition)) first.set(partition, offset);
       }

@@ -4,11 +4,10 @@ import { inOneLine } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
-import { type Progress, percentOf, withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
-import { inputOf, type Lines } from './json-lines/input.ts';
+import { recordsOf } from './json-lines/input.ts';
 import { LineError } from './json-lines/json-form.ts';
-import { type LineRecord, readLine } from './json-lines/json-line.ts';
+import type { LineRecord } from './json-lines/json-line.ts';
 import { openTarget } from './publish-target.ts';
 import { Publishing } from './publishing.ts';
 
@@ -31,37 +30,27 @@ export async function runPublish(options: PublishOptions, settings: Settings, io
   const { file, archive, dryRun = false, json } = options;
   const where = file ?? 'standard input';
   const isFile = file !== undefined && (await isRegular(file));
-  const topics = new Set<TopicName>(topicNames);
-  let checked = 0;
-  if (isFile || dryRun) {
-    const found = await checkWhole(inputOf(file, io), where, io);
-    if (found === null) return 1;
-    topics.clear();
-    for (const topic of found.topics) topics.add(topic);
-    checked = found.records;
-  }
-  const target = await openTarget([...topics], { archive, dryRun }, settings, io);
+  const found = isFile || dryRun ? await checkWhole(file, where, io) : { topics: topicNames, records: 0 };
+  if (found === null) return 1;
+  const target = await openTarget([...found.topics], { archive, dryRun }, settings, io);
   if (dryRun || target === null) {
-    const line = `${countText(checked, 'record')} of ${where}: all good, nothing was published`;
-    io.out(json ? JSON.stringify({ records: checked, published: 0 }) : line);
+    const line = `${countText(found.records, 'record')} of ${where}: all good, nothing was published`;
+    io.out(json ? JSON.stringify({ records: found.records, published: 0 }) : line);
     return 0;
   }
   const publishing = new Publishing(target, json ? io : null);
+  const published = (): string => (archive === undefined ? publishing.place : 'nothing was written');
   try {
-    const bad = await withProgress(io, 'Records', isFile ? 100 : null, async (progress) => {
-      const fault = await publishAll(inputOf(file, io), publishing, progress, io);
-      await publishing.end();
-      return fault;
-    });
+    const bad = await publishAll(file, publishing, io);
     if (bad === null) {
       await target.complete();
       if (!json) io.out(`Published ${countText(publishing.acknowledged, 'record')} of ${where}`);
       return 0;
     }
-    io.err(`${inOneLine(`${where}: ${bad}`)}: ${archive === undefined ? publishing.place : 'nothing was written'}`);
+    io.err(`${inOneLine(`${where}: ${bad}`)}: ${published()}`);
   } catch (error) {
     await publishing.stop();
-    io.err(`Stopped before the end of ${where}: ${archive === undefined ? publishing.place : 'nothing was written'}`);
+    io.err(`Stopped before the end of ${where}: ${published()}`);
     if (!io.signal.aborted) throw error;
   } finally {
     await target.close();
@@ -79,35 +68,21 @@ async function isRegular(file: string): Promise<boolean> {
   );
 }
 
-/** A line's record. Throws LineError if it is bad, in the words of what would set it aside. */
-function goodRecord(line: Buffer): LineRecord {
-  const record = readLine(line, Date.now());
-  const reason = whyBad(record);
-  if (reason !== null) throw new LineError(reason);
-  return record;
-}
+/** What is wrong with a line, in the words of what would set its record aside. Null: it is good. */
+const faultOf = (record: LineRecord | LineError): string | null =>
+  record instanceof LineError ? record.message : whyBad(record);
 
 /** The topics and the number of records. Null if a line is bad: then all are said. */
-async function checkWhole({ chunks, read, size }: Lines, where: string, io: Io) {
+async function checkWhole(file: string | undefined, where: string, io: Io) {
   const topics = new Set<TopicName>();
   let [records, bad] = [0, 0];
-  await withProgress(io, 'Checked', size === null ? null : 100, async (progress) => {
-    const show =
-      size === null ? () => progress.update(records) : () => percentOf(progress)({ done: read(), total: size });
-    for await (const lines of chunks) {
-      io.signal.throwIfAborted();
-      for (const { number, line } of lines) {
-        records++;
-        try {
-          topics.add(goodRecord(line).topic);
-        } catch (error) {
-          if (!(error instanceof LineError)) throw error;
-          if (++bad <= shownMax) io.err(inOneLine(`${where}: line ${number}: ${error.message}`));
-        }
-      }
-      show();
+  for await (const lines of recordsOf(file, 'Checked', io))
+    for (const { number, record } of lines) {
+      records++;
+      const fault = faultOf(record);
+      if (fault === null) topics.add((record as LineRecord).topic);
+      else if (++bad <= shownMax) io.err(inOneLine(`${where}: line ${number}: ${fault}`));
     }
-  });
   if (bad === 0) return { topics, records };
   if (bad > shownMax) io.err(`${bad - shownMax} more; ride-calendar records check FILE sums them up`);
   io.err(`${bad} of ${countText(records, 'line')} are bad: nothing was published`);
@@ -115,30 +90,20 @@ async function checkWhole({ chunks, read, size }: Lines, where: string, io: Io) 
 }
 
 /** Publishes up to the end, or to the first line that is bad. What is wrong with that one, or null. */
-async function publishAll({ chunks, read, size }: Lines, publishing: Publishing, progress: Progress, { signal }: Io) {
-  try {
-    for await (const lines of chunks) {
-      for (const { number, line } of lines) {
-        signal.throwIfAborted();
-        const full = publishing.add(goodLine(number, line), number);
-        if (full) await full;
-      }
-      // What came through a pipe is not kept until there is more.
-      publishing.flush();
-      if (size === null) progress.update(publishing.acknowledged);
-      else percentOf(progress)({ done: read(), total: size });
+async function publishAll(file: string | undefined, publishing: Publishing, io: Io): Promise<string | null> {
+  let bad: string | null = null;
+  for await (const lines of recordsOf(file, 'Published', io)) {
+    for (const { number, record } of lines) {
+      const fault = faultOf(record);
+      if (fault !== null) bad = `line ${number}: ${fault}`;
+      if (bad !== null) break;
+      const full = publishing.add(record as LineRecord, number);
+      if (full) await full;
     }
-    return null;
-  } catch (error) {
-    if (error instanceof LineError) return error.message;
-    throw error;
+    if (bad !== null) break;
+    // What came through a pipe is not kept until there is more.
+    publishing.flush();
   }
-}
-
-function goodLine(number: number, line: Buffer): LineRecord {
-  try {
-    return goodRecord(line);
-  } catch (error) {
-    throw error instanceof LineError ? new LineError(`line ${number}: ${error.message}`) : error;
-  }
+  await publishing.end();
+  return bad;
 }

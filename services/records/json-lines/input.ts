@@ -1,24 +1,45 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Io } from '../../cli/io.ts';
-import { linesOf } from './json-line.ts';
+import { percentOf, showProgress } from '../../cli/progress.ts';
+import { LineError } from './json-form.ts';
+import { type LineRecord, linesOf, readLine } from './json-line.ts';
 
-export interface Lines {
-  chunks: ReturnType<typeof linesOf>;
-  /** How many bytes were read. */
-  read(): number;
-  /** How many there are. Null: that is not known. */
-  size: number | null;
+/** A line with its record, or what is wrong with it. */
+interface Line {
+  number: number;
+  record: LineRecord | LineError;
 }
 
-/** The lines of a file, or of standard input. Ends with the signal's reason. */
-export function inputOf(file: string | undefined, io: Io): Lines {
-  if (file === undefined) {
-    const input = io.input();
-    if (input.isTTY) io.err('Reading JSON Lines from the terminal; Ctrl-D ends them');
-    return { chunks: linesOf(addAbortSignal(io.signal, input as Readable)), read: () => 0, size: null };
+/** The lines of a file, or of standard input, as they come, with progress on a terminal. Ends with the signal's reason. */
+export async function* recordsOf(file: string | undefined, title: string, io: Io): AsyncGenerator<Iterable<Line>> {
+  const found = file === undefined ? undefined : statSync(file);
+  const total = found?.isFile() ? found.size : null;
+  const stream = file === undefined ? io.input() : createReadStream(file, { highWaterMark: 256 << 10 });
+  if (file === undefined && io.input().isTTY) io.err('Reading JSON Lines from the terminal; Ctrl-D ends them');
+  const progress = await showProgress(io, title, total && 100);
+  let [done, last] = [0, 0];
+  try {
+    for await (const lines of linesOf(addAbortSignal(io.signal, stream as Readable))) {
+      yield lines.values().map(({ number, line }) => ({ number, record: recordOf(line) }));
+      last = lines.at(-1)?.number ?? last;
+      for (const { line } of lines) done += line.length + 1;
+      if (total === null) progress.update(last);
+      else percentOf(progress)({ done, total });
+    }
+  } catch (error) {
+    if (!(error instanceof LineError)) throw error;
+    yield [{ number: last + 1, record: error }];
+  } finally {
+    progress.stop();
   }
-  const stream = createReadStream(file, { highWaterMark: 256 << 10, signal: io.signal });
-  const found = statSync(file);
-  return { chunks: linesOf(stream), read: () => stream.bytesRead, size: found.isFile() ? found.size : null };
+}
+
+function recordOf(line: Buffer): LineRecord | LineError {
+  try {
+    return readLine(line, Date.now());
+  } catch (error) {
+    if (error instanceof LineError) return error;
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
-import type { Type } from 'avsc';
-import { isArray, isEnum, isFixed, isRecord, isUnion, logicalTypes } from '../../../schemas/avro/avro-type-kinds.ts';
-import { topicTypes } from '../../../schemas/avro/avro-types.ts';
+import avro, { type Schema, type Type } from 'avsc';
+import { isArray, isEnum, isRecord, isUnion } from '../../../schemas/avro/avro-type-kinds.ts';
+import { parseOurs, topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { clampedMs, type Long, longInJson, longOf } from '../../../schemas/events/instants.ts';
-import { type AnyRecord, byTopic } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { dayText, parseDay } from '../../../schemas/views/days.ts';
 import { instantText } from '../../cli/instant-texts.ts';
 
@@ -11,163 +11,156 @@ export class LineError extends Error {
   override name = 'LineError';
 }
 
-/** What a field that may be absent gets in place of null, by its name. */
-type Stamps = Readonly<Record<string, Long>>;
-
-/** How the values of a schema stand in JSON (docs/rules.md#json-lines). */
-interface JsonForm {
-  /** A value of the schema. `at`: the field's name, for errors. Throws LineError. */
-  read(json: unknown, at: string, stamps?: Stamps): unknown;
-  /** The JSON of a value of the schema. */
-  show(value: never): unknown;
-}
-
 const off = (at: string, json: unknown, want: string): LineError =>
   new LineError(json === undefined ? `${at} is missing, want ${want}` : `${at} is not ${want}`);
 
-/** A form whose JSON is a text of some pattern. `read` gives undefined for a text that is off it. */
-const textForm = (
-  want: string,
-  read: (text: string) => unknown,
-  show: (value: never) => unknown = (value) => value,
-): JsonForm => ({
-  read(json, at) {
-    const value = typeof json === 'string' ? read(json) : undefined;
-    if (value === undefined) throw off(at, json, want);
-    return value;
-  },
+/** How values of a type stand in JSON. */
+interface Form {
+  want: string;
+  /** The value. Undefined: there is none. */
+  read(json: unknown): unknown;
+  show(value: never): unknown;
+}
+
+const textForm = (want: string, read: (text: string) => unknown, show: Form['show']): Form => ({
+  want,
+  read: (json) => (typeof json === 'string' ? read(json) : undefined),
   show,
 });
 
-// A lone surrogate has no UTF-8: another text would be published.
-const text = textForm('a text of whole Unicode characters', (one) => (one.isWellFormed() ? one : undefined));
-
-const day = textForm('a date, YYYY-MM-DD, of years 0001 to 9999', (one) => parseDay(one) ?? undefined, dayText);
-
 const timePattern = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{3}))?)?$/;
 
-const time = textForm('a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm', timeOf, (ms: number) => {
-  const shown = new Date(ms).toISOString().slice(11, 23);
-  return shown.replace(/\.000$/, '').replace(/:00$/, '');
-});
-
-function timeOf(one: string): number | undefined {
-  const [, hours, minutes, seconds = 0, ms = 0] = timePattern.exec(one) ?? [];
-  return hours === undefined
-    ? undefined
-    : ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000 + Number(ms);
+function timeOf(text: string): number | undefined {
+  const [, hours, minutes, seconds = 0, ms = 0] = timePattern.exec(text) ?? [];
+  if (hours !== undefined) return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000 + Number(ms);
 }
 
-const decimalPattern = /^-?\d{1,19}$/;
+const timeText = (ms: number): string =>
+  new Date(ms)
+    .toISOString()
+    .slice(11, 23)
+    .replace(/\.000$/, '')
+    .replace(/:00$/, '');
 
 /** A number of 64 bits from its decimal text. */
-function longOfText(one: string): Long | undefined {
-  const big = decimalPattern.test(one) ? BigInt(one) : null;
+function longOfText(text: string): Long | undefined {
+  const big = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
   return big === null || BigInt.asIntN(64, big) !== big ? undefined : longOf(big);
 }
 
 const instantPattern = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d+)?)([Zz]|[+-]\d\d:\d\d)$/;
 
-const instant = textForm('an instant with its offset, such as 2026-11-26T18:30:00Z', instantOf, (ms: Long) =>
-  instantText(ms).replace('.000Z', 'Z'),
-);
-
 /** Decimal milliseconds stand only for what RFC 3339 cannot say: seconds in their place would be an instant of 1970. */
-function instantOf(one: string): Long | undefined {
-  const [, date, clock, zone] = instantPattern.exec(one) ?? [];
+function instantOf(text: string): Long | undefined {
+  const [, date, clock, zone] = instantPattern.exec(text) ?? [];
   if (date === undefined) {
-    const ms = longOfText(one);
+    const ms = longOfText(text);
     return ms !== undefined && clampedMs(ms) !== ms ? ms : undefined;
   }
   const ms = parseDay(date) === null ? Number.NaN : Date.parse(`${date}T${clock}${zone!.toUpperCase()}`);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-const long: JsonForm = {
-  read(json, at) {
-    if (Number.isSafeInteger(json)) return json;
-    const value = typeof json === 'string' ? longOfText(json) : undefined;
-    if (value === undefined) throw off(at, json, 'a whole number of 64 bits (beyond 2^53 as a decimal text)');
-    return value;
+/** By a schema's logical type, else by its type. The others stand in JSON as they are. */
+const forms: Partial<Record<string, Form>> = {
+  // A lone surrogate has no UTF-8: another text would be published.
+  string: textForm(
+    'a text of whole Unicode characters',
+    (text) => (text.isWellFormed() ? text : undefined),
+    (text) => text,
+  ),
+  date: textForm('a date, YYYY-MM-DD, of years 0001 to 9999', (text) => parseDay(text) ?? undefined, dayText),
+  'time-millis': textForm('a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm', timeOf, timeText),
+  'timestamp-millis': textForm('an instant with its offset, such as 2026-11-26T18:30:00Z', instantOf, (ms: Long) =>
+    instantText(ms).replace('.000Z', 'Z'),
+  ),
+  long: {
+    want: 'a whole number of 64 bits (beyond 2^53 as a decimal text)',
+    read: (json) => (Number.isSafeInteger(json) ? json : typeof json === 'string' ? longOfText(json) : undefined),
+    show: longInJson,
   },
-  show: longInJson,
+  fixed: textForm(
+    '32 bytes in hex',
+    (text) => (/^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex') : undefined),
+    (bytes: Buffer) => bytes.toString('hex'),
+  ),
 };
 
-const boolean: JsonForm = {
-  read(json, at) {
-    if (typeof json !== 'boolean') throw off(at, json, 'true or false');
-    return json;
-  },
-  show: (value) => value,
-};
+/** A type of Avro's whose values are those of JSON: avsc's walk over a schema reads and shows them. */
+class JsonType extends avro.types.LogicalType {
+  readonly form: Form;
 
-const forms = new Map([
-  ['string', text],
-  ['boolean', boolean],
-  ['long', long],
-  ['date (int)', day],
-  ['time-millis (int)', time],
-  ['timestamp-millis (long)', instant],
-]);
+  constructor(type: Type, form: Form) {
+    super(type as unknown as Schema);
+    this.form = form;
+  }
 
-function formOf(type: Type): JsonForm {
-  if (isUnion(type)) return nullable(formOf(type.types.find(({ typeName }) => typeName !== 'null')!));
-  if (isRecord(type)) return recordForm(type.fields.map(({ name, type: of }) => [name, formOf(of)]));
-  if (isArray(type)) return listForm(formOf(type.itemsType));
-  if (isEnum(type)) {
-    const { symbols } = type;
-    return textForm(`one of ${symbols.join(', ')}`, (one) => (symbols.includes(one) ? one : undefined));
+  // avsc's own would look at the value with the type's check, too, which refuses longs beyond 2^53.
+  _check(json: unknown, _flags: unknown, hook?: (json: unknown, type: Type) => void): boolean {
+    const fits = this.form.read(json) !== undefined;
+    if (!fits) hook?.(json, this);
+    return fits;
   }
-  if (isFixed(type)) {
-    const hex = new RegExp(`^[0-9a-fA-F]{${2 * type.size}}$`);
-    const bytesOf = (one: string) => (hex.test(one) ? Buffer.from(one, 'hex') : undefined);
-    return textForm(`${type.size} bytes in hex`, bytesOf, (bytes: Buffer) => bytes.toString('hex'));
-  }
-  const logical = logicalTypes.get(type);
-  return forms.get(logical === undefined ? type.typeName : `${logical} (${type.typeName})`)!;
+
+  protected override _toValue = (json: unknown): unknown => this.form.read(json);
+  protected override _fromValue = (value: unknown): unknown => this.form.show(value as never);
+  protected override _resolve = (): undefined => undefined;
+  protected override _export = (): void => {};
 }
 
-const nullable = ({ read, show }: JsonForm): JsonForm => ({
-  read: (json, at) => (json === undefined || json === null ? null : read(json, at)),
-  show: (value) => (value === null ? null : show(value)),
-});
-
-const listForm = (item: JsonForm): JsonForm => ({
-  read(json, at) {
-    if (!Array.isArray(json)) throw off(at, json, 'a list');
-    return json.map((one, i) => item.read(one, `${at}[${i}]`));
-  },
-  show: (list: never[]) => list.map((one) => item.show(one)),
-});
-
-function recordForm(fields: readonly (readonly [string, JsonForm])[]): JsonForm {
-  const names = fields.map(([name]) => name);
-  return {
-    read(json, at, stamps) {
-      const given = membersOf(json, at, names);
-      const inner = at === 'value' ? '' : `${at}.`;
-      const value: Record<string, unknown> = {};
-      for (const [name, form] of fields) {
-        const one = given[name];
-        value[name] = one === undefined && stamps?.[name] !== undefined ? stamps[name] : form.read(one, inner + name);
-      }
-      return value;
-    },
-    show: (value) => Object.fromEntries(fields.map(([name, { show }]) => [name, show(value[name])])),
-  };
+function typeHook(schema: Schema): Type | undefined {
+  const node = (typeof schema === 'string' ? { type: schema } : schema) as { type: string; logicalType?: string };
+  const form = forms[node.logicalType ?? node.type];
+  return form && new JsonType(parseOurs(node as Schema), form);
 }
+
+/** The types of each topic's values in JSON (docs/rules.md#json-lines). */
+export const jsonTypes = byTopic((topic) =>
+  avro.Type.forSchema(topicSchemas[topic], { wrapUnions: false, omitRecordMethods: true, typeHook }),
+);
 
 /** An object's members, none of which has another name than these. Throws LineError. */
-export function membersOf(json: unknown, at: string, names: readonly string[]): Record<string, unknown> {
+export function membersOf(json: unknown, at: string, names: { has(name: string): boolean; keys(): Iterable<string> }) {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw off(at, json, 'an object');
   for (const name in json) {
-    if (names.includes(name)) continue;
-    throw new LineError(`${at} has an unknown field ${JSON.stringify(name.slice(0, 64))}, want ${names.join(', ')}`);
+    if (names.has(name)) continue;
+    const want = [...names.keys()].join(', ');
+    throw new LineError(`${at} has an unknown field ${JSON.stringify(name.slice(0, 64))}, want ${want}`);
   }
   return json as Record<string, unknown>;
 }
 
-/** The form of each topic's values. */
-export const jsonForms = byTopic(
-  (topic) => formOf(topicTypes[topic]) as JsonForm & { show(value: AnyRecord): unknown },
-);
+/** What throws LineError for members of a type's records that it does not have: avsc passes over them. */
+function unknownIn(type: Type): ((json: unknown, at: string) => void) | null {
+  if (isUnion(type)) {
+    const inner = unknownIn(type.types[1]!);
+    return inner && ((json, at) => json == null || inner(json, at));
+  }
+  if (!isRecord(type)) return null;
+  const fields = new Map(type.fields.map(({ name, type: of }) => [name, unknownIn(of)]));
+  const nested = [...fields].filter(([, inner]) => inner !== null);
+  return (json, at) => {
+    const members = membersOf(json, at, fields);
+    for (const [name, inner] of nested) inner!(members[name], name);
+  };
+}
+
+export const assertKnownMembers = byTopic((topic) => unknownIn(jsonTypes[topic])!);
+
+function wantOf(type: Type): string {
+  if (isUnion(type)) return wantOf(type.types[1]!);
+  if (type instanceof JsonType) return type.form.want;
+  if (isEnum(type)) return `one of ${type.symbols.join(', ')}`;
+  return isArray(type) ? 'a list' : isRecord(type) ? 'an object' : 'true or false';
+}
+
+/** Throws LineError that names the first field whose JSON is not what its type wants. */
+export function throwFault(type: Type, json: unknown): never {
+  type.isValid(json, {
+    errorHook(path, at, of) {
+      const name = path.join('.').replace(/\.(\d+)/g, '[$1]');
+      throw off(name, at, wantOf(of));
+    },
+  });
+  throw new Error('Cannot say what is wrong with a line: each field is what it must be');
+}

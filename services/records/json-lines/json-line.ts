@@ -1,41 +1,52 @@
 import { isUtf8 } from 'node:buffer';
+import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { encodeValue, ownDecoder } from '../../../schemas/avro/codec.ts';
 import type { TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { keyShapes } from '../../../schemas/events/record-keys.ts';
 import { type AnyRecord, isTopicName, type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import { dayText } from '../../../schemas/views/days.ts';
-import { jsonForms, LineError, membersOf } from './json-form.ts';
+import { instantText } from '../../cli/instant-texts.ts';
+import { assertKnownMembers, jsonTypes, LineError, membersOf, throwFault } from './json-form.ts';
 
 /** A record that stands in a line, encoded as it is published. */
 export interface LineRecord {
   topic: TopicName;
   key: string;
-  /** Null is a tombstone. */
-  value: AnyRecord | null;
   keyBytes: Buffer;
+  /** Null is a tombstone. */
   valueBytes: Buffer | null;
   decoder: TopicDecoder;
 }
 
-const members = ['topic', 'key', 'value'];
+const members = new Set(['topic', 'key', 'value']);
 
 /**
  * The record of a line of JSON (docs/rules.md#json-lines). `nowMs`: what revision and changed_at are where they are absent.
  * Whether the record is good is for the validator to say. Throws LineError.
  */
 export function readLine(line: Buffer, nowMs: number): LineRecord {
-  const { topic, key: given, value: json } = membersOf(jsonOf(line), 'the line', members);
+  const { topic, key: given, value } = membersOf(jsonOf(line), 'the line', members);
   if (typeof topic !== 'string' || !isTopicName(topic))
     throw new LineError(`topic is not one of ${topicNames.join(', ')}`);
-  if (json === undefined) throw new LineError('value is missing, want an object, or null for a tombstone');
-  const stamps = { revision: nowMs, changed_at: nowMs };
-  const value = json === null ? null : (jsonForms[topic].read(json, 'value', stamps) as AnyRecord);
+  if (value === undefined) throw new LineError('value is missing, want an object, or null for a tombstone');
+  const valueBytes = value === null ? null : bytesOf(topic, value, nowMs);
   if (given === undefined && value === null) throw new LineError('key is missing, want the key of the tombstone');
   if (given !== undefined && !(typeof given === 'string' && given.isWellFormed()))
     throw new LineError('key is not a text of whole Unicode characters');
-  const key = given ?? keyOf(topic, value!);
-  const valueBytes = value && encodeValue(topic, value);
-  return { topic, key, value, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) };
+  const key = given ?? keyShapes[topic].names.map((name) => (value as Record<string, string>)[name]).join('/');
+  return { topic, key, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic) };
+}
+
+/** A value from its JSON, encoded. */
+function bytesOf(topic: TopicName, json: unknown, nowMs: number): Buffer {
+  assertKnownMembers[topic](json, 'value');
+  const value = json as { revision?: unknown; changed_at?: unknown };
+  if (value.revision === undefined) value.revision = nowMs;
+  if (value.changed_at === undefined) value.changed_at = instantText(nowMs);
+  try {
+    return encodeValue(topic, value as never, jsonTypes[topic]);
+  } catch {
+    return throwFault(jsonTypes[topic], value);
+  }
 }
 
 function jsonOf(line: Buffer): unknown {
@@ -48,16 +59,9 @@ function jsonOf(line: Buffer): unknown {
   }
 }
 
-/** The key that a value's fields make, such as `taco/2026-11-26`. */
-function keyOf(topic: TopicName, value: AnyRecord): string {
-  const { names, rules } = keyShapes[topic];
-  const fields: Record<string, unknown> = { ...value };
-  return names.map((name, i) => (rules[i] === 'day' ? dayText(Number(fields[name])) : fields[name])).join('/');
-}
-
 /** The line of a record: what `readLine` makes the same record of. */
 export const showLine = (topic: TopicName, key: string, value: AnyRecord | null): string =>
-  JSON.stringify({ topic, key, value: value && jsonForms[topic].show(value) });
+  JSON.stringify({ topic, key, value: value && jsonTypes[topic].fromBuffer(topicTypes[topic].toBuffer(value)) });
 
 const lineBytesMax = 16 << 20;
 const newline = 10;
@@ -83,7 +87,7 @@ export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<{ n
     }
     if (from < chunk.length) begun.push(chunk.subarray(from));
     if (begun.reduce((sum, { length }) => sum + length, 0) > lineBytesMax)
-      throw new LineError(`line ${number + 1} is longer than 16 MiB`);
+      throw new LineError('the line is longer than 16 MiB');
     yield lines.filter((one) => !isBlank(one));
   }
   if (begun.length > 0) yield [whole(Buffer.alloc(0))].filter((one) => !isBlank(one));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it, test } from 'vitest';
+import { whyBad } from '../../../projector/intake/validator.ts';
 import { rejectedSchema, topicSchemas } from '../../../schemas/avro/avro-types.ts';
-import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
@@ -18,7 +18,7 @@ it('records schemas says what a value of each topic begins with, and examples th
     const record = readLine(Buffer.from(JSON.stringify({ topic, value })), 0);
     expect({ key: record.key, begins: record.valueBytes!.toString('hex', 0, 10) }).toEqual({ key, begins: header });
     expect(schema).toEqual(topicSchemas[topic as 'nights']);
-    expect(encodeValue(topic, record.value)).toEqual(record.valueBytes);
+    expect(whyBad(record)).toBe(null);
   }
   expect(schemaRows.find(({ topic }) => topic === 'nights')!.header).toBe('c301 2b0a3af49553c582');
 });
