@@ -2,7 +2,8 @@
 const table = `
 | \`bad_line\` | error | a line is no record | mend what makes the lines: the field is named |
 | \`bad_record\` | error | the projector sets the record aside | mend what publishes it: field and rule are named |
-| \`unknown_metro\` | warning | the metro has no record | publish the metro, or mend the slug: such a ride is shown nowhere |
+| \`no_records\` | warning | there is no record | look at what makes them: a query that failed leaves an empty file |
+| \`unknown_metro\` | warning | the metro has no record | publish the metro, or mend the slug: a ride without its metro is shown nowhere |
 | \`unknown_district\` | warning | the district has no record | publish the district, or mend the slug: no neighbourhood is shown |
 | \`unknown_ride\` | warning | the ride has no record | publish the ride, or a tombstone of the night |
 | \`unknown_night\` | warning | the night has no record | publish the night, or tombstones of the answers for it |
@@ -59,7 +60,9 @@ export class Notices {
     const one = this.#found.get(`${code} ${of}`) ?? { code, severity, detail: of, count: 0, places: [] };
     this.#found.set(`${code} ${of}`, one);
     one.count += count;
-    if (one.places.length < placesMax) one.places.push(place());
+    if (one.places.length === placesMax) return;
+    const at = place();
+    if (!one.places.includes(at)) one.places.push(at);
   }
 
   get all(): Notice[] {

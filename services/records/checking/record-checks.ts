@@ -60,6 +60,7 @@ export class RecordChecks {
   /** Looks at the facts, once all records were taken. */
   end(): void {
     const { facts } = this.#fold;
+    if (this.records === 0) this.notices.add('no_records', '', () => 'the start');
     for (const [topic, field, code, named, of] of references)
       for (const [number, isThere] of named(facts))
         if (!isThere) this.notices.add(code, `${topic}: field ${field}`, this.#at(topic, number, of));

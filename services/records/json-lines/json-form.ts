@@ -11,8 +11,11 @@ export class LineError extends Error {
   override name = 'LineError';
 }
 
-const off = (at: string, json: unknown, want: string): LineError =>
-  new LineError(json === undefined ? `${at} is missing, want ${want}` : `${at} is not ${want}`);
+function off(at: string, json: unknown, want: string): LineError {
+  if (json === undefined) return new LineError(`${at} is missing, want ${want}`);
+  const found = json === null ? 'null' : Array.isArray(json) ? 'a list' : `a JSON ${typeof json}`;
+  return new LineError(`${at} is not ${want}${typeof json === 'string' ? '' : `, but ${found}`}`);
+}
 
 /** How values of a type stand in JSON. */
 interface Form {

@@ -100,6 +100,7 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
       ['ride_without_nights', 1, 'line 6'],
     ],
   ],
+  ['that there is nothing', (lines) => lines.splice(0), [['no_records', 1, 'the start']]],
   ['two riders of one handle', set('riders', { handle: 'bo' }), [['shared_handle', 1, 'line 5']]],
   ['a title of spaces', set('rides', { title: ' ' }), [['empty_title', 1, 'line 6']]],
   ['a meet time in seconds', set('nights', { meet_time: '00:01:06.600' }), [['meet_times_near_midnight', 1, 'line 7']]],
@@ -139,6 +140,17 @@ describe('records check', () => {
 
   it.each(cases)('notices %s', async (_, change, found) => {
     expect(await noticed(change)).toEqual({ code: 0, found, strict: found.length > 0 ? 1 : 0 });
+  });
+
+  it('says each place once', async () => {
+    const lost = (key: string) => ({ topic: 'relations', key: `u_x/${key}`, value: null }) as Lines[number];
+    const { found } = await noticed((lines) => {
+      const { value } = of(lines, 'relations');
+      for (const other of ['u_ada', 'u_bo']) lines.push({ ...lost(other), value: { ...value, rider: 'u_x', other } });
+    });
+    expect(found).toEqual([['unknown_rider', 2, 'line 11']]);
+    const { out } = await check(join(folder, 'lines.jsonl'));
+    expect(out[0]).toContain('the rider has no record: relations: field rider\n  at line 11, …\n');
   });
 
   it('says bad lines and bad records as errors, by field and rule', async () => {

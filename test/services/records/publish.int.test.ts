@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { followToEnds } from '../../../projector/intake/follow-to-ends.ts';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import { positionOf } from '../../../projector/position/position.ts';
@@ -37,7 +37,9 @@ async function setUp(partitions = 4) {
     return all;
   };
   const records = (...args: string[]) => heard((io) => runCli(['records', ...args], io, env));
-  return { publish, records, held, [Symbol.asyncDispose]: () => kafka[Symbol.asyncDispose]() };
+  const follow = (signal: AbortSignal, out: string[]) =>
+    heard((io) => runCli(['records', 'print', '--follow'], { ...io, out: (line) => out.push(line) }, env), signal);
+  return { publish, records, follow, held, [Symbol.asyncDispose]: () => kafka[Symbol.asyncDispose]() };
 }
 
 const placesOf = (out: readonly string[]) =>
@@ -118,6 +120,26 @@ it('records print and records check read what was published', async () => {
   expect(
     await kafka.publish([], () => Readable.from([Buffer.from('{"topic":"metros","key":"portland","value":null}')])),
   ).toMatchObject({ code: 0 });
-  const [found] = (await kafka.records('check', '--json')).out.map((line) => JSON.parse(line));
-  expect(found).toMatchObject({ code: 'unknown_metro', count: 1, places: [expect.stringMatching(/^rides\/\d@0$/)] });
+  const found = (await kafka.records('check', '--json')).out.map((line) => JSON.parse(line));
+  expect(found).toContainEqual(
+    expect.objectContaining({ code: 'unknown_metro', count: 1, places: [expect.stringMatching(/^rides\/\d@0$/)] }),
+  );
+});
+
+// docs/rules.md#json-lines, #tombstones
+it('records print --follow goes on with what is published, and tombstones of what it printed take all away', async () => {
+  await using kafka = await setUp();
+  const [stop, seen]: [AbortController, string[]] = [new AbortController(), []];
+  const lines = (count: number) => vi.waitFor(() => expect(seen).toHaveLength(count), { timeout: 20_000 });
+  await kafka.publish([], () => Readable.from([Buffer.from(`${rider('a')}\n${rider('b')}`)]));
+  const following = kafka.follow(stop.signal, seen);
+  await lines(2);
+  const gone = seen.map((line) => JSON.stringify({ ...JSON.parse(line), value: null }));
+  expect(await kafka.publish([], () => Readable.from([Buffer.from(gone.join('\n'))]))).toMatchObject({ code: 0 });
+  await lines(4);
+  expect(seen.slice(2).sort()).toEqual(gone.sort());
+  stop.abort();
+  expect(await following).toMatchObject({ code: 0, err: [] });
+  const { code, out } = await kafka.records('check', '--json');
+  expect({ code, out }).toEqual({ code: 0, out: [] });
 });
