@@ -124,6 +124,20 @@ describe('with exactly its rights', () => {
     expect(await run(['rejected', 'list'], as('publisher'))).toMatchObject({ out: expect.stringContaining('riders/') });
   });
 
+  test.each(['publisher', 'archive-save'])('records check, records print and why read as %s', async (user) => {
+    if (user === 'publisher') {
+      const example = new URL('../../docs/example-records.jsonl', import.meta.url).pathname;
+      expect(await run(['records', 'publish', example], as(user))).toMatchObject(granted);
+      expect(await run(['records', 'publish', '--dry-run', example], as(user))).toMatchObject(granted);
+    }
+    const checked = await run(['records', 'check'], as(user));
+    expect(checked).toMatchObject({ code: 1, out: expect.stringContaining('bad_record'), err: granted.err });
+    const printed = await run(['records', 'print', '--topic', 'rides', '--key', 'taco'], as(user));
+    expect(printed).toMatchObject({ code: 0, out: expect.stringContaining('Taco Tuesday') });
+    const why = await run(['why', 'rides/taco', 'riders/bad'], as(user));
+    expect(why).toMatchObject({ out: expect.stringContaining('rides/taco'), err: granted.err });
+  });
+
   test('archive save saves the log and what was set aside, and archive load loads it', async () => {
     expect(await run(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
     const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;
