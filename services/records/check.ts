@@ -27,27 +27,24 @@ export async function runCheck(options: CheckOptions, settings: Settings, io: Io
   const { file, json, strict = false } = options;
   if (file !== undefined && options.archive !== undefined)
     throw new UsageError('Cannot run records check: want a file or --archive, not both');
-  const found = file === undefined ? null : statSync(file, { throwIfNoEntry: false });
-  if (found === undefined)
+  const named = file === undefined ? null : statSync(file, { throwIfNoEntry: false });
+  if (named === undefined)
     throw new UsageError(
       `Cannot run records check: there is no ${file}, want a file of JSON Lines or an archive's folder`,
     );
-  const isLines = found !== null && !found.isDirectory();
+  const isLines = named !== null && !named.isDirectory();
   const { checks, where } = isLines
     ? await checkLines(file!, io)
     : await checkLog(options.archive ?? file, settings, io);
   checks.end();
   const all = checks.notices.all;
-  const count = (severity: Notice['severity']): number =>
-    all.filter((one) => one.severity === severity).reduce((sum, one) => sum + one.count, 0);
   for (const notice of all)
     io.out(json ? JSON.stringify({ ...notice, fix: notices.get(notice.code)!.fix }) : textOf(notice));
-  const [errors, warnings] = [count('error'), count('warning')];
-  if (!json)
-    io.out(
-      `${countText(checks.records, 'record')} in ${where}: ${countText(errors, 'error')}, ${countText(warnings, 'warning')}`,
-    );
-  return errors > 0 || (strict && warnings > 0) ? 1 : 0;
+  const count = { error: 0, warning: 0 };
+  for (const one of all) count[one.severity] += one.count;
+  const found = `${countText(count.error, 'error')}, ${countText(count.warning, 'warning')}`;
+  if (!json) io.out(`${countText(checks.records, 'record')} in ${where}: ${found}`);
+  return count.error > 0 || (strict && count.warning > 0) ? 1 : 0;
 }
 
 function textOf({ code, severity, detail, count, places }: Notice): string {

@@ -56,13 +56,13 @@ async function kafkaTarget(
     partitionOf,
     publish(topic, records) {
       const timestampMs = Date.now();
-      const sent = records.map(({ partition, keyBytes: key, valueBytes: value }) => ({
+      const sent = ({ partition, keyBytes: key, valueBytes: value }: TargetRecord) => ({
         partition,
         key,
         value,
         timestampMs,
-      }));
-      return publisher.publish(topic, sent);
+      });
+      return publisher.publish(topic, records.map(sent));
     },
     complete: async () => {},
     close: () => publisher.close(),
@@ -84,11 +84,6 @@ function archiveTarget(
   mkdirSync(dirname(resolve(dir)), { recursive: true });
   const draft = mkdtempSync(`${resolve(dir)}.unfinished-`);
   const archive = newArchive({ dir: draft, prefix }, partitioners);
-  let isOpen = true;
-  const close = async (): Promise<void> => {
-    if (isOpen) await archive.close();
-    isOpen = false;
-  };
   return {
     partitionOf: (topic, key) => partitionFor(partitioners[topic], key, defaultPartitions[topic])!,
     async publish(topic, records) {
@@ -103,11 +98,11 @@ function archiveTarget(
     },
     async complete() {
       archive.complete();
-      await close();
+      await archive.close();
       renameSync(draft, dir);
     },
     async close() {
-      await close();
+      await archive.close();
       rmSync(draft, { recursive: true, force: true });
     },
   };

@@ -61,9 +61,9 @@ export class RecordChecks {
   end(): void {
     const { facts } = this.#fold;
     if (this.records === 0) this.notices.add('no_records', '', () => 'the start');
-    for (const [topic, field, code, named, of] of references)
+    for (const { topic, field, to, of, named } of references)
       for (const [number, isThere] of named(facts))
-        if (!isThere) this.notices.add(code, `${topic}: field ${field}`, this.#at(topic, number, of));
+        if (!isThere) this.notices.add(`unknown_${to}`, `${topic}: field ${field}`, this.#at(topic, number, of));
     for (const [number, { record, nights }] of facts.rides.entries()) {
       if (record === null) continue;
       const at = this.#at('rides', number);

@@ -20,62 +20,37 @@ function* edgesOf({ riderIds }: Facts, edges: EdgeLists): Generator<[number, num
 }
 
 /** The number of each record that refers, and whether what it names has a record. */
-type Named = (facts: Facts) => Iterable<[number, boolean]>;
+type Named = (facts: Facts) => Iterable<readonly [number, boolean]>;
 
-/**
- * Every field that names a record of another topic (docs/rules.md#unchecked-references): topic, field, what to notice, and the
- * references. Of an RSVP and a relation, the number is the one of the fold's two that the field is about.
- */
-export const references: readonly (readonly [TopicName, string, string, Named, ('first' | 'second')?])[] = [
-  [
-    'districts',
-    'metro',
-    'unknown_metro',
-    (f) => f.districts.values().map((one) => [f.districtIds.find(one.district), isMetro(f, one.metro)]),
-  ],
-  ['rides', 'metro', 'unknown_metro', (f) => ridesOf(f).map(([ride, { metro }]) => [ride, isMetro(f, metro)])],
-  [
-    'rides',
-    'leaders',
-    'unknown_rider',
-    (f) => ridesOf(f).flatMap(([ride, { leaders }]) => leaders.map((id): [number, boolean] => [ride, isRider(f, id)])),
-  ],
-  [
-    'nights',
-    'ride',
-    'unknown_ride',
-    (f) => nightsOf(f).map(([night]) => [night, f.rides[f.nightRide[night]!]!.record !== null]),
-  ],
-  [
-    'nights',
-    'meeting.district',
-    'unknown_district',
-    (f) => nightsOf(f).map(([night, { meeting }]) => [night, isDistrict(f, meeting?.district)]),
-  ],
-  [
-    'attendance',
-    'ride and day',
-    'unknown_night',
-    (f) => edgesOf(f, f.attendance).map(([, night]) => [night, f.nightRecords[night] !== null]),
-    'second',
-  ],
-  [
-    'attendance',
-    'rider',
-    'unknown_rider',
-    (f) => edgesOf(f, f.attendance).map(([rider]) => [rider, f.riderExists(rider)]),
-  ],
-  [
-    'relations',
-    'rider',
-    'unknown_rider',
-    (f) => edgesOf(f, f.relations).map(([rider]) => [rider, f.riderExists(rider)]),
-  ],
-  [
-    'relations',
-    'other',
-    'unknown_rider',
-    (f) => edgesOf(f, f.relations).map(([, other]) => [other, f.riderExists(other)]),
-    'second',
-  ],
+/** `of`: which of the two numbers that an RSVP or a relation has in the fold. */
+const refer = (topic: TopicName, field: string, to: string, of: 'first' | 'second', named: Named) =>
+  ({ topic, field, to, of, named }) as const;
+
+/** Every field that names a record of another topic (docs/rules.md#unchecked-references). */
+export const references = [
+  refer('districts', 'metro', 'metro', 'first', (f) =>
+    f.districts.values().map((one) => [f.districtIds.find(one.district), isMetro(f, one.metro)]),
+  ),
+  refer('rides', 'metro', 'metro', 'first', (f) => ridesOf(f).map(([ride, { metro }]) => [ride, isMetro(f, metro)])),
+  refer('rides', 'leaders', 'rider', 'first', (f) =>
+    ridesOf(f).flatMap(([ride, { leaders }]) => leaders.map((id) => [ride, isRider(f, id)] as const)),
+  ),
+  refer('nights', 'ride', 'ride', 'first', (f) =>
+    nightsOf(f).map(([night]) => [night, f.rides[f.nightRide[night]!]!.record !== null]),
+  ),
+  refer('nights', 'meeting.district', 'district', 'first', (f) =>
+    nightsOf(f).map(([night, { meeting }]) => [night, isDistrict(f, meeting?.district)]),
+  ),
+  refer('attendance', 'ride and day', 'night', 'second', (f) =>
+    edgesOf(f, f.attendance).map(([, night]) => [night, f.nightRecords[night] !== null]),
+  ),
+  refer('attendance', 'rider', 'rider', 'first', (f) =>
+    edgesOf(f, f.attendance).map(([rider]) => [rider, f.riderExists(rider)]),
+  ),
+  refer('relations', 'rider', 'rider', 'first', (f) =>
+    edgesOf(f, f.relations).map(([rider]) => [rider, f.riderExists(rider)]),
+  ),
+  refer('relations', 'other', 'rider', 'second', (f) =>
+    edgesOf(f, f.relations).map(([, other]) => [other, f.riderExists(other)]),
+  ),
 ];

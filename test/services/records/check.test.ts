@@ -220,7 +220,7 @@ describe('records check', () => {
     const texts = topicNames.flatMap((topic) =>
       [...textsIn(topicSchemas[topic], '')].map((field) => `${topic} ${field}`),
     );
-    const refer = references.map(([topic, field]) => `${topic} ${field.replace('ride and day', 'ride')}`);
+    const refer = references.map(({ topic, field }) => `${topic} ${field.replace('ride and day', 'ride')}`);
     expect(texts.filter((one) => !refer.includes(one))).toEqual([
       'metros metro',
       'metros name',
