@@ -24,9 +24,15 @@ async function upgradeAndBack({ projectors, apis, nextProjectors, processes, nex
     }
     for (const projector of go) await projector.retire();
   };
-  await change(await next(), nextProjectors, projectors);
-  await sleep(2_000);
-  await change(processes, projectors, nextProjectors);
+  try {
+    await change(await next(), nextProjectors, projectors);
+    await sleep(2_000);
+  } finally {
+    // What did not come up in time goes all the same: two versions side by side would be another fault, and never end.
+    await change(processes, projectors, nextProjectors).finally(() =>
+      Promise.all(nextProjectors.map((projector) => projector.retire())),
+    );
+  }
   const dropped = await processes.run(['generations', 'drop', String(nextFormat)], stores.env);
   if (dropped.code !== 0) throw new Error(dropped.err);
 }
@@ -40,12 +46,14 @@ async function fillDisk({ processes, kafkaEnv }: Arena): Promise<void> {
   try {
     const archive = join(disk, 'archive');
     const following = await processes.start(['archive', 'save', '--follow', archive], kafkaEnv);
-    await following.printed('The archive has what the log holds');
-    const { bavail, bsize } = await statfs(disk);
     const ballast = join(disk, 'ballast');
-    await writeFile(ballast, Buffer.alloc(bavail * bsize));
-    const ended = await Promise.race([following.ended, sleep(90_000, null, { ref: false })]);
-    if (!ended) await following.kill();
+    const fill = async () => {
+      await following.printed('The archive has what the log holds');
+      const { bavail, bsize } = await statfs(disk);
+      await writeFile(ballast, Buffer.alloc(bavail * bsize));
+      return Promise.race([following.ended, sleep(90_000, null, { ref: false })]);
+    };
+    const ended = await fill().finally(() => following.kill());
     if (ended?.code !== 1 || !ended.err.includes('ENOSPC')) {
       throw new Error(`archive save --follow on a full disk ended with ${ended?.code}: ${ended?.err.slice(-500)}`);
     }
