@@ -7,9 +7,12 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
+import { parseFence } from '../../infra/redis/redis-keys.ts';
 import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
+import { viewWriterOver } from '../../infra/redis/views/redis-view-writer.ts';
 import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../projector/ports/event-log.ts';
+import { StoreRefusesError } from '../../projector/ports/view-writer.ts';
 import { Stop } from '../../projector/running/stop.ts';
 import { WakeUp } from '../../projector/running/waiting.ts';
 import { operatorApp } from '../../services/serve/http/operator-routes.ts';
@@ -21,7 +24,7 @@ import { stallingProxy } from '../support/servers/stalling-proxy.ts';
 import { refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
 import { fastClock } from '../support/stores/fast-clock.ts';
 import { logOf } from '../support/stores/placed-log.ts';
-import { startProjector } from '../support/stores/projector-run.ts';
+import { type Running, startProjector } from '../support/stores/projector-run.ts';
 import { SharedStore } from '../support/stores/shared-store.ts';
 import { TestArchive } from '../support/worlds/archive.ts';
 import { sampleRecords } from '../support/worlds/records.ts';
@@ -110,6 +113,54 @@ it('a standby of Kafka whose limit moves', async () => {
   await kafka.sendMetros(['a', 'b', 'c']);
   await moves(kafka.eventLog(), positionAt(1), 2_000);
 });
+
+/** A store for one projector, which may be told to refuse. */
+function refusable(store: SharedStore, owner: string) {
+  const told = { refuses: false, refused: 0 };
+  const asking =
+    <A extends unknown[]>(ask: (...args: A) => Promise<unknown>) =>
+    async (...args: A): Promise<unknown> => {
+      if (!told.refuses) return ask(...args);
+      told.refused++;
+      throw new StoreRefusesError('Redis refuses', { retry: true });
+    };
+  const { command, masters } = store.connection;
+  const connection = {
+    command: asking(command),
+    masters: async () => (await masters()).map(asking),
+    close: async () => {},
+  };
+  const log = logOf([{ topic: 'riders', key: 'r', value: { ...sampleRecords.riders, rider: 'r' } }]);
+  return Object.assign(
+    told,
+    startProjector(log, viewWriterOver(connection, store.keys, owner), null, { clock: fastClock }),
+  );
+}
+
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await sleep(1);
+};
+
+it('a leader and a standby that depose each other, and are refused looks meanwhile', async () => {
+  const store = new SharedStore();
+  const both = [refusable(store, 'a'), refusable(store, 'b')] as const;
+  const leads = ({ projector }: Running): boolean =>
+    projector.role === 'leader' && projector.status().tagsInRepair === 0;
+  await until(() => both.some(leads));
+  const epochs = new Set<number>();
+  await leftBy(async () => {
+    const [one, other] = leads(both[0]) ? both : [both[1], both[0]];
+    const before = one.refused;
+    one.refuses = true;
+    await until(() => leads(other) && one.refused > before + 10);
+    one.refuses = false;
+    await until(() => !leads(one));
+    epochs.add(parseFence(String(store.redis.command(['GET', store.keys.fence(0)]))).epoch);
+    await sleep(20);
+  }, 25);
+  expect(epochs.size).toBe(30);
+  for (const one of both) await one.stop();
+}, 120_000);
 
 it('a leader that loses its views, and leads again', async () => {
   const store = new SharedStore();
