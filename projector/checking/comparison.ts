@@ -5,8 +5,7 @@ import { LargeSet, NumberSet } from '../facts/large-map.ts';
 import type { FieldWrite, StoredName, StoredView, ViewWrite } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
 import { Turns } from '../running/waiting.ts';
-import { renderReader } from '../views/reader.ts';
-import { type NumberedViews, numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
+import { type NumberedViews, numberedKinds, numberedViews, readerViews, valueViews } from '../views/value-views.ts';
 
 type StoredFields = Extract<StoredView, { kind: 'reader' }>;
 type StoredValue = Exclude<StoredView, StoredFields>;
@@ -70,7 +69,7 @@ export class Comparison {
   #whole(kind: FactKind | RiderKind, view: number): ViewWrite | null {
     const id = numberedViews[kind].id(this.#facts, view);
     if (kind === 'reader') {
-      const fields = renderReader(this.#facts, view);
+      const fields = readerViews.render(this.#facts, view);
       return fields.length > 0 ? { kind, id, fields } : null;
     }
     const value = valueViews[kind].render(this.#facts, view);
@@ -84,7 +83,7 @@ export class Comparison {
   }
 
   #fields({ kind, id, fields }: StoredFields, reader: number): ViewWrite | null {
-    const wanted = reader >= 0 ? renderReader(this.#facts, reader) : [];
+    const wanted = reader >= 0 ? readerViews.render(this.#facts, reader) : [];
     // No write can name a field that is not UTF-8.
     if (fields === null || [...fields.keys()].some((field) => field.includes('\ufffd'))) {
       return { kind, id, fields: wanted, replaces: true };

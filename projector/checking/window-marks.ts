@@ -1,5 +1,7 @@
 import type { FactKind } from '../../schemas/views/view-kinds.ts';
-import { type Facts, subjectDay } from '../facts/facts.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { LargeSet } from '../facts/large-map.ts';
+import { type RiderNumber, subjectDay } from '../facts/numbers.ts';
 import type { StoredFanOut } from '../position/settled-position.ts';
 import { firstDayOf, partOfField } from '../views/reader.ts';
 import { Marking } from '../writing/marking.ts';
@@ -12,7 +14,7 @@ export class WindowMarks extends Marking {
   readonly #facts: Facts;
   readonly #marks: Marks;
   /** Readers whose relations changed. A leader writes a fan-out's days to them at once, also to one who just unfollowed. */
-  readonly #relating = new Set<number>();
+  readonly #relating = new Set<RiderNumber>();
 
   constructor(facts: Facts) {
     const marks = new Marks();
@@ -22,7 +24,7 @@ export class WindowMarks extends Marking {
     this.#marks = marks;
   }
 
-  override relation(reader: number, other: number, before: number, after: number): void {
+  override relation(reader: RiderNumber, other: RiderNumber, before: number, after: number): void {
     this.#relating.add(reader);
     super.relation(reader, other, before, after);
   }
@@ -34,17 +36,21 @@ export class WindowMarks extends Marking {
 
   /** Whether a change within the window touches what differs. */
   isMarked({ name, field }: Difference): boolean {
-    const number = numberOf(this.#facts, name);
-    if (number < 0) return false;
-    if (name.kind !== 'reader') return this.#marks.values[name.kind as FactKind].has(number);
+    if (name.kind !== 'reader') {
+      const number = numberOf(this.#facts, name);
+      const marked: LargeSet<number> = this.#marks.values[name.kind as FactKind];
+      return number >= 0 && marked.has(number);
+    }
+    const reader = this.#facts.riderIds.find(name.id);
     const at = partOfField(field ?? '');
-    return at !== null && ((this.#marks.readerDays.get(subjectDay(number, at.day)) ?? 0) & at.part) !== 0;
+    if (reader < 0 || at === null) return false;
+    return ((this.#marks.readerDays.get(subjectDay(reader, at.day)) ?? 0) & at.part) !== 0;
   }
 
   /** Whether what differs shows a rider whose fan-out is still under way. */
   isAwaited({ name, field }: Difference, fanOuts: readonly StoredFanOut[]): boolean {
     if (name.kind !== 'reader') return false;
-    const reader = numberOf(this.#facts, name);
+    const reader = this.#facts.riderIds.find(name.id);
     const at = partOfField(field ?? '');
     if (!at) return false;
     return fanOuts.some(([id, days]) => {

@@ -13,7 +13,7 @@ const fewEntries = 32;
 // Up to this size the array doubles. Beyond it, doubling would waste up to half.
 const doubledBelow = 1 << 20;
 
-export class EdgeLists {
+export class EdgeLists<List extends number = number, Id extends number = number> {
   #entries = new Uint32Array(1024);
   #used = 0;
   /**
@@ -23,35 +23,35 @@ export class EdgeLists {
   readonly #free: number[][] = sizes.map(() => []);
 
   /** Order of ids within a list: by number, unless a subclass overrides this. */
-  protected compare(a: number, b: number): number {
+  protected compare(a: Id, b: Id): number {
     return a - b;
   }
 
-  length(list: number): number {
+  length(list: List): number {
     return (this.#lists[2 * list + 1] ?? none) >>> 6;
   }
 
-  id(list: number, index: number): number {
-    return this.#entries[this.#lists[2 * list]! + index]! >>> 4;
+  id(list: List, index: number): Id {
+    return (this.#entries[this.#lists[2 * list]! + index]! >>> 4) as Id;
   }
 
-  bits(list: number, index: number): number {
+  bits(list: List, index: number): number {
     return this.#entries[this.#lists[2 * list]! + index]! & 15;
   }
 
   /** The bits of an id in a list. 0 if it is not there. */
-  get(list: number, id: number): number {
+  get(list: List, id: Id): number {
     const index = this.lowerBound(list, id);
     return index < this.length(list) && this.id(list, index) === id ? this.bits(list, index) : 0;
   }
 
   /** The first index whose id is not before the given one. */
-  lowerBound(list: number, id: number): number {
+  lowerBound(list: List, id: Id): number {
     return this.firstIndex(list, (other) => this.compare(other, id) >= 0);
   }
 
   /** The first index whose id is `reached`. The test must stay true once it is true. */
-  firstIndex(list: number, reached: (id: number) => boolean): number {
+  firstIndex(list: List, reached: (id: Id) => boolean): number {
     let low = 0;
     let high = this.length(list);
     while (low < high) {
@@ -63,7 +63,7 @@ export class EdgeLists {
   }
 
   /** Sets an id's bits and returns the earlier ones. 0 removes the id. */
-  set(list: number, id: number, bits: number): number {
+  set(list: List, id: Id, bits: number): number {
     if (2 * list >= this.#lists.length) this.#addLists(list);
     const place = this.#placeOf(list, id);
     const start = this.#lists[2 * list]!;
@@ -86,13 +86,13 @@ export class EdgeLists {
    * Like lowerBound, but returns the entry's place, and searches from the list's end: most changes are about later
    * days.
    */
-  #placeOf(list: number, id: number): number {
+  #placeOf(list: List, id: Id): number {
     const start = this.#lists[2 * list]!;
     let high = start + this.length(list);
     let low = high;
     for (let step = 1; low > start; step *= 2) {
       low = Math.max(start, high - step);
-      if (this.compare(this.#entries[low]! >>> 4, id) < 0) {
+      if (this.compare((this.#entries[low]! >>> 4) as Id, id) < 0) {
         low += 1;
         break;
       }
@@ -100,13 +100,13 @@ export class EdgeLists {
     }
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.compare(this.#entries[middle]! >>> 4, id) >= 0) high = middle;
+      if (this.compare((this.#entries[middle]! >>> 4) as Id, id) >= 0) high = middle;
       else low = middle + 1;
     }
     return low;
   }
 
-  #insert(list: number, index: number, entry: number): void {
+  #insert(list: List, index: number, entry: number): void {
     const lengthAndClass = this.#lists[2 * list + 1]!;
     const length = lengthAndClass >>> 6;
     const sizeClass = lengthAndClass & 63;
@@ -120,7 +120,7 @@ export class EdgeLists {
     this.#lists[2 * list + 1]! += 64;
   }
 
-  #remove(list: number, place: number): void {
+  #remove(list: List, place: number): void {
     const start = this.#lists[2 * list]!;
     const sizeClass = this.#lists[2 * list + 1]! & 63;
     const length = this.length(list) - 1;
@@ -133,7 +133,7 @@ export class EdgeLists {
   }
 
   /** Moves a list to a block of another size. */
-  #move(list: number, sizeClass: number): void {
+  #move(list: List, sizeClass: number): void {
     // This comes first, because making room moves blocks.
     const start = this.#free[sizeClass]!.pop() ?? this.#extend(sizes[sizeClass]!);
     const length = this.length(list);
@@ -174,7 +174,7 @@ export class EdgeLists {
     for (const free of this.#free) free.length = 0;
   }
 
-  #addLists(list: number): void {
+  #addLists(list: List): void {
     const before = this.#lists.length / 2;
     const lists = new Uint32Array(2 * Math.max(list + 1, before + (before >> 2))).fill(none);
     lists.set(this.#lists);

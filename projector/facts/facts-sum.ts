@@ -38,7 +38,15 @@ export class FactsSum {
   }
 
   /** An edge between two interned texts changed its bits. 0 is no edge. */
-  edge(kind: number, from: Interner, a: number, to: Interner, b: number, before: number, after: number): void {
+  edge<A extends number, B extends number>(
+    kind: number,
+    from: Interner<A>,
+    a: A,
+    to: Interner<B>,
+    b: B,
+    before: number,
+    after: number,
+  ): void {
     if (before !== 0) this.#addEdge(kind + before, from, a, to, b, -1);
     if (after !== 0) this.#addEdge(kind + after, from, a, to, b, 1);
   }
@@ -53,7 +61,14 @@ export class FactsSum {
    * Uses two words of each end, which make 64 bits: there are millions of edges, so this must be a few multiplications.
    * Lanes 2 and 3 follow from p and q.
    */
-  #addEdge(seed: number, from: Interner, a: number, to: Interner, b: number, sign: 1 | -1): void {
+  #addEdge<A extends number, B extends number>(
+    seed: number,
+    from: Interner<A>,
+    a: A,
+    to: Interner<B>,
+    b: B,
+    sign: 1 | -1,
+  ): void {
     let p = Math.imul(from.hash(a, 0) + seed, c1) ^ to.hash(b, 0);
     let q = Math.imul(from.hash(a, 1) ^ seed, c2) + to.hash(b, 1);
     p = Math.imul(p ^ (p >>> 15), c3);

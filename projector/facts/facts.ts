@@ -5,15 +5,25 @@ import { EdgeLists } from './edge-lists.ts';
 import { FactsSum } from './facts-sum.ts';
 import { Interner } from './interner.ts';
 import { LargeMap } from './large-map.ts';
+import {
+  type MetroDay,
+  type MetroNumber,
+  type NightNumber,
+  type Numbered,
+  noMetro,
+  numbered,
+  type RideNumber,
+  type RiderNumber,
+} from './numbers.ts';
 
 /** What is known about a ride id, even if its record is missing. */
 interface RideFact {
   id: string;
   record: Ride | null;
   /** The number of the metro that its record names, known or not. -1 without a record. */
-  metro: number;
+  metro: MetroNumber;
   /** Numbers of its nights, by day: every date that a night record or an RSVP names. */
-  nights: Map<number, number>;
+  nights: Map<number, NightNumber>;
 }
 
 interface RiderFact {
@@ -49,15 +59,15 @@ export const rsvpBits = (response: Attendance['response'], isSaved: boolean): nu
   (response === 'GOING' ? going : response === 'CONFIRMED' ? confirmed : 0) + (isSaved ? saved : 0);
 
 /** Lists of nights in the order of days. */
-class NightLists extends EdgeLists {
-  readonly #days: readonly number[];
+class NightLists extends EdgeLists<RiderNumber, NightNumber> {
+  readonly #days: Numbered<NightNumber, number>;
 
-  constructor(days: readonly number[]) {
+  constructor(days: Numbered<NightNumber, number>) {
     super();
     this.#days = days;
   }
 
-  protected override compare(a: number, b: number): number {
+  protected override compare(a: NightNumber, b: NightNumber): number {
     return this.#days[a]! - this.#days[b]! || a - b;
   }
 }
@@ -71,47 +81,47 @@ export class Facts {
   /** The sum of all facts below. Code that changes a fact moves the sum in the same step. */
   readonly sum = new FactsSum();
 
-  readonly metroIds = new Interner();
+  readonly metroIds = new Interner<MetroNumber>();
   /** By metro number. Null or undefined while there is no record. */
-  readonly metros: (Metro | null | undefined)[] = [];
+  readonly metros = numbered<MetroNumber, Metro | null | undefined>();
   readonly districtIds = new Interner();
   readonly districts = new Map<string, District>();
 
-  readonly riderIds = new Interner();
+  readonly riderIds = new Interner<RiderNumber>();
   /** By rider number. Null or undefined while there is no record. */
-  readonly riders: (RiderFact | null | undefined)[] = [];
+  readonly riders = numbered<RiderNumber, RiderFact | null | undefined>();
 
-  readonly rideIds = new Interner();
-  readonly rides: RideFact[] = [];
+  readonly rideIds = new Interner<RideNumber>();
+  readonly rides = numbered<RideNumber, RideFact>();
 
   // By night number.
-  readonly nightRide: number[] = [];
-  readonly nightDay: number[] = [];
-  readonly nightRecords: (Night | null)[] = [];
+  readonly nightRide = numbered<NightNumber, RideNumber>();
+  readonly nightDay = numbered<NightNumber, number>();
+  readonly nightRecords = numbered<NightNumber, Night | null>();
   /** How many riders go who exist. Public views show nothing else of them (docs/rules.md#going-count). */
-  readonly nightGoing: number[] = [];
+  readonly nightGoing = numbered<NightNumber, number>();
 
   /** Keys of nights, `<ride>/<YYYY-MM-DD>`. A key's number is the night's number. */
-  readonly nightKeys = new Interner();
+  readonly nightKeys = new Interner<NightNumber>();
 
   /** By rider number, nights in the order of days, with the bits going, confirmed, saved. */
   readonly attendance = new NightLists(this.nightDay);
   /** By rider number, the riders whom they follow, marked close, flagged or blocked. */
-  readonly relations = new EdgeLists();
+  readonly relations = new EdgeLists<RiderNumber, RiderNumber>();
   /**
    * By rider number, their watchers: riders who follow them, marked them close or flagged them, with those bits of the
    * relation.
    */
-  readonly watchers = new EdgeLists();
+  readonly watchers = new EdgeLists<RiderNumber, RiderNumber>();
 
   /** Rides that a rider leads, by rider number. */
-  readonly led = new LargeMap<number, Set<number>>();
+  readonly led = new LargeMap<RiderNumber, Set<RideNumber>>();
   /** Nights of rides in a metro, posted or not, by the metro's number and the day. */
-  readonly nightsOfDay = new LargeMap<SubjectDay, Set<number>>();
+  readonly nightsOfDay = new LargeMap<MetroDay, Set<NightNumber>>();
   /** Rides that name a metro, known or not, by the metro's number. */
-  readonly ridesOfMetro = new Map<number, Set<number>>();
+  readonly ridesOfMetro = new Map<MetroNumber, Set<RideNumber>>();
   /** Nights that name a district, known or not. */
-  readonly nightsOfDistrict = new Map<string, Set<number>>();
+  readonly nightsOfDistrict = new Map<string, Set<NightNumber>>();
 
   /** Hashes of developer keys, in hex. */
   readonly hashIds = new Interner();
@@ -122,16 +132,16 @@ export class Facts {
   readonly hashUses: number[] = [];
 
   /** The number of the ride that a key begins with. */
-  rideOf(key: RecordKey): number {
+  rideOf(key: RecordKey): RideNumber {
     const ride = key.numberIn(this.rideIds, 0);
     if (ride === this.rides.length) {
-      this.rides.push({ id: this.rideIds.text(ride), record: null, metro: -1, nights: new Map() });
+      this.rides.push({ id: this.rideIds.text(ride), record: null, metro: noMetro, nights: new Map() });
     }
     return ride;
   }
 
   /** The number of the night that a key begins with. */
-  nightOf(key: RecordKey): number {
+  nightOf(key: RecordKey): NightNumber {
     const night = key.numberIn(this.nightKeys, 0, 1);
     if (night < this.nightRide.length) return night;
     const ride = this.rideOf(key);
@@ -143,7 +153,7 @@ export class Facts {
     return night;
   }
 
-  riderExists(rider: number): boolean {
+  riderExists(rider: RiderNumber): boolean {
     return this.riders[rider] != null;
   }
 }
@@ -161,14 +171,3 @@ export function unlink<K, V>(map: SetsByKey<K, V>, key: K, value: V): void {
   const set = map.get(key);
   if (set?.delete(value) && set.size === 0) map.delete(key);
 }
-
-/** A subject (a rider's or a metro's number) and a day as one number, so that pairs can be kept in a Set and sorted. */
-export type SubjectDay = number;
-
-// Days of the years 0001 to 9999 fit into 22 bits once they are shifted to start at 0.
-const daySpan = 2 ** 22;
-const dayShift = 719_162;
-
-export const subjectDay = (subject: number, day: number): SubjectDay => subject * daySpan + day + dayShift;
-export const subjectOf = (pair: SubjectDay): number => Math.floor(pair / daySpan);
-export const dayOf = (pair: SubjectDay): number => (pair % daySpan) - dayShift;

@@ -11,8 +11,9 @@ import type {
   TopicName,
   TopicRecords,
 } from '../../schemas/events/records.ts';
-import { close, Facts, flagged, follows, goes, link, relationBits, rsvpBits, subjectDay, unlink } from './facts.ts';
+import { close, Facts, flagged, follows, goes, link, relationBits, rsvpBits, unlink } from './facts.ts';
 import { relationEdge, rsvpEdge } from './facts-sum.ts';
+import { type MetroNumber, noMetro, type RideNumber, subjectDay } from './numbers.ts';
 import { ignoreChanges, type Touched, tellAll } from './touched.ts';
 
 /** Bits of a relation by which one rider sees what the other does. */
@@ -95,7 +96,7 @@ export class Fold {
     this.#about(number);
     const fact = this.facts.rides[number]!;
     const before = fact.record;
-    const metro = value ? this.facts.metroIds.add(value.metro) : -1;
+    const metro = value ? this.facts.metroIds.add(value.metro) : noMetro;
     this.#touched.ride(number);
     if (fact.metro !== metro) {
       if (fact.metro >= 0) this.#leaveMetro(number, fact.metro);
@@ -110,20 +111,20 @@ export class Fold {
     this.#touched.ride(number);
   }
 
-  #joinMetro(ride: number, metro: number): void {
+  #joinMetro(ride: RideNumber, metro: MetroNumber): void {
     link(this.facts.ridesOfMetro, metro, ride);
     for (const [day, night] of this.facts.rides[ride]!.nights) {
       if (this.facts.nightRecords[night]) link(this.facts.nightsOfDay, subjectDay(metro, day), night);
     }
   }
 
-  #leaveMetro(ride: number, metro: number): void {
+  #leaveMetro(ride: RideNumber, metro: MetroNumber): void {
     unlink(this.facts.ridesOfMetro, metro, ride);
     for (const [day, night] of this.facts.rides[ride]!.nights)
       unlink(this.facts.nightsOfDay, subjectDay(metro, day), night);
   }
 
-  #leaders(ride: number, before: ReadonlySet<string>, after: ReadonlySet<string>): void {
+  #leaders(ride: RideNumber, before: ReadonlySet<string>, after: ReadonlySet<string>): void {
     const { led, riderIds, rides } = this.facts;
     for (const id of before.symmetricDifference(after)) {
       const rider = riderIds.add(id);

@@ -8,7 +8,7 @@ import { tagOf, tagOfBytes } from '../../schemas/views/view-keys.ts';
  * has so many riders that a Map of strings would be slow to grow and to collect. Also, a text in a record's bytes can
  * be looked up without decoding it.
  */
-export class Interner {
+export class Interner<N extends number = number> {
   #bytes = Buffer.allocUnsafe(4096);
   #used = 0;
   /**
@@ -28,50 +28,55 @@ export class Interner {
   }
 
   /** The text's number, or -1. */
-  find(text: string): number {
+  find(text: string): N {
     const end = write(text);
     return this.findBytes(scratch, 0, end);
   }
 
   /** The same for a text between two positions in bytes. */
-  findBytes(from: Buffer, start: number, end: number): number {
-    return this.#slots[this.#slotOf(from, start, end)]! - 1;
+  findBytes(from: Buffer, start: number, end: number): N {
+    return (this.#slots[this.#slotOf(from, start, end)]! - 1) as N;
   }
 
   /** The text's number. Adds the text if it is new. */
-  add(text: string): number {
+  add(text: string): N {
     const end = write(text);
     return this.addBytes(scratch, 0, end);
   }
 
   /** The same for a text between two positions in bytes, which is valid UTF-8. */
-  addBytes(from: Buffer, start: number, end: number): number {
+  addBytes(from: Buffer, start: number, end: number): N {
     const slot = this.#slotOf(from, start, end);
     const found = this.#slots[slot]! - 1;
-    return found >= 0 ? found : this.#append(slot, from, start, end);
+    return (found >= 0 ? found : this.#append(slot, from, start, end)) as N;
   }
 
-  text(id: number): string {
+  /** All numbers given out. */
+  *numbers(): Generator<N> {
+    for (let id = 0; id < this.#size; id++) yield id as N;
+  }
+
+  text(id: N): string {
     const begin = this.#texts[4 * id]! >>> 0;
     return this.#bytes.toString('utf8', begin, begin + this.#texts[4 * id + 1]!);
   }
 
   /** The tag of the text (view-keys.ts), computed once. */
-  tag(id: number): number {
+  tag(id: N): number {
     if (id >= this.#tags.length) this.#tags = grown(this.#tags, new Uint8Array(roomFor(this.#size)).fill(unknownTag));
     if (this.#tags[id] === unknownTag) this.#tags[id] = this.#tagOf(id);
     return this.#tags[id]!;
   }
 
   /** Decodes no ASCII text: a compare asks for the tag of every text, to find missing views. */
-  #tagOf(id: number): number {
+  #tagOf(id: N): number {
     const begin = this.#texts[4 * id]! >>> 0;
     const tag = tagOfBytes(this.#bytes, begin, begin + this.#texts[4 * id + 1]!);
     return tag >= 0 ? tag : tagOf(this.text(id));
   }
 
   /** One of two words of 32 bits that say which text it is, whatever its number: for the sum of facts. */
-  hash(id: number, word: 0 | 1): number {
+  hash(id: N, word: 0 | 1): number {
     return this.#texts[4 * id + 2 + word]!;
   }
 

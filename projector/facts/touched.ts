@@ -1,3 +1,5 @@
+import type { MetroNumber, NightNumber, RideNumber, RiderNumber } from './numbers.ts';
+
 /**
  * What a fold tells its listeners (Fold.subscribe): each fact that changed, by interned numbers. Marking
  * (projector/writing/marking.ts) turns this into views to write. While a log is folded from its start nobody listens,
@@ -5,23 +7,23 @@
  */
 export interface Touched {
   /** The metro appeared, disappeared or changed its zone. */
-  metro(metro: number): void;
+  metro(metro: MetroNumber): void;
   /** Anything in the ride's own record changed. */
-  ride(ride: number): void;
+  ride(ride: RideNumber): void;
   /** Anything public about the night changed: its record, its district's name, its count. */
-  night(night: number): void;
+  night(night: NightNumber): void;
   /** The rider's card changed: name, handle, existence. */
-  card(rider: number): void;
+  card(rider: RiderNumber): void;
   /** A rider appeared or disappeared. */
-  existence(rider: number): void;
+  existence(rider: RiderNumber): void;
   /** Whether any developer key has this hash changed. */
   keyHash(hash: number): void;
   /** A rider's own nights of a day changed: RSVP, saved or led. */
-  own(rider: number, day: number): void;
+  own(rider: RiderNumber, day: number): void;
   /** Whether a rider who exists goes to a night of the day changed. */
-  going(rider: number, day: number): void;
+  going(rider: RiderNumber, day: number): void;
   /** The bits of a reader's relation to another rider changed. */
-  relation(reader: number, other: number, before: number, after: number): void;
+  relation(reader: RiderNumber, other: RiderNumber, before: number, after: number): void;
 }
 
 export const ignoreChanges: Touched = {

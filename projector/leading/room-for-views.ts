@@ -4,8 +4,7 @@ import type { Facts } from '../facts/facts.ts';
 import type { FieldWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
 import { type RetryDeps, retryLogged, Turns } from '../running/waiting.ts';
-import { renderReader } from '../views/reader.ts';
-import { numberedKinds, numberedViews, valueViews } from '../views/value-views.ts';
+import { numberedKinds, numberedViews, readerViews, valueViews } from '../views/value-views.ts';
 import type { TakenTags } from './standby.ts';
 
 /** The store has no room for the views: writing them would fill it, and stop everybody else who writes there. */
@@ -67,7 +66,7 @@ export async function fillBytes(facts: Facts, tags: ReadonlySet<number>, clock: 
 
 /** What a view takes in the store, without its key. 0: nothing is stored. */
 const valueBytes = (facts: Facts, kind: FactKind | RiderKind, view: number): number =>
-  kind === 'reader' ? hashBytes(renderReader(facts, view)) : (valueViews[kind].render(facts, view)?.length ?? 0);
+  kind === 'reader' ? hashBytes(readerViews.render(facts, view)) : (valueViews[kind].render(facts, view)?.length ?? 0);
 
 function hashBytes(fields: readonly FieldWrite[]): number {
   const lengths = fields.map(({ value }) => Buffer.byteLength(value!));

@@ -1,6 +1,7 @@
 import { dayText } from '../../schemas/views/days.ts';
 import { encodeDay } from '../../schemas/views/view-kinds.ts';
-import { dayOf, type Facts, type SubjectDay, subjectOf } from '../facts/facts.ts';
+import type { Facts } from '../facts/facts.ts';
+import { dayOf, type MetroDay, subjectOf } from '../facts/numbers.ts';
 import { joinNights, nightFacets, publishedNights } from './night.ts';
 
 const tail = Buffer.from(']}');
@@ -9,7 +10,7 @@ const tail = Buffer.from(']}');
  * One day of a metro's calendar (docs/rules.md#fields-of-answers). Null if it has no nights: an absent view is an empty
  * day.
  */
-export function renderDay(facts: Facts, metroDay: SubjectDay): Buffer | null {
+export function renderDay(facts: Facts, metroDay: MetroDay): Buffer | null {
   const nights = publishedNights(facts, facts.nightsOfDay.get(metroDay) ?? []);
   if (nights.length === 0) return null;
   const [metro, day] = [subjectOf(metroDay), dayOf(metroDay)];

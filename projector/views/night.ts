@@ -4,6 +4,7 @@ import { compareNights, type NightOrder } from '../../schemas/views/order-of-nig
 import { foldText } from '../../schemas/views/text.ts';
 import { encodeNight, type Facets } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
+import type { NightNumber, RideNumber } from '../facts/numbers.ts';
 
 /** A night that is published: its ride is posted in a known metro, and the night's own record exists. */
 interface PublishedNight {
@@ -43,7 +44,7 @@ export type Hiding =
   | 'the night has no record';
 const noRide: readonly Hiding[] = ['the ride has no record'];
 
-export function rideHidings(facts: Facts, number: number): readonly Hiding[] {
+export function rideHidings(facts: Facts, number: RideNumber): readonly Hiding[] {
   const ride = facts.rides[number];
   if (!ride?.record) return noRide;
   const hidings: Hiding[] = ride.record.posted ? [] : ['the ride is not posted'];
@@ -51,18 +52,18 @@ export function rideHidings(facts: Facts, number: number): readonly Hiding[] {
   return hidings;
 }
 
-export const nightHidings = (facts: Facts, night: number, ride = facts.nightRide[night]!): readonly Hiding[] =>
+export const nightHidings = (facts: Facts, night: NightNumber, ride = facts.nightRide[night]!): readonly Hiding[] =>
   facts.nightRecords[night] ? rideHidings(facts, ride) : [...rideHidings(facts, ride), 'the night has no record'];
 
 /** The metro in which the ride with this number is published, and its record. Null if it has no page (docs/rules.md#posted). */
-export function publishedRide(facts: Facts, number: number): Pick<PublishedNight, 'metro' | 'ride'> | null {
+export function publishedRide(facts: Facts, number: RideNumber): Pick<PublishedNight, 'metro' | 'ride'> | null {
   if (rideHidings(facts, number).length > 0) return null;
   const { record, metro } = facts.rides[number]!;
   return { metro: facts.metros[metro]!, ride: record! };
 }
 
 /** The published night with this number. Null if nobody may see it. */
-export function publishedNight(facts: Facts, number: number): PublishedNight | null {
+export function publishedNight(facts: Facts, number: NightNumber): PublishedNight | null {
   if (nightHidings(facts, number).length > 0) return null;
   const { metro, ride } = publishedRide(facts, facts.nightRide[number]!)!;
   const night = facts.nightRecords[number]!;
@@ -103,7 +104,7 @@ export function publishedMeeting(facts: Facts, place: MeetingPlace | null): Meet
 export const whereHiding = (meeting: Meeting): 'a secret meeting' | 'no neighbourhood with a slug' | null =>
   meeting.withheld ? 'a secret meeting' : meeting.neighbourhood_slug === null ? 'no neighbourhood with a slug' : null;
 
-export const publishedNights = (facts: Facts, numbers: Iterable<number>): PublishedNight[] =>
+export const publishedNights = (facts: Facts, numbers: Iterable<NightNumber>): PublishedNight[] =>
   [...numbers]
     .map((number) => publishedNight(facts, number))
     .filter((night) => night !== null)
@@ -151,7 +152,7 @@ export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Face
 }
 
 /** The night view: its bytes, metro, zone and sort key, for joining into riders' answers. */
-export function renderNight(facts: Facts, night: number): Buffer | null {
+export function renderNight(facts: Facts, night: NightNumber): Buffer | null {
   const published = publishedNight(facts, night);
   if (!published) return null;
   const { bytes, past } = nightBytes(facts, published);

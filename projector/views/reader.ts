@@ -12,6 +12,7 @@ import {
 } from '../../schemas/views/reader-fields.ts';
 import { compareText } from '../../schemas/views/text.ts';
 import { close, type Facts, flagged, follows, goes, isBlocked, isFriend, led } from '../facts/facts.ts';
+import type { NightNumber, RiderNumber } from '../facts/numbers.ts';
 import type { FieldWrite } from '../ports/view-writer.ts';
 
 /**
@@ -47,7 +48,7 @@ export function partOfField(field: string): { part: ReaderParts; day: number } |
 }
 
 /** Every field of a reader that is not empty. None if the rider does not exist. */
-export function renderReader(facts: Facts, reader: number): FieldWrite[] {
+export function renderReader(facts: Facts, reader: RiderNumber): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];
   const fields: FieldWrite[] = [];
   for (const [week, nights] of ownNights(facts, reader, null)) {
@@ -60,7 +61,7 @@ export function renderReader(facts: Facts, reader: number): FieldWrite[] {
 }
 
 /** The given fields of a reader. Null for a field that should not exist. */
-export function renderReaderDays(facts: Facts, reader: number, days: ReaderDays): FieldWrite[] {
+export function renderReaderDays(facts: Facts, reader: RiderNumber, days: ReaderDays): FieldWrite[] {
   const exists = facts.riderExists(reader);
   let asked: ReaderParts = 0;
   for (const wanted of days.values()) asked |= wanted;
@@ -91,7 +92,7 @@ function daysShown(fields: ReaderDays): ReadonlySet<number> {
 }
 
 const byNight = (a: OwnNight, b: OwnNight): number => a.day - b.day || compareText(a.ride, b.ride);
-const own = (nights: ReadonlyMap<number, OwnNight>): string => encodeOwn([...nights.values()].sort(byNight));
+const own = (nights: ReadonlyMap<NightNumber, OwnNight>): string => encodeOwn([...nights.values()].sort(byNight));
 
 /**
  * A rider's own nights, by week: nights that they responded to or saved, and nights of rides that they lead
@@ -99,13 +100,13 @@ const own = (nights: ReadonlyMap<number, OwnNight>): string => encodeOwn([...nig
  */
 export function ownNights(
   facts: Facts,
-  rider: number,
+  rider: RiderNumber,
   days: ReadonlySet<number> | null,
-): Map<number, Map<number, OwnNight>> {
-  const found = new Map<number, Map<number, OwnNight>>();
-  const nightOf = (day: number, night: number): OwnNight => {
+): Map<number, Map<NightNumber, OwnNight>> {
+  const found = new Map<number, Map<NightNumber, OwnNight>>();
+  const nightOf = (day: number, night: NightNumber): OwnNight => {
     const week = weekOf(day);
-    const ofWeek = found.get(week) ?? new Map<number, OwnNight>();
+    const ofWeek = found.get(week) ?? new Map<NightNumber, OwnNight>();
     if (ofWeek.size === 0) found.set(week, ofWeek);
     const known = ofWeek.get(night) ?? { day, ride: rideOf(facts, night), bits: 0 };
     ofWeek.set(night, known);
@@ -135,7 +136,7 @@ interface RidersGoing {
   flags: ReadonlyMap<number, GoingRider[]>;
 }
 
-function goingRelations(facts: Facts, reader: number, days: ReadonlySet<number> | null): RidersGoing {
+function goingRelations(facts: Facts, reader: RiderNumber, days: ReadonlySet<number> | null): RidersGoing {
   const { relations } = facts;
   const friends = new Map<number, GoingRider[]>();
   const flags = new Map<number, GoingRider[]>();
@@ -173,14 +174,14 @@ function add(byFirstDay: Map<number, GoingRider[]>, first: number, entry: GoingR
   else byFirstDay.set(first, [entry]);
 }
 
-const rideOf = (facts: Facts, night: number): string => facts.rides[facts.nightRide[night]!]!.id;
+const rideOf = (facts: Facts, night: NightNumber): string => facts.rides[facts.nightRide[night]!]!.id;
 
 /** A rider's RSVPs and saved nights, of some days or of all, in the order of days. */
 function eachRsvp(
   facts: Facts,
-  rider: number,
+  rider: RiderNumber,
   days: ReadonlySet<number> | null,
-  take: (day: number, night: number, bits: number) => void,
+  take: (day: number, night: NightNumber, bits: number) => void,
 ): void {
   const { attendance, nightDay } = facts;
   const length = attendance.length(rider);

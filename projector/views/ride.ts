@@ -1,9 +1,10 @@
 import { encodeRide } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
+import type { RideNumber } from '../facts/numbers.ts';
 import { joinNights, publishedNights, publishedRide, textOrNull } from './night.ts';
 
 /** A ride and every date that it meets (docs/rules.md#nights-of-a-ride). Null if it has no page. */
-export function renderRide(facts: Facts, number: number): Buffer | null {
+export function renderRide(facts: Facts, number: RideNumber): Buffer | null {
   const published = publishedRide(facts, number);
   if (!published) return null;
   const { metro, ride } = published;

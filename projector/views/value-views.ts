@@ -9,23 +9,47 @@ import {
   type FactKind,
   type RiderKind,
 } from '../../schemas/views/view-kinds.ts';
-import { dayOf, type Facts, subjectDay, subjectOf } from '../facts/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import type { Interner } from '../facts/interner.ts';
+import {
+  dayOf,
+  type MetroDay,
+  type MetroNumber,
+  type NightNumber,
+  noDay,
+  type RideNumber,
+  type RiderNumber,
+  subjectDay,
+  subjectOf,
+} from '../facts/numbers.ts';
+import type { FieldWrite } from '../ports/view-writer.ts';
 import { renderDay } from './day.ts';
 import { renderNight, textOrNull } from './night.ts';
+import { renderReader } from './reader.ts';
 import { renderRide } from './ride.ts';
 
 /**
  * How the views of a kind are numbered. A view's number is the interned number of what it is about; a day's is made of the
  * metro's number and the day (facts.ts). The number never leaves the process: a store identifies the view by its id.
  */
-export interface NumberedViews {
+export interface NumberedViews<N = number> {
   /** Every view that may have to exist. */
-  all(facts: Facts): Iterable<number>;
-  id(facts: Facts, view: number): string;
-  tag(facts: Facts, view: number): number;
+  all(facts: Facts): Iterable<N>;
+  id(facts: Facts, view: N): string;
+  tag(facts: Facts, view: N): number;
   /** The number of the view with a stored id. -1 if no fact has named it. */
-  find(facts: Facts, id: string): number;
+  find(facts: Facts, id: string): N;
+}
+
+/** What the number of a view is, by kind. */
+export interface ViewNumbers {
+  metro: MetroNumber;
+  /** Of a developer key's hash. */
+  key: number;
+  rider: RiderNumber;
+  ride: RideNumber;
+  night: NightNumber;
+  day: MetroDay;
 }
 
 /** A kind of view that is one key's value. */
@@ -34,69 +58,79 @@ interface ValueViews extends NumberedViews {
   render(facts: Facts, view: number): Buffer | null;
 }
 
-type Ids = { [Name in keyof Facts]: Facts[Name] extends Interner ? Name : never }[keyof Facts];
-
-const interned = (ids: Ids, all: NumberedViews['all']): NumberedViews => ({
-  all,
-  id: (facts, view) => facts[ids].text(view),
-  tag: (facts, view) => facts[ids].tag(view),
-  find: (facts, id) => facts[ids].find(id),
+const interned = <N extends number>(
+  ids: (facts: Facts) => Interner<N>,
+  isThere: (facts: Facts, view: N) => boolean,
+): NumberedViews<N> => ({
+  *all(facts) {
+    for (const view of ids(facts).numbers()) if (isThere(facts, view)) yield view;
+  },
+  id: (facts, view) => ids(facts).text(view),
+  tag: (facts, view) => ids(facts).tag(view),
+  find: (facts, id) => ids(facts).find(id),
 });
 
-function* numbers(count: number, there: (n: number) => boolean): Generator<number> {
-  for (let n = 0; n < count; n++) if (there(n)) yield n;
-}
+const idOfDay = (facts: Facts, day: MetroDay): string =>
+  dayId(facts.metroIds.text(subjectOf(day)), dayText(dayOf(day)));
 
-const idOfDay = (facts: Facts, day: number): string => dayId(facts.metroIds.text(subjectOf(day)), dayText(dayOf(day)));
-
-function findDay(facts: Facts, id: string): number {
+function findDay(facts: Facts, id: string): MetroDay {
   const slash = id.lastIndexOf('/');
   const metro = facts.metroIds.find(id.slice(0, slash));
   const day = parseDay(id.slice(slash + 1));
-  return metro === -1 || day === null ? -1 : subjectDay(metro, day);
+  return metro < 0 || day === null ? noDay : subjectDay(metro, day);
 }
 
-export const valueViews: Record<FactKind, ValueViews> = {
-  metro: {
-    render: renderMetro,
-    ...interned('metroIds', (facts) => numbers(facts.metros.length, (metro) => facts.metros[metro] != null)),
-  },
-  key: {
-    render: renderDeveloperKey,
-    ...interned('hashIds', (facts) => numbers(facts.hashUses.length, (hash) => facts.hashUses[hash]! > 0)),
-  },
-  rider: {
-    render: renderRider,
-    ...interned('riderIds', (facts) => numbers(facts.riders.length, (rider) => facts.riderExists(rider))),
-  },
-  ride: {
-    render: renderRide,
-    ...interned('rideIds', (facts) => numbers(facts.rides.length, (ride) => facts.rides[ride]!.record !== null)),
-  },
-  night: {
-    render: renderNight,
-    ...interned('nightKeys', (facts) =>
-      numbers(facts.nightRecords.length, (night) => facts.nightRecords[night] !== null),
-    ),
-  },
-  day: {
-    render: renderDay,
-    all: (facts) => facts.nightsOfDay.keys(),
-    id: idOfDay,
-    tag: (facts, day) => tagOf(idOfDay(facts, day)),
-    find: findDay,
-  },
+const metros = interned(
+  ({ metroIds }) => metroIds,
+  (facts, metro) => facts.metros[metro] != null,
+);
+const hashes = interned(
+  ({ hashIds }) => hashIds,
+  (facts, hash) => facts.hashUses[hash]! > 0,
+);
+const riders = interned(
+  ({ riderIds }) => riderIds,
+  (facts, rider) => facts.riderExists(rider),
+);
+const rides = interned(
+  ({ rideIds }) => rideIds,
+  (facts, ride) => facts.rides[ride]!.record !== null,
+);
+const nights = interned(
+  ({ nightKeys }) => nightKeys,
+  (facts, night) => facts.nightRecords[night] !== null,
+);
+const days: NumberedViews<MetroDay> = {
+  all: (facts) => facts.nightsOfDay.keys(),
+  id: idOfDay,
+  tag: (facts, day) => tagOf(idOfDay(facts, day)),
+  find: findDay,
 };
 
-/** All kinds of views. A rider's own layer is numbered by the rider; reader.ts renders it. */
-export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = {
-  ...valueViews,
-  reader: interned('riderIds', (facts) => facts.riders.keys()),
+export const valueViews: Record<FactKind, ValueViews> = {
+  metro: { ...metros, render: renderMetro },
+  key: { ...hashes, render: renderDeveloperKey },
+  rider: { ...riders, render: renderRider },
+  ride: { ...rides, render: renderRide },
+  night: { ...nights, render: renderNight },
+  day: { ...days, render: renderDay },
 };
+
+/** A rider's own layer, numbered by the rider, of whom a record is or was there. */
+export const readerViews: NumberedViews & { render(facts: Facts, view: number): FieldWrite[] } = {
+  ...interned(
+    ({ riderIds }) => riderIds,
+    (facts, rider) => rider < facts.riders.length,
+  ),
+  render: renderReader,
+};
+
+/** All kinds of views. */
+export const numberedViews: Record<FactKind | RiderKind, NumberedViews> = { ...valueViews, reader: readerViews };
 export const numberedKinds = Object.keys(numberedViews) as (FactKind | RiderKind)[];
 
 /** A metro that exists, with its zone. */
-function renderMetro(facts: Facts, metro: number): Buffer | null {
+function renderMetro(facts: Facts, metro: MetroNumber): Buffer | null {
   const record = facts.metros[metro];
   return record ? encodeMetro(record.time_zone) : null;
 }
@@ -107,7 +141,7 @@ function renderDeveloperKey(facts: Facts, hash: number): Buffer | null {
 }
 
 /** The card of a rider who exists. */
-function renderRider(facts: Facts, number: number): Buffer | null {
+function renderRider(facts: Facts, number: RiderNumber): Buffer | null {
   const rider = facts.riders[number];
   if (!rider) return null;
   const name = textOrNull(rider.name);

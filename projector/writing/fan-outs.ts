@@ -1,5 +1,6 @@
 import { tagCount } from '../../schemas/views/view-keys.ts';
 import type { Facts } from '../facts/facts.ts';
+import type { RiderNumber } from '../facts/numbers.ts';
 import type { Barrier, PositionBarriers, StoredFanOut } from '../position/settled-position.ts';
 
 // How many watchers' days are marked between two rounds. Other riders' changes wait for at most this many.
@@ -19,7 +20,7 @@ interface Pass {
 
 /** A rider whose change is being written to their watchers. */
 interface FanOut extends Pass {
-  rider: number;
+  rider: RiderNumber;
   /**
    * Watchers are processed tag by tag, so that a slice is a batch or two. Within a tag they are in the order of their
    * numbers, done up to `after`.
@@ -38,7 +39,7 @@ export class FanOuts {
   readonly #facts: Facts;
   readonly #barriers: PositionBarriers;
   readonly #sliceMax: number;
-  readonly #byRider = new Map<number, FanOut>();
+  readonly #byRider = new Map<RiderNumber, FanOut>();
   #added = 0;
 
   constructor(facts: Facts, barriers: PositionBarriers, slice = sliceMax) {
@@ -80,7 +81,7 @@ export class FanOuts {
   }
 
   /** Whether a rider goes to a night of this day changed. */
-  add(rider: number, day: number): void {
+  add(rider: RiderNumber, day: number): void {
     const number = ++this.#added;
     const pass = (): Pass => ({ days: new Set(), barrier: this.#barriers.open({ fanOut: true }), first: number });
     const running = this.#byRider.get(rider) ?? this.#begin(rider, pass());
@@ -92,14 +93,14 @@ export class FanOuts {
     }
   }
 
-  #begin(rider: number, pass: Pass): FanOut {
+  #begin(rider: RiderNumber, pass: Pass): FanOut {
     const fanOut = { ...pass, rider, tag: 0, after: -1, next: null };
     this.#byRider.set(rider, fanOut);
     return fanOut;
   }
 
   /** Days of a rider that are not yet written to all watchers. */
-  *days(rider: number): Generator<number> {
+  *days(rider: RiderNumber): Generator<number> {
     const running = this.#byRider.get(rider);
     if (!running) return;
     yield* running.days;
@@ -110,7 +111,7 @@ export class FanOuts {
    * Marks the next watchers of the rider whose turn it is. If these are the last, returns the barrier to lift once they
    * are written.
    */
-  slice(mark: (watcher: number, day: number, bits: number) => void): Barrier | null {
+  slice(mark: (watcher: RiderNumber, day: number, bits: number) => void): Barrier | null {
     const next = this.#byRider.values().next().value;
     if (!next) return null;
     this.#markSlice(next, mark);
@@ -124,16 +125,17 @@ export class FanOuts {
     return next.barrier;
   }
 
-  #markSlice(next: FanOut, mark: (watcher: number, day: number, bits: number) => void): void {
+  #markSlice(next: FanOut, mark: (watcher: RiderNumber, day: number, bits: number) => void): void {
     const { watchers, riderIds } = this.#facts;
     const length = watchers.length(next.rider);
     let left = Math.max(1, Math.floor(this.#sliceMax / next.days.size));
     for (; next.tag < tagCount; next.tag++, next.after = -1) {
       // By number, not by index: watchers may have appeared or disappeared since the last slice.
-      for (let i = watchers.lowerBound(next.rider, next.after + 1); i < length && left > 0; i++) {
-        next.after = watchers.id(next.rider, i);
-        if (riderIds.tag(next.after) !== next.tag) continue;
-        for (const day of next.days) mark(next.after, day, watchers.bits(next.rider, i));
+      for (let i = watchers.firstIndex(next.rider, (id) => id > next.after); i < length && left > 0; i++) {
+        const watcher = watchers.id(next.rider, i);
+        next.after = watcher;
+        if (riderIds.tag(watcher) !== next.tag) continue;
+        for (const day of next.days) mark(watcher, day, watchers.bits(next.rider, i));
         left -= 1;
       }
       if (left === 0) return;

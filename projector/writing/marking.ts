@@ -1,4 +1,5 @@
-import { blocked, close, type Facts, flagged, follows, goes, subjectDay } from '../facts/facts.ts';
+import { blocked, close, type Facts, flagged, follows, goes } from '../facts/facts.ts';
+import { type MetroNumber, type NightNumber, type RideNumber, type RiderNumber, subjectDay } from '../facts/numbers.ts';
 import type { Touched } from '../facts/touched.ts';
 import { flaggedPart, friendsPart, ownPart, type ReaderParts } from '../views/reader.ts';
 import type { FanOuts } from './fan-outs.ts';
@@ -27,19 +28,19 @@ export class Marking implements Touched {
   }
 
   /** A metro shows in all of its rides. */
-  metro(metro: number): void {
+  metro(metro: MetroNumber): void {
     this.#marks.values.metro.add(metro);
     for (const ride of this.#facts.ridesOfMetro.get(metro) ?? []) this.ride(ride);
   }
 
   /** A ride shows in all of its nights. */
-  ride(ride: number): void {
+  ride(ride: RideNumber): void {
     const { rides, nightRecords } = this.#facts;
     this.#marks.values.ride.add(ride);
     for (const night of rides[ride]!.nights.values()) if (nightRecords[night]) this.night(night);
   }
 
-  night(night: number): void {
+  night(night: NightNumber): void {
     const { rides, nightRide, nightDay } = this.#facts;
     const { values } = this.#marks;
     const ride = nightRide[night]!;
@@ -49,7 +50,7 @@ export class Marking implements Touched {
     if (metro >= 0) values.day.add(subjectDay(metro, nightDay[night]!));
   }
 
-  card(rider: number): void {
+  card(rider: RiderNumber): void {
     this.#marks.values.rider.add(rider);
   }
 
@@ -57,12 +58,12 @@ export class Marking implements Touched {
     this.#marks.values.key.add(hash);
   }
 
-  own(rider: number, day: number): void {
+  own(rider: RiderNumber, day: number): void {
     this.#marks.readerDay(rider, day, ownPart);
   }
 
   /** All watchers of the rider see it, and the rider's own layer appears or disappears. */
-  existence(rider: number): void {
+  existence(rider: RiderNumber): void {
     const { relations } = this.#facts;
     for (const day of goingDays(this.#facts, rider)) this.going(rider, day);
     for (const day of ownDays(this.#facts, rider)) this.own(rider, day);
@@ -73,7 +74,7 @@ export class Marking implements Touched {
   }
 
   /** Marks all watchers of a rider, at once or slice by slice. */
-  going(rider: number, day: number): void {
+  going(rider: RiderNumber, day: number): void {
     const { watchers } = this.#facts;
     const length = watchers.length(rider);
     if (this.#fanOuts && length > this.#inlineMax) this.#fanOuts.add(rider, day);
@@ -81,7 +82,7 @@ export class Marking implements Touched {
   }
 
   /** A block hides both riders from each other. */
-  relation(reader: number, other: number, before: number, after: number): void {
+  relation(reader: RiderNumber, other: RiderNumber, before: number, after: number): void {
     const facts = this.#facts;
     for (const day of goingDays(facts, other)) this.related(reader, day, before | after);
     if ((before ^ after) & blocked && facts.relations.get(other, reader) & (follows | close)) {
@@ -93,13 +94,13 @@ export class Marking implements Touched {
   }
 
   /** Marks what a watcher sees of a rider on a day, by the bits of their relation. */
-  related(watcher: number, day: number, bits: number): void {
+  related(watcher: RiderNumber, day: number, bits: number): void {
     const parts: ReaderParts = (bits & (follows | close) ? friendsPart : 0) | (bits & flagged ? flaggedPart : 0);
     this.#marks.readerDay(watcher, day, parts);
   }
 }
 
-function goingDays({ attendance, nightDay }: Facts, rider: number): Set<number> {
+function goingDays({ attendance, nightDay }: Facts, rider: RiderNumber): Set<number> {
   const days = new Set<number>();
   for (let i = 0; i < attendance.length(rider); i++) {
     if (goes(attendance.bits(rider, i))) days.add(nightDay[attendance.id(rider, i)]!);
@@ -108,7 +109,7 @@ function goingDays({ attendance, nightDay }: Facts, rider: number): Set<number> 
 }
 
 /** Days on which a rider has nights of their own: RSVP, saved or led. */
-function ownDays({ attendance, led, nightDay, rides }: Facts, rider: number): Set<number> {
+function ownDays({ attendance, led, nightDay, rides }: Facts, rider: RiderNumber): Set<number> {
   const days = new Set<number>();
   for (let i = 0; i < attendance.length(rider); i++) days.add(nightDay[attendance.id(rider, i)]!);
   for (const ride of led.get(rider) ?? []) for (const day of rides[ride]!.nights.keys()) days.add(day);

@@ -1,21 +1,22 @@
 import { weekOf } from '../../schemas/views/days.ts';
 import { tagOf } from '../../schemas/views/view-keys.ts';
 import { type FactKind, factKinds } from '../../schemas/views/view-kinds.ts';
-import { type Facts, type SubjectDay, subjectDay } from '../facts/facts.ts';
+import type { Facts } from '../facts/facts.ts';
 import { LargeMap, LargeSet } from '../facts/large-map.ts';
+import { type RiderDay, type RiderNumber, subjectDay } from '../facts/numbers.ts';
 import type { ViewWrite } from '../ports/view-writer.ts';
 import { friendsPart, partOfField, type ReaderParts } from '../views/reader.ts';
-import { valueViews } from '../views/value-views.ts';
+import { type ViewNumbers, valueViews } from '../views/value-views.ts';
 
-const emptyValues = () =>
-  Object.fromEntries(factKinds.map((kind) => [kind, new LargeSet<number>()])) as Record<FactKind, LargeSet<number>>;
+type Values = { readonly [K in FactKind]: LargeSet<ViewNumbers[K]> };
+const emptyValues = () => Object.fromEntries(factKinds.map((kind) => [kind, new LargeSet()])) as Values;
 
 /** Takes the views that show a changed fact. */
 export interface MarkSink {
   /** Numbers of views that are one key's value, by kind. */
-  readonly values: { readonly [kind in FactKind]: { add(view: number): void } };
+  readonly values: { readonly [K in FactKind]: { add(view: ViewNumbers[K]): void } };
   /** Parts of a reader's own layer on a day. */
-  readerDay(reader: number, day: number, parts: ReaderParts): void;
+  readerDay(reader: RiderNumber, day: number, parts: ReaderParts): void;
 }
 
 /** Views to write again. Applying a record only marks them: ten thousand changes to one night render its views once. */
@@ -23,7 +24,7 @@ export class Marks implements MarkSink {
   /** For each kind, the numbers of views that are one key's value (projector/views/value-views.ts). */
   values = emptyValues();
   /** Which parts of readers' own layers, by the first days of their fields. */
-  readerDays = new LargeMap<SubjectDay, ReaderParts>();
+  readerDays = new LargeMap<RiderDay, ReaderParts>();
 
   get size(): number {
     return factKinds.reduce((size, kind) => size + this.values[kind].size, this.readerDays.size);
@@ -38,12 +39,12 @@ export class Marks implements MarkSink {
   }
 
   /** Marks parts of a reader's own layer on a day. */
-  readerDay(reader: number, day: number, parts: ReaderParts): void {
+  readerDay(reader: RiderNumber, day: number, parts: ReaderParts): void {
     this.#readerField(reader, day, parts & friendsPart);
     this.#readerField(reader, weekOf(day), parts & ~friendsPart);
   }
 
-  #readerField(reader: number, firstDay: number, parts: ReaderParts): void {
+  #readerField(reader: RiderNumber, firstDay: number, parts: ReaderParts): void {
     if (parts === 0) return;
     const mark = subjectDay(reader, firstDay);
     this.readerDays.set(mark, (this.readerDays.get(mark) ?? 0) | parts);
@@ -70,7 +71,8 @@ export function markOpenNames(names: readonly string[], facts: Facts, marks: Mar
 
 function markValue(kind: FactKind, id: string, facts: Facts, marks: Marks, unknown: [number, ViewWrite][]): void {
   const view = valueViews[kind].find(facts, id);
-  if (view >= 0) marks.values[kind].add(view);
+  const marked: LargeSet<number> = marks.values[kind];
+  if (view >= 0) marked.add(view);
   else unknown.push([tagOf(id), { kind, id, value: null }]);
 }
 

@@ -1,6 +1,8 @@
 import { tagOf } from '../../schemas/views/view-keys.ts';
 import { factKinds } from '../../schemas/views/view-kinds.ts';
-import { dayOf, type Facts, subjectOf } from '../facts/facts.ts';
+import type { Facts } from '../facts/facts.ts';
+import type { LargeSet } from '../facts/large-map.ts';
+import { dayOf, inOrder, subjectOf } from '../facts/numbers.ts';
 import type { Position } from '../ports/event-log.ts';
 import { copyPosition } from '../position/position.ts';
 import type { PositionBarriers, StoredPosition } from '../position/settled-position.ts';
@@ -89,11 +91,12 @@ export class Rounds {
   async #writeValues(kind: (typeof factKinds)[number], marked: Iterable<number>): Promise<void> {
     const { facts, lanes } = this.#deps;
     const views = valueViews[kind];
+    const left: LargeSet<number> = this.#deps.pending.marks.values[kind];
     for (const view of marked) {
       const id = views.id(facts, view);
       const tag = tagOf(id);
       if (lanes.isAway(tag)) {
-        this.#deps.pending.marks.values[kind].add(view);
+        left.add(view);
         this.#leftOver = true;
       } else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
       if (this.#turns.due()) await this.#turns.take();
@@ -103,7 +106,7 @@ export class Rounds {
   /** Reader by reader: a reader's marked days are one write. */
   async #writeReaders(readerDays: Marks['readerDays']): Promise<void> {
     const { facts, lanes } = this.#deps;
-    const sorted = Float64Array.from(readerDays.keys()).sort();
+    const sorted = inOrder(readerDays.keys());
     for (let i = 0; i < sorted.length; ) {
       const reader = subjectOf(sorted[i]!);
       const days = new Map<number, ReaderParts>();

@@ -60,8 +60,8 @@ const slash = 47;
 const fieldsMax = 3;
 const offPattern: KeyFault = 'key does not match its pattern';
 
-interface NumberedTexts {
-  addBytes(from: Buffer, start: number, end: number): number;
+interface NumberedTexts<N extends number> {
+  addBytes(from: Buffer, start: number, end: number): N;
 }
 
 /** A parsed key whose fields stay in place in its bytes. One object is reused for key after key. */
@@ -125,7 +125,7 @@ export class RecordKey {
   }
 
   /** The interned number of a field, or of several fields with the slashes between them. */
-  numberIn(numbered: NumberedTexts, field: number, lastField = field): number {
+  numberIn<N extends number>(numbered: NumberedTexts<N>, field: number, lastField = field): N {
     return numbered.addBytes(this.bytes, this.places[2 * field]!, this.places[2 * lastField + 1]!);
   }
 

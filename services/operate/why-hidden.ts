@@ -1,6 +1,13 @@
 import { isInWindow } from '../../api/calendar/me-answers.ts';
 import type { EdgeLists } from '../../projector/facts/edge-lists.ts';
 import { blocked, type Facts, flagged, follows, goes, isBlocked, isFriend } from '../../projector/facts/facts.ts';
+import {
+  type MetroNumber,
+  type NightNumber,
+  noNight,
+  type RideNumber,
+  type RiderNumber,
+} from '../../projector/facts/numbers.ts';
 import * as views from '../../projector/views/night.ts';
 import { ownNights } from '../../projector/views/reader.ts';
 import { fieldsOfKey } from '../../schemas/events/record-keys.ts';
@@ -11,9 +18,16 @@ import { dayText, weekOf } from '../../schemas/views/days.ts';
  * Where a record may show: on a night, by a rider who goes there, in a reader's own answers. Numbers are those of the facts, -1
  * where nothing has named it. What is absent does not matter there, or there is none.
  */
-type Spot = {
-  [Number in 'metro' | 'developerKey' | 'ride' | 'night' | 'day' | 'goer' | 'reader']?: number | undefined;
-} & { district?: string };
+interface Spot {
+  metro?: MetroNumber;
+  developerKey?: number;
+  ride?: RideNumber | undefined;
+  night?: NightNumber | undefined;
+  day?: number | undefined;
+  goer?: RiderNumber | undefined;
+  reader?: RiderNumber | undefined;
+  district?: string;
+}
 
 /** Whose own answers are asked for, besides the public ones; null: nobody's. `nowMs`: the calendar's clock. */
 interface As {
@@ -22,21 +36,25 @@ interface As {
   isReadable?: boolean;
 }
 
-const bitsOf = (lists: EdgeLists, of = -1, to = -1): number => (of < 0 || to < 0 ? 0 : lists.get(of, to));
-const idsIn = (lists: EdgeLists, of: number): number[] =>
+const bitsOf = <A extends number, B extends number>(lists: EdgeLists<A, B>, of?: A, to?: B): number =>
+  of === undefined || of < 0 || to === undefined || to < 0 ? 0 : lists.get(of, to);
+const idsIn = <A extends number, B extends number>(lists: EdgeLists<A, B>, of: A): B[] =>
   Array.from({ length: of < 0 ? 0 : lists.length(of) }, (_, i) => lists.id(of, i));
 const marks = ({ relations }: Facts, { reader, goer }: Spot): number => bitsOf(relations, reader, goer);
 const goesThere = ({ attendance }: Facts, { goer, night }: Spot): boolean => goes(bitsOf(attendance, goer, night));
-const recordOf = ({ nightRecords }: Facts, { night = -1 }: Spot) => nightRecords[night] ?? null;
+const recordOf = ({ nightRecords }: Facts, { night }: Spot) =>
+  night === undefined ? null : (nightRecords[night] ?? null);
 const meetingOf = (facts: Facts, spot: Spot) => recordOf(facts, spot)?.meeting ?? null;
 const lacksDistrict = (facts: Facts, spot: Spot): boolean => {
   const district = spot.district ?? meetingOf(facts, spot)?.district ?? null;
   return district !== null && !facts.districts.has(district);
 };
 /** Whoever leads a ride has its nights even before these have records. */
-const isOwn = (facts: Facts, { reader = -1, ride = -1, night = -1, day = 0 }: Spot): boolean => {
+const isOwn = (facts: Facts, { reader, ride, night, day = 0 }: Spot): boolean => {
+  if (reader === undefined) return false;
   const ofWeek = ownNights(facts, reader, new Set([day])).get(weekOf(day));
-  return (ofWeek?.get(night)?.bits ?? 0) > 0 || (facts.led.get(reader)?.has(ride) ?? false);
+  const isNamed = night !== undefined && (ofWeek?.get(night)?.bits ?? 0) > 0;
+  return isNamed || (ride !== undefined && facts.led.get(reader)?.has(ride) === true);
 };
 
 type Hides = (facts: Facts, spot: Spot, as: As, why: string) => boolean;
@@ -97,8 +115,9 @@ export const hidingRules = {
   'the rider neither leads it, nor goes, nor saved it': ['why', (facts, spot) => !isOwn(facts, spot)],
   'the day is over 30 days ago or over 90 days ahead': [
     'my-nights',
-    ({ rides, metros }, { ride = -1, day = 0 }, { nowMs }) => {
-      const zone = metros[rides[ride]?.metro ?? -1]?.time_zone;
+    ({ rides, metros }, { ride, day = 0 }, { nowMs }) => {
+      const metro = ride === undefined ? undefined : rides[ride]?.metro;
+      const zone = metro === undefined ? undefined : metros[metro]?.time_zone;
       return zone !== undefined && !isInWindow({ day, zone }, nowMs);
     },
   ],
@@ -128,13 +147,13 @@ function kindsOf(facts: Facts, topic: TopicName, keyText: string, { rider }: As)
   const [ride, goer] = [rideIds.find(key.ride ?? ''), riderIds.find(key.rider ?? '')];
   // Nobody is seen by themself.
   const reader = rider === null || rider === key.rider ? null : riderIds.find(rider);
-  const spotOf = (night: number): Spot => ({ ride: facts.nightRide[night]!, night, day: facts.nightDay[night]! });
-  const nightsOf = (goer: number): readonly Spot[] => {
+  const spotOf = (night: NightNumber): Spot => ({ ride: facts.nightRide[night]!, night, day: facts.nightDay[night]! });
+  const nightsOf = (goer: RiderNumber): readonly Spot[] => {
     const all = idsIn(attendance, goer).map((night): Spot => ({ ...spotOf(night), goer }));
     const going = all.filter((spot) => goesThere(facts, spot));
     return orElse(going, [{ goer }]);
   };
-  const seenBy = (reader: number | null, nights: readonly Spot[]): Kinds => {
+  const seenBy = (reader: RiderNumber | null, nights: readonly Spot[]): Kinds => {
     if (reader === null) return {};
     const spots = nights.map((spot) => ({ ...spot, reader }));
     const nobody = 'nobody whom it would show goes';
@@ -167,7 +186,7 @@ function kindsOf(facts: Facts, topic: TopicName, keyText: string, { rider }: As)
       return { 'neighbourhood of a night': [spots, neighbourhood], [`?where=${keyText}`]: [spots, where] };
     }
     case 'rides': {
-      const nights = orElse([...(facts.rides[ride]?.nights.values() ?? [])].map(spotOf), [{ ride, night: -1 }]);
+      const nights = orElse([...(facts.rides[ride]?.nights.values() ?? [])].map(spotOf), [{ ride, night: noNight }]);
       return { [`/rides/${keyText}`]: [[{ ride }]], 'days of its metro': [nights], ...own(nights) };
     }
     case 'nights': {

@@ -127,8 +127,7 @@ async function serveAndSay(
   { rider, json }: ReplayOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const number = rider === undefined ? -1 : past.facts.riderIds.find(rider);
-  if (rider !== undefined && (number < 0 || !past.facts.riderExists(number))) {
+  if (rider !== undefined && !past.facts.riderExists(past.facts.riderIds.find(rider))) {
     for (const line of json ? [] : linesOf(said)) io.err(line);
     io.err(`Cannot serve for --rider ${rider}: ${noSuchRider(rider)}`);
     return 1;

@@ -197,8 +197,8 @@ class AnswerHistories {
   /** The same instant, or a later one if midnights do not matter before it. Infinity if none matters after it. */
   #near(ms: number): number {
     const { days } = this.#nights;
-    for (const { nightDay } = this.#fold.facts; this.#nights.count < nightDay.length; this.#nights.count++) {
-      const day = nightDay[this.#nights.count]!;
+    for (const day of this.#fold.facts.nightDay.slice(this.#nights.count)) {
+      this.#nights.count++;
       const at = countUpTo(days, day);
       if (days[at - 1] !== day) days.splice(at, 0, day);
     }

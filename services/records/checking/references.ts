@@ -1,21 +1,25 @@
 import type { EdgeLists } from '../../../projector/facts/edge-lists.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
+import type { NightNumber, RideNumber, RiderNumber } from '../../../projector/facts/numbers.ts';
 import type { Night, Ride, TopicName } from '../../../schemas/events/records.ts';
 
 const isMetro = ({ metros, metroIds }: Facts, slug: string): boolean => metros[metroIds.find(slug)] != null;
 const isRider = (facts: Facts, id: string): boolean => facts.riderExists(facts.riderIds.find(id));
 const isDistrict = ({ districts }: Facts, slug?: string | null): boolean => slug == null || districts.has(slug);
 
-function* ridesOf({ rides }: Facts): Generator<[number, Ride]> {
+function* ridesOf({ rides }: Facts): Generator<[RideNumber, Ride]> {
   for (const [number, { record }] of rides.entries()) if (record !== null) yield [number, record];
 }
 
-function* nightsOf({ nightRecords }: Facts): Generator<[number, Night]> {
+function* nightsOf({ nightRecords }: Facts): Generator<[NightNumber, Night]> {
   for (const [number, night] of nightRecords.entries()) if (night !== null) yield [number, night];
 }
 
-function* edgesOf({ riderIds }: Facts, edges: EdgeLists): Generator<[number, number]> {
-  for (let rider = 0; rider < riderIds.size; rider++)
+function* edgesOf<N extends number>(
+  { riderIds }: Facts,
+  edges: EdgeLists<RiderNumber, N>,
+): Generator<[RiderNumber, N]> {
+  for (const rider of riderIds.numbers())
     for (let i = 0; i < edges.length(rider); i++) yield [rider, edges.id(rider, i)];
 }
 

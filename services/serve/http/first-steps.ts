@@ -1,6 +1,7 @@
 import { signSampleToken } from '../../../api/sign-in/tokens/sample-token.ts';
 import type { SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
-import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
+import type { Facts } from '../../../projector/facts/facts.ts';
+import { dayOf, subjectOf } from '../../../projector/facts/numbers.ts';
 import { publishedNight } from '../../../projector/views/night.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import type { OpenLog } from '../../backends/open-log.ts';
@@ -35,8 +36,8 @@ export function firstDay(facts: Facts, nowMs: number): { metro: string; day: str
 
 /** Every metro, the one with the most rides first. */
 export const metrosOf = (facts: Facts) =>
-  facts.metros
-    .flatMap((record, metro) => (record ? [{ ...record, rides: facts.ridesOfMetro.get(metro)?.size ?? 0 }] : []))
+  [...facts.metros.entries()]
+    .flatMap(([metro, record]) => (record ? [{ ...record, rides: facts.ridesOfMetro.get(metro)?.size ?? 0 }] : []))
     .sort((a, b) => b.rides - a.rides || (a.metro < b.metro ? -1 : 1))
     .map(({ metro, name, time_zone }) => ({ slug: metro, name, zone: time_zone }));
 
@@ -90,8 +91,7 @@ export const tokenToTry = (rider: string, keys: SigningKeys, { origin, baseUrl }
 /** The rider that a made-up log names, unless a later change has erased them. */
 function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
   const rider = madeUp?.rider ?? null;
-  const named = rider === null ? -1 : facts.riderIds.find(rider);
-  if (named >= 0 && facts.riderExists(named)) return rider;
+  if (rider !== null && facts.riderExists(facts.riderIds.find(rider))) return rider;
   return liveliestRiders(facts, 1)[0]?.rider ?? null;
 }
 

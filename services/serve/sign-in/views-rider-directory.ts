@@ -1,6 +1,7 @@
 import type { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
 import { close, type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
+import type { RiderNumber } from '../../../projector/facts/numbers.ts';
 import { decodeCard, riderKey } from '../../../schemas/views/view-kinds.ts';
 
 /** What sign-in needs to know about riders, from the views. `sample`: riders to pick from, in the embedded default. */
@@ -17,12 +18,12 @@ export const riderDirectory = (cache: ViewCache, sample: (count: number) => Samp
 /** The riders with the most to see: of those who follow and flagged somebody, the ones with the most RSVPs. */
 export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
   const { riders, riderIds, attendance, relations, led } = facts;
-  const liveliest: { rider: number; kinds: number; answers: number }[] = [];
-  const others = (rider: number, mask: number): number =>
+  const liveliest: { rider: RiderNumber; kinds: number; answers: number }[] = [];
+  const others = (rider: RiderNumber, mask: number): number =>
     Array.from({ length: relations.length(rider) }, (_, i) => relations.bits(rider, i)).filter((bits) => bits & mask)
       .length;
   const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-  const sees = (rider: number): string =>
+  const sees = (rider: RiderNumber): string =>
     [
       `follows ${others(rider, follows)}`,
       some(others(rider, close), 'close friend'),
@@ -30,7 +31,7 @@ export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
       some(attendance.length(rider), 'RSVP'),
       `leads ${some(led.get(rider)?.size ?? 0, 'ride')}`,
     ].join(', ');
-  for (let rider = 0; rider < riders.length; rider++) {
+  for (const rider of riderIds.numbers()) {
     if (!facts.riderExists(rider)) continue;
     let seen = 0;
     for (let i = 0; i < relations.length(rider); i++) seen |= relations.bits(rider, i);

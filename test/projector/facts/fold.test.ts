@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
+import type { Interner } from '../../../projector/facts/interner.ts';
 import { ignoreChanges } from '../../../projector/facts/touched.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
@@ -15,10 +16,12 @@ const numRuns = Number(process.env.RUNS ?? 100);
 /** What the last record was about, as its key. */
 function subjectText({ facts, subject: { first, second } }: Fold, topic: TopicName): string {
   const { metroIds, districtIds, riderIds, rideIds, nightKeys, keyIds } = facts;
-  if (topic === 'attendance') return `${nightKeys.text(second)}/${riderIds.text(first)}`;
-  if (topic === 'relations') return `${riderIds.text(first)}/${riderIds.text(second)}`;
+  // Numbers of whatever kind the topic says.
+  const text = (ids: Interner, number: number): string => ids.text(number);
+  if (topic === 'attendance') return `${text(nightKeys, second)}/${text(riderIds, first)}`;
+  if (topic === 'relations') return `${text(riderIds, first)}/${text(riderIds, second)}`;
   const ids = { metros: metroIds, districts: districtIds, riders: riderIds, rides: rideIds, nights: nightKeys };
-  return second === 0 ? { ...ids, 'developer-keys': keyIds }[topic].text(first) : 'two subjects';
+  return second === 0 ? text({ ...ids, 'developer-keys': keyIds }[topic], first) : 'two subjects';
 }
 
 /** Folds good records. Afterwards it is as if there had never been any but the last of each key. */

@@ -78,7 +78,7 @@ describe('a batch', () => {
     expect(from).toEqual({ ...position(0, 0), rides: [0, 0] });
     const told: [number, number, boolean][] = [];
     const end = folding.subscribe(({ nextOffset }) =>
-      told.push([nextOffset, folding.position.riders[0]!, folding.fold.facts.riderExists(0)]),
+      told.push([nextOffset, folding.position.riders[0]!, folding.fold.facts.riders.length > 0]),
     );
     const moved = folding.moved.wait();
     const taken = batch(2, [rider(1)]);

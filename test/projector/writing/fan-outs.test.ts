@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Facts } from '../../../projector/facts/facts.ts';
+import type { RiderNumber } from '../../../projector/facts/numbers.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { FanOuts } from '../../../projector/writing/fan-outs.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
@@ -10,7 +11,7 @@ const bits = 5;
 function famous(watchers: number, slice?: number) {
   const facts = new Facts();
   const ids = Array.from({ length: watchers }, (_, i) => facts.riderIds.add(`w${i}`));
-  const [star, other] = ['star', 'other'].map((id) => facts.riderIds.add(id)) as [number, number];
+  const [star, other] = ['star', 'other'].map((id) => facts.riderIds.add(id)) as [RiderNumber, RiderNumber];
   for (const id of ids) for (const rider of [star, other]) facts.watchers.set(rider, id, bits);
   const position = positionAt();
   const barriers = new PositionBarriers(position);
@@ -107,11 +108,11 @@ describe('a fan-out', () => {
   });
 
   it('of a term that has ended holds nothing back in the next one', () => {
-    const { fanOuts, barriers, position, slice } = famous(0);
-    fanOuts.add(0, 1);
+    const { star, other, fanOuts, barriers, position, slice } = famous(0);
+    fanOuts.add(star, 1);
     // Its last watchers were told in a round that was broken off.
     expect(slice().isLast).toBe(true);
-    fanOuts.add(1, 1);
+    fanOuts.add(other, 1);
     fanOuts.clear();
     expect(fanOuts.idle).toBe(true);
     const start = barriers.begin(position, '');

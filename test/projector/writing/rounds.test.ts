@@ -151,7 +151,7 @@ it('the position is the start of the round, and stays where a tag did not answer
     fanOuts: [],
   });
   // More fan-outs than are stored beside it hold it back.
-  for (let rider = 0; rider <= 1_001; rider++) pending.fanOuts.add(rider, 1);
+  for (let i = 0; i <= 1_001; i++) pending.fanOuts.add(facts.riderIds.add(`fan ${i}`), 1);
   await run(3);
   expect(parseStoredPosition(lanes.settled!.text)).toMatchObject({ position: { rides: [2] }, fanOuts: [] });
   await run(4);

@@ -1,8 +1,9 @@
-import { dayOf, type Facts, subjectOf } from '../../../projector/facts/facts.ts';
+import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold, type FoldedRecord } from '../../../projector/facts/fold.ts';
+import { dayOf, subjectOf } from '../../../projector/facts/numbers.ts';
 import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
-import { renderReader, renderReaderDays } from '../../../projector/views/reader.ts';
-import { numberedKinds, numberedViews, valueViews } from '../../../projector/views/value-views.ts';
+import { renderReaderDays } from '../../../projector/views/reader.ts';
+import { numberedKinds, numberedViews, readerViews, valueViews } from '../../../projector/views/value-views.ts';
 import type { Marks } from '../../../projector/writing/marks.ts';
 import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
@@ -27,7 +28,7 @@ export function viewsOf(facts: Facts): ViewWrite[] {
       [...numberedViews[kind].all(facts)].flatMap((view): ViewWrite[] => {
         const id = numberedViews[kind].id(facts, view);
         if (kind !== 'reader') return [{ kind, id, value: valueViews[kind].render(facts, view)! }];
-        const fields = renderReader(facts, view);
+        const fields = readerViews.render(facts, view);
         return fields.length > 0 ? [{ kind, id, fields }] : [];
       }),
     )
