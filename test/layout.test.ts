@@ -170,6 +170,21 @@ describe('the layout', () => {
     expect(found.filter(([, lines]) => lines === null || lines > 15)).toEqual([]);
   });
 
+  it('says in each room where its tests are, in one line: the folder that mirrors it, or those that hold it instead', () => {
+    const wrong = [...new Set(sources.map((file) => dirname(file)))].filter((room) => {
+      const lines = readFileSync(join(root, room, 'README.md'), 'utf8').split('\n');
+      const told = lines.filter((line) => line.startsWith('Tests: `test/'));
+      const named = [...(told[0] ?? '').matchAll(/`(test\/[^`]+)`/g)].map(([, path]) => path!);
+      const mirrors = existsSync(join(root, 'test', room));
+      return (
+        told.length !== 1 ||
+        !named.every((path) => existsSync(join(root, path))) ||
+        (mirrors && named[0] !== `test/${room}`)
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
   it('is mirrored by the tests: each of their folders is a folder of the source', () => {
     const tests = execFileSync('git', ['ls-files', ...tops.map((room) => `test/${room}`)], {
       cwd: root,
