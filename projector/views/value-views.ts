@@ -58,12 +58,14 @@ interface ValueViews extends NumberedViews {
   render(facts: Facts, view: number): Buffer | null;
 }
 
-const interned = <N extends number>(
-  ids: (facts: Facts) => Interner<N>,
-  isThere: (facts: Facts, view: N) => boolean,
-): NumberedViews<N> => ({
+interface Interned<N extends number> {
+  ids(facts: Facts): Interner<N>;
+  has(facts: Facts, view: N): boolean;
+}
+
+const interned = <N extends number>({ ids, has }: Interned<N>): NumberedViews<N> => ({
   *all(facts) {
-    for (const view of ids(facts).numbers()) if (isThere(facts, view)) yield view;
+    for (const view of ids(facts).numbers()) if (has(facts, view)) yield view;
   },
   id: (facts, view) => ids(facts).text(view),
   tag: (facts, view) => ids(facts).tag(view),
@@ -80,26 +82,12 @@ function findDay(facts: Facts, id: string): MetroDay {
   return metro < 0 || day === null ? noDay : subjectDay(metro, day);
 }
 
-const metros = interned(
-  ({ metroIds }) => metroIds,
-  (facts, metro) => facts.metros[metro] != null,
-);
-const hashes = interned(
-  ({ hashIds }) => hashIds,
-  (facts, hash) => facts.hashUses[hash]! > 0,
-);
-const riders = interned(
-  ({ riderIds }) => riderIds,
-  (facts, rider) => facts.riderExists(rider),
-);
-const rides = interned(
-  ({ rideIds }) => rideIds,
-  (facts, ride) => facts.rides[ride]!.record !== null,
-);
-const nights = interned(
-  ({ nightKeys }) => nightKeys,
-  (facts, night) => facts.nightRecords[night] !== null,
-);
+const metros = interned({ ids: (of) => of.metroIds, has: (of, metro) => of.metros[metro] != null });
+const hashes = interned({ ids: (of) => of.hashIds, has: (of, hash) => of.hashUses[hash]! > 0 });
+const riders = interned({ ids: (of) => of.riderIds, has: (of, rider) => of.riderExists(rider) });
+const rides = interned({ ids: (of) => of.rideIds, has: (of, ride) => of.rides[ride]!.record !== null });
+const nights = interned({ ids: (of) => of.nightKeys, has: (of, night) => of.nightRecords[night] !== null });
+const readers = interned({ ids: (of) => of.riderIds, has: (of, rider) => rider < of.riders.length });
 const days: NumberedViews<MetroDay> = {
   all: (facts) => facts.nightsOfDay.keys(),
   id: idOfDay,
@@ -118,10 +106,7 @@ export const valueViews: Record<FactKind, ValueViews> = {
 
 /** A rider's own layer, numbered by the rider, of whom a record is or was there. */
 export const readerViews: NumberedViews & { render(facts: Facts, view: number): FieldWrite[] } = {
-  ...interned(
-    ({ riderIds }) => riderIds,
-    (facts, rider) => rider < facts.riders.length,
-  ),
+  ...readers,
   render: renderReader,
 };
 
