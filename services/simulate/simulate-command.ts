@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseDay } from '../../schemas/views/days.ts';
 import { type Commands, wholeOption } from '../cli/commands.ts';
 import { defaultSizes, sizeLimits } from './world/sizes.ts';
 
@@ -34,5 +35,12 @@ function simulateOptions(command: Command): void {
       ),
     )
     .addOption(wholeOption('--count <n>', 'changes to make (default: until Ctrl-C; to an archive: 0)', 0, 1e12))
+    .option('--around <date>', 'the day that counts as today, such as 2026-06-15 (default: today)', dayOf)
     .option('--archive <dir>', 'write to a new or empty folder instead of Kafka');
+}
+
+function dayOf(text: string): number {
+  const day = parseDay(text);
+  if (day === null) throw new InvalidArgumentError('Want a date, such as 2026-06-15.');
+  return day;
 }

@@ -28,6 +28,8 @@ interface SimulateCommandOptions {
   count?: number;
   /** A new or empty folder. If absent, publishes to Kafka. */
   archive?: string;
+  /** The day that counts as today, days since 1970-01-01. */
+  around?: number;
   json?: boolean;
 }
 
@@ -36,11 +38,12 @@ const hourMs = 3_600_000;
 const breath = 2_000;
 
 /**
- * Publishes a made-up calendar around today (or NOW) and then changes. To an archive, and to Kafka if NOW is set, the
+ * Publishes a made-up calendar around today (or NOW, or a given day) and then changes. To an archive, and to Kafka unless it is today, the
  * same options on the same day make the same records. Otherwise changes have the time at which they are made.
  */
 export async function runSimulate(options: SimulateCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
-  const today = Math.floor((settings.nowMs ?? Date.now()) / dayMs);
+  const { around } = options;
+  const today = around ?? Math.floor((settings.nowMs ?? Date.now()) / dayMs);
   const made = simulation({ ...options, today });
   const sink = await openSink(options, made, settings, io);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
@@ -53,7 +56,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
       io.out(`Rider with nights, friends and flags: ${sample.rider}`);
     }
     const limit = options.count ?? (options.archive === undefined ? Number.POSITIVE_INFINITY : 0);
-    const live = options.archive === undefined && settings.nowMs === null;
+    const live = options.archive === undefined && settings.nowMs === null && around === undefined;
     const stepMs = Number.isFinite(limit) ? hourMs / Math.max(1, limit) : 1_000 / (options.rate || 1_000);
     const clock = live ? Date.now : steppingClock(today, stepMs);
     // An archive's changes need no pace, because it is read once it is complete.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
-import { forAnyVersion, runCommand } from './commands.ts';
+import { forAnyVersion, runCommand, worldDay } from './commands.ts';
 import { otherCore, pin } from './pinned-process.ts';
 import type { Bench, Figures } from './versions.ts';
 
@@ -24,7 +24,7 @@ export const archive: Bench = {
     pin(broker.pid, otherCore);
     const from = join(dir, 'archive');
     const sizes = ['--riders', riders!, '--rides', '1200', '--days', '60', '--rate', '0'];
-    await runCommand(version!, ['simulate', '--archive', from, ...sizes], {});
+    await runCommand(version!, ['simulate', '--around', worldDay, '--archive', from, ...sizes], {});
     await forAnyVersion(from);
     const to = join(dir, 'saved');
     return {

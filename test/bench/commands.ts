@@ -76,3 +76,6 @@ export async function runCommand(
 
 /** Takes an archive's manifest away, whose form is its version's own: every version reads an archive without one. */
 export const forAnyVersion = (dir: string): Promise<void> => rm(join(dir, 'manifest.json'));
+
+/** The day that counts as today in made-up worlds: another day makes another number of records. */
+export const worldDay = '2026-06-15';

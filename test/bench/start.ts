@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { runCommand, startServer } from './commands.ts';
+import { runCommand, startServer, worldDay } from './commands.ts';
 import type { Used } from './cpu-report.ts';
 import { measuredCore, otherCore, pin, startPinned } from './pinned-process.ts';
 import type { Bench, Figures, Version } from './versions.ts';
@@ -26,7 +26,7 @@ export const start: Bench = {
     for (const each of [env, idle]) await runCommand(versions[0]!, ['topics'], each);
     await runCommand(
       versions[0]!,
-      ['simulate', '--riders', riders!, '--seed', '7', '--rate', '0', '--count', '0'],
+      ['simulate', '--around', worldDay, '--riders', riders!, '--seed', '7', '--rate', '0', '--count', '0'],
       env,
     );
     const client = new Redis(redis.url);

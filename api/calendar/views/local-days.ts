@@ -34,6 +34,18 @@ export function secondsUntil(zone: string, ms: number, secondsMax: number, chang
   return secondsMax;
 }
 
+/**
+ * The instant of a wall time, in milliseconds since the epoch. Of a time that a clock skips the one an hour later, and of one
+ * that comes twice the first.
+ */
+export function instantOf(zone: string, day: number, msOfDay: number): number {
+  const wall = day * dayMs + msOfDay;
+  const { offsetAt } = zoneOf(zone);
+  // By the zone's offset a day before and a day after: they differ only around a change of the clock.
+  const [before, after] = [wall - offsetAt(wall - dayMs), wall - offsetAt(wall + dayMs)] as const;
+  return offsetAt(before) !== wall - before && offsetAt(after) === wall - after ? after : before;
+}
+
 class Zone {
   readonly #format: Intl.DateTimeFormat;
   /** Those used lately. */
@@ -52,28 +64,28 @@ class Zone {
   }
 
   #findStretch(ms: number): Stretch {
-    const offset = this.#offsetAt(ms);
+    const offset = this.offsetAt(ms);
     const day = Math.floor((ms + offset) / dayMs);
     const midnight = (day + 1) * dayMs - offset;
-    if (this.#offsetAt(midnight) === offset) return { from: ms, until: midnight, day };
+    if (this.offsetAt(midnight) === offset) return { from: ms, until: midnight, day };
     // No zone changes its clock twice before a midnight.
     let [before, after] = [ms, midnight];
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2);
-      if (this.#offsetAt(middle) === offset) before = middle;
+      if (this.offsetAt(middle) === offset) before = middle;
       else after = middle;
     }
     return { from: ms, until: after, day };
   }
 
   /** Local time minus UTC, in milliseconds. */
-  #offsetAt(ms: number): number {
+  readonly offsetAt = (ms: number): number => {
     // Such as GMT-07:00, or GMT-07:52:58 before there were standard zones. GMT alone is no offset.
     const text = this.#format.format(ms);
     const [, sign, hours, minutes, seconds = 0] = /GMT([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(text) ?? [];
     const offset = ((Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds)) * 1000;
     return sign === '-' ? -offset : offset;
-  }
+  };
 }
 
 const zoneOf = memoize((name) => new Zone(name));

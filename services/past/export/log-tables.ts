@@ -19,6 +19,8 @@ export interface Discretion {
 interface LogTable {
   key: readonly Column[];
   value: readonly Column[];
+  /** What is worked out of the record and others. */
+  derived?: readonly Column[];
 }
 
 const column = (name: string, type: ColumnType = 'text'): Column => ({ name, type });
@@ -44,6 +46,7 @@ export const logTables: Record<ExportedTopic, LogTable> = {
       ...flags('secret', 'show_neighbourhood'),
       ...texts('url'),
     ],
+    derived: [column('starts_at', 'instant')],
   },
   riders: { key: texts('rider'), value: texts('handle', 'name') },
   attendance: {

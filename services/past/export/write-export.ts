@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { instantOf } from '../../../api/calendar/views/local-days.ts';
 import { writeAtomically } from '../../../infra/archive/format/write-atomically.ts';
 import type { ArchiveSources } from '../../../infra/archive/log/partition-cursor.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
@@ -7,12 +8,13 @@ import { publishedRide } from '../../../projector/views/night.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { clampedMs } from '../../../schemas/events/instants.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
-import type { TopicRecords } from '../../../schemas/events/records.ts';
+import type { Night, TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
 import { DraftFolder } from '../../cli/draft-folder.ts';
 import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
 import { calendarSql } from './calendar-sql.ts';
+import { GoingCounts, goingCountColumns } from './going-counts.ts';
 import {
   type Discretion,
   type ExportedTopic,
@@ -80,10 +82,10 @@ class Export {
   async write(): Promise<Exported> {
     const { personal, atMs, clockMs, signal } = this.#options;
     // Before the fold: these topics are the largest, and what their tables need in memory is gone then.
-    const personalTables = personal ? await this.#writeTopics(personalTopics) : {};
+    const ofRiders = await this.#writeRiders(personal);
     const past = await foldPast(this.#sources, { atMs, signal });
     this.#facts = past.facts;
-    const tables = { ...(await this.#writeTopics(publicTopics)), ...personalTables };
+    const tables = { ...(await this.#writeTopics(publicTopics)), ...ofRiders };
     const answers = new PastAnswers(past.facts);
     for (const [name, { kind, key, keyCells }] of Object.entries(answerTables)) {
       tables[name] = await this.#writeTable(name, [...key, ...answerColumns], async (add) => {
@@ -99,12 +101,37 @@ class Export {
     return { tables, past };
   }
 
-  async #writeTopics(topics: readonly ExportedTopic[]): Promise<Exported['tables']> {
+  /** `going_counts`, and the personal tables if they are wanted. */
+  async #writeRiders(personal: boolean): Promise<Exported['tables']> {
+    const counts = new GoingCounts();
+    const count = (version: TopicVersion): void => counts.add(version);
+    try {
+      const tables = personal ? await this.#writeTopics(personalTopics, count) : {};
+      if (!personal)
+        for (const topic of ['riders', 'attendance'] as const)
+          await eachVersion(this.#sources, topic, this.#options, count);
+      const going_counts = await this.#writeTable('going_counts', goingCountColumns, async (add) => {
+        for (const { ride, day, fromMs, toMs, count } of counts.all())
+          add([ride, day, BigInt(fromMs), toMs === null ? null : BigInt(toMs), count]);
+      });
+      return { going_counts, ...tables };
+    } finally {
+      counts.close();
+    }
+  }
+
+  async #writeTopics(
+    topics: readonly ExportedTopic[],
+    see: (version: TopicVersion) => void = () => {},
+  ): Promise<Exported['tables']> {
     const tables: Exported['tables'] = {};
     for (const topic of topics) {
-      const { key, value } = logTables[topic];
-      tables[topic] = await this.#writeTable(topic, [...key, ...value, ...versionColumns], (add) =>
-        eachVersion(this.#sources, topic, this.#options, (version) => add(this.#rowOf(topic, version))),
+      const { key, value, derived = [] } = logTables[topic];
+      tables[topic] = await this.#writeTable(topic, [...key, ...value, ...derived, ...versionColumns], (add) =>
+        eachVersion(this.#sources, topic, this.#options, (version) => {
+          see(version);
+          add(this.#rowOf(topic, version));
+        }),
       );
     }
     return tables;
@@ -119,10 +146,22 @@ class Export {
     return [
       ...keyCells(topic, record.key),
       ...cells,
+      ...(topic === 'nights' ? [this.#startsAt(value as Night | null)] : []),
       BigInt(fromMs),
       until === null ? null : BigInt(until),
       ...placeCells(record),
     ];
+  }
+
+  /** When a night begins, to the minute as in answers: its wall time in the zone that its ride's metro has at the instant of the export. */
+  #startsAt(night: Night | null): Cell {
+    if (night === null || night.meet_time === null) return null;
+    const facts = this.#facts!;
+    const ride = facts.rideIds.find(night.ride);
+    const metro = ride < 0 ? undefined : facts.metros[facts.rides[ride]!.metro];
+    if (!metro) return null;
+    const minute = night.meet_time - (night.meet_time % 60_000);
+    return BigInt(clampedMs(instantOf(metro.time_zone, night.day, minute)));
   }
 
   /** Whether the night's ride has no page: then its meeting place was never shown. */

@@ -76,7 +76,7 @@ describe('an export', () => {
   it('has nothing of riders without --personal, and no secret place without --secrets', async () => {
     await run('export', at('public'));
     expect(readdirSync(at('public')).sort()).toEqual(
-      ['days', 'districts', 'metros', 'nights', 'ride_pages', 'rides']
+      ['days', 'districts', 'going_counts', 'metros', 'nights', 'ride_pages', 'rides']
         .map((name) => `${name}.parquet`)
         .concat(['calendar.sql', 'manifest.json'])
         .sort(),

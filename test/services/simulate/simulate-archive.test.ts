@@ -43,6 +43,19 @@ describe('simulate --archive', () => {
     expect(await checkArchive(archive.dir)).toMatchObject({ code: 0, files, records, rejected: 0, exact_since });
   });
 
+  it('makes the same records around a given day, whenever it runs', async () => {
+    const made = async (now: string) => {
+      await using archive = await TestArchive.make();
+      const args = ['simulate', '--around', '2026-06-15', '--archive', archive.dir, '--riders', '20', '--count', '5'];
+      expect((await heard((io) => runCli(args, io, { NOW: now }))).out[0]).toContain('around 2026-06-15');
+      const { records } = await archive.read();
+      return records.map(({ topic, key, value, timestampMs }) => [topic, key, value, timestampMs]);
+    };
+    expect(await made('2026-11-21T12:00:00Z')).toEqual(await made('2020-01-01T00:00:00Z'));
+    const refused = await heard((io) => runCli(['simulate', '--around', '2026-02-30'], io, {}));
+    expect([refused.code, refused.err[0]]).toEqual([2, expect.stringContaining('Want a date')]);
+  });
+
   // docs/rules.md#one-partition-per-key
   it('puts keys where KAFKA_PARTITIONER says, topic by topic, and refuses other', async () => {
     await using archive = await TestArchive.make();

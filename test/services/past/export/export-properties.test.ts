@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type ArchiveSources, clocks, sourcesOf } from '../../../../infra/archive/log/partition-cursor.ts';
 import type { Facts } from '../../../../projector/facts/facts.ts';
 import { valueViews } from '../../../../projector/views/value-views.ts';
+import { dayText } from '../../../../schemas/views/days.ts';
 import { PastAnswers } from '../../../../services/past/answers/past-answers.ts';
 import { writeExport } from '../../../../services/past/export/write-export.ts';
 import { foldPast } from '../../../../services/past/log/past-fold.ts';
@@ -84,6 +85,32 @@ describe('an export', { timeout: 600_000 }, () => {
       expect(row!.n).toBe('0');
     }));
 
+  it('counts who goes at any instant, without riders, and says when nights start', () =>
+    exported(false, async (tables, { history, by, instants }, sources) => {
+      for (const atMs of instants) {
+        const facts = latestRecords(history.records.filter((record) => timeOfHistory(record, by) <= atMs));
+        const going = [...facts.attendance.values()].filter(
+          ({ response, rider }) => response !== 'NONE' && facts.riders.has(rider),
+        );
+        const rows = await tables.rows(
+          `SELECT ride, day, count FROM going_counts WHERE epoch_ms(valid_from) <= ${atMs} AND (valid_to IS NULL OR epoch_ms(valid_to) > ${atMs})`,
+        );
+        const counted = Map.groupBy(going, ({ ride, day }) => `${ride} ${dayText(day)}`);
+        expect(rows.map(({ ride, day, count }) => `${ride} ${day} ${count}`).sort()).toEqual(
+          [...counted].map(([night, riders]) => `${night} ${riders.length}`).sort(),
+        );
+      }
+      const zones = (await foldPast(sources, { atMs: Number.POSITIVE_INFINITY, signal })).facts;
+      const nights = await tables.rows(
+        "SELECT ride, day, epoch_ms(DATE '1970-01-01' + meet_time)::BIGINT AS ms, epoch_ms(starts_at) AS starts FROM nights WHERE meet_time IS NOT NULL AND year(day) BETWEEN 1600 AND 9998",
+      );
+      for (const { ride, day, ms, starts } of nights) {
+        const metro = zones.metros[zones.rides[zones.rideIds.find(ride as string)]?.metro ?? -1];
+        const wanted = metro ? instantByRecipe(metro.time_zone, String(day), Number(ms) - (Number(ms) % 60_000)) : null;
+        expect(starts === null ? null : Number(starts)).toBe(wanted);
+      }
+    }));
+
   it('says by as_of at any instant, with --personal and --secrets, what every day answers as of it', () =>
     exported(true, async (tables, { instants }, sources) => {
       for (const atMs of instants) {
@@ -94,12 +121,21 @@ describe('an export', { timeout: 600_000 }, () => {
     }));
 });
 
+/** As docs/api-behaviour.md has it. */
+function instantByRecipe(timeZone: string, day: string, msOfDay: number): number {
+  const format = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
+  const wall = (ms: number) => Date.parse(`${new Intl.DateTimeFormat('sv', format).format(ms).replace(' ', 'T')}Z`);
+  const wanted = Date.parse(`${day}T00:00:00Z`) + msOfDay;
+  const [before, after] = [wanted - 864e5, wanted + 864e5].map((ms) => wanted - (wall(ms) - ms)) as [number, number];
+  return wall(before) !== wanted && wall(after) === wanted ? after : before;
+}
+
 type Row = Record<string, unknown>;
 
 /** In the order of the rows. */
 function byDay(rows: readonly Row[]): Map<string, Row[]> {
   const days = new Map<string, Row[]>();
-  for (const { metro, ...row } of rows) {
+  for (const { metro, starts_at: _startsAt, ...row } of rows) {
     const day = `${metro}/${row.day}`;
     // An answer's time has no seconds.
     const time = typeof row.meet_time === 'string' ? row.meet_time.replace(/:00$/, '') : null;
