@@ -48,7 +48,7 @@ describe('simulate --archive', () => {
       await using archive = await TestArchive.make();
       const args = ['simulate', '--around', '2026-06-15', '--archive', archive.dir, '--riders', '20', '--count', '5'];
       expect((await heard((io) => runCli(args, io, { NOW: now }))).out[0]).toContain('around 2026-06-15');
-      const { records } = await archive.read();
+      const records = (await archive.read()).records as LogRecord[];
       return records.map(({ topic, key, value, timestampMs }) => [topic, key, value, timestampMs]);
     };
     expect(await made('2026-11-21T12:00:00Z')).toEqual(await made('2020-01-01T00:00:00Z'));
