@@ -105,7 +105,8 @@ describe('an export', { timeout: 600_000 }, () => {
         "SELECT ride, day, epoch_ms(DATE '1970-01-01' + meet_time)::BIGINT AS ms, epoch_ms(starts_at) AS starts FROM nights WHERE meet_time IS NOT NULL AND year(day) BETWEEN 1600 AND 9998",
       );
       for (const { ride, day, ms, starts } of nights) {
-        const metro = zones.metros[zones.rides[zones.rideIds.find(ride as string)]?.metro ?? -1];
+        const number = zones.rideIds.find(ride as string);
+        const metro = number < 0 ? null : zones.metros[zones.rides[number]!.metro];
         const wanted = metro ? instantByRecipe(metro.time_zone, String(day), Number(ms) - (Number(ms) % 60_000)) : null;
         expect(starts === null ? null : Number(starts)).toBe(wanted);
       }
