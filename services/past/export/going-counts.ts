@@ -65,7 +65,7 @@ export class GoingCounts {
     this.#lines.close();
   }
 
-  /** No id has a space (docs/rules.md#ids). */
+  /** No id has a space (schemas/events/patterns.ts). */
   #add(of: Groups, id: string, cells: (string | number)[]): void {
     this.#lines.add([id, ...cells].join(' '), [of[tagOf(id)]!]);
   }
