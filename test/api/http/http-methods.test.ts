@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpService, json, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { type HttpService, requestText, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { everyOperation, smallWorld } from '../../support/worlds/small-world.ts';
+import { expectFailure } from './expect-failure.ts';
 
 /** Methods, OPTIONS and CORS (docs/rules.md#options, #cors), over sockets. */
 
@@ -12,22 +13,16 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const alwaysAllowed = 'Authorization, X-Api-Key, If-None-Match';
-const exposed = 'ETag, WWW-Authenticate, Retry-After';
-function expectCors(answer: RawAnswer): void {
-  expect(answer.lines.filter(([name]) => name.toLowerCase() === 'access-control-allow-origin')).toEqual([
-    [expect.any(String), '*'],
-  ]);
-  expect(answer.headers['access-control-expose-headers']).toBe(exposed);
+function expectCors({ headers }: RawAnswer): void {
+  expect(headers['access-control-allow-origin']).toBe('*');
+  expect(headers['access-control-expose-headers']).toBe('ETag, WWW-Authenticate, Retry-After');
 }
 
 // A program may send any body, of any type.
 const bodies = [
   ['POST', '{"not": json', 'application/json'],
-  ['PUT', '<x/>', 'application/xml'],
   ['DELETE', 'a=b', 'application/x-www-form-urlencoded'],
-  ['TRACE', '', ''],
   ['QUERY', 'anything', ''],
-  ['PROPFIND', '', ''],
 ] as const;
 
 describe.each(everyOperation)('$name', ({ path, headers }) => {
@@ -39,14 +34,8 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
       const request = requestText(method, target, type ? { 'Content-Type': type } : {}, body);
       const { answers, closed } = await service.converse(request, { later: [requestText('GET', target, headers)] });
       const [refused, next] = answers;
-      expect(refused!.headers).toMatchObject({
-        allow: 'GET, HEAD, OPTIONS',
-        'content-type': 'application/problem+json',
-        'cache-control': 'no-store',
-      });
-      const detail = 'This is read with GET or HEAD.';
-      expect([method, json(refused!)]).toEqual([method, { title: 'Method Not Allowed', status: 405, detail }]);
-      expectCors(refused!);
+      expectFailure(refused!, 405, 'This is read with GET or HEAD.');
+      expect(refused!.headers.allow).toBe('GET, HEAD, OPTIONS');
       expect([next!.status, closed]).toEqual([200, false]);
     }
   });
@@ -54,8 +43,6 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   it('answers OPTIONS 204 with Allow, whatever its inputs and credentials are', async () => {
     const answer = await service.ask(`${path}?metro=%FF&q=`, { Authorization: 'Bearer dead' }, 'OPTIONS');
     expect([answer.status, answer.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS']);
-    for (const absent of ['content-length', 'content-type', 'access-control-allow-methods'])
-      expect(answer.headers).not.toHaveProperty(absent);
     expectCors(answer);
   });
 

@@ -3,6 +3,7 @@ import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
+import { expectFailure } from './expect-failure.ts';
 
 /** The order of checks, the credentials and the errors (docs/rules.md#order-of-checks, #errors), over sockets. */
 
@@ -34,19 +35,12 @@ function expectError(answer: RawAnswer, status: number, body: object): void {
 }
 
 it.each(['/', '/rides/loop/', '/rides//', '/me/', '/%zz'])(
-  '%s is 404 with input null, whatever the method, credentials and body',
+  '%s is 404, whatever the method and the body',
   async (path) => {
     const noSuchPath = error('not_found', null, 'no such path');
-    for (const headers of [{}, withKey(), withToken(), withToken('dead')])
-      expectError(await service.ask(path, headers), 404, noSuchPath);
-    for (const method of ['POST', 'PROPFIND', 'OPTIONS', 'QUERY']) {
-      for (const [type, body] of [
-        ['application/json', '{'],
-        ['text/x-unknown', 'x'],
-      ] as const) {
-        expectError(await service.ask(path, { 'Content-Type': type }, method, body), 404, noSuchPath);
-      }
-    }
+    expectError(await service.ask(path, withToken('dead')), 404, noSuchPath);
+    for (const method of ['POST', 'PROPFIND', 'OPTIONS', 'QUERY'])
+      expectError(await service.ask(path, { 'Content-Type': 'application/json' }, method, '{'), 404, noSuchPath);
   },
 );
 
@@ -68,12 +62,10 @@ describe.each(publicOperations)('$name', ({ name, path }) => {
 
   // docs/rules.md#www-authenticate
   it('says error="invalid_token" in WWW-Authenticate exactly where a token was sent', async () => {
-    for (const headers of [withToken('dead'), withToken(smallWorld.erasedRider), withToken('nobody')]) {
-      for (const all of [headers, { ...headers, ...withKey(smallWorld.unknownKey) }]) {
-        const answer = await service.ask(path, all);
-        expectError(answer, 401, noKey);
-        expect(answer.headers['www-authenticate']).toBe(badTokenChallenge);
-      }
+    for (const headers of [withToken('dead'), { ...withToken(smallWorld.erasedRider), ...withKey('x') }]) {
+      const answer = await service.ask(path, headers);
+      expectError(answer, 401, noKey);
+      expect(answer.headers['www-authenticate']).toBe(badTokenChallenge);
     }
     for (const authorization of ['Bearer', 'Basic YWRhOng=', 'ada', 'Bearerada', 'xBearer ada']) {
       const answer = await service.ask(path, { Authorization: authorization });
@@ -88,11 +80,8 @@ describe.each(publicOperations)('$name', ({ name, path }) => {
     for (const headers of [
       withToken(),
       { ...withKey(), ...withToken('dead') },
-      { ...withKey(), ...withToken(smallWorld.erasedRider) },
       { ...withKey(), Authorization: 'Basic x' },
       { ...withKey(smallWorld.deletedKey), ...withToken() },
-      { ...withKey(''), ...withToken() },
-      { ...withKey(), ...withToken() },
     ]) {
       const answer = await service.ask(path, headers);
       // The same for every credential, headers too.
@@ -108,7 +97,6 @@ describe.each(publicOperations)('$name', ({ name, path }) => {
     expect((await service.ask(wrong)).status).toBe(401);
     const input = name === 'getDay' ? 'day' : 'ride';
     expectError(await service.ask(wrong, withKey()), 400, error('invalid_request', input, text));
-    expect((await service.ask(wrong, { ...withKey(), 'If-None-Match': '*' })).status).toBe(400);
     for (const unknown of ['nowhere', 'hidden']) {
       const absent = path.replace('pdx', unknown).replace('loop', unknown);
       expect((await service.ask(absent)).status).toBe(401);
@@ -132,7 +120,6 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
       [{}, challenge],
       [withKey(), challenge],
       [{ Authorization: 'Basic YWRhOng=' }, challenge],
-      [{ Authorization: 'Bearer' }, challenge],
       [{ ...withKey(), ...withToken('dead') }, badTokenChallenge],
       [withToken(smallWorld.liveKey), badTokenChallenge],
       [withToken(smallWorld.erasedRider), badTokenChallenge],
@@ -166,21 +153,13 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
     expect((await service.ask(path, form, 'GET', 'access_token=ada')).status).toBe(401);
   });
 
-  it('judges credentials before inputs, and inputs before existence', async () => {
-    // It takes no input.
-    if (name === 'getMyNights') return;
+  it.runIf(name !== 'getMyNights')('judges credentials before inputs, and inputs before existence', async () => {
     const bare = path.split('?')[0]!;
-    expect((await service.ask(bare)).status).toBe(401);
     expect((await service.ask(bare, withToken(smallWorld.erasedRider))).status).toBe(401);
     expect((await service.ask(`${bare}?metro=nowhere&from=2015-06-01`, withToken())).status).toBe(400);
     const absent = `${bare}?metro=nowhere&from=2015-06-01&to=2015-06-02`;
-    expect((await service.ask(absent, withToken('dead'))).status).toBe(401);
-    for (const more of [{}, { 'If-None-Match': '*' }])
-      expectError(
-        await service.ask(absent, { ...withToken(), ...more }),
-        404,
-        error('not_found', 'metro', 'no such metro'),
-      );
+    const answer = await service.ask(absent, { ...withToken(), 'If-None-Match': '*' });
+    expectError(answer, 404, error('not_found', 'metro', 'no such metro'));
   });
 });
 
@@ -204,13 +183,7 @@ describe('a fault of ours', () => {
   it('is 500 as problem details, says nothing of what it is, and harms no other request', async () => {
     const broken = await startHttpService({ checker: { check: () => Promise.reject(new Error('Lantern Yard')) } });
     const answer = await broken.ask('/me/nights', withToken());
-    expect(answer.headers).toMatchObject({
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      'access-control-allow-origin': '*',
-    });
-    const detail = 'Something went wrong here; the request may be sent again.';
-    expect(json(answer)).toEqual({ title: 'Internal Server Error', status: 500, detail });
+    expectFailure(answer, 500, 'Something went wrong here; the request may be sent again.');
     expect(broken.faults).toHaveLength(1);
     expect((await broken.ask(smallWorld.day, withKey())).status).toBe(200);
     await broken.close();

@@ -1,10 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { type HttpService, requestText, startHttpService } from '../../support/processes/http-service.ts';
-import { parse, type RawAnswer } from '../../support/servers/raw-http.ts';
+import { parse } from '../../support/servers/raw-http.ts';
 import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
 import { smallWorld, withKey } from '../../support/worlds/small-world.ts';
+import { expectFailure } from './expect-failure.ts';
 
 /** Requests that do not arrive: each connection is told and closed, whatever it trickles. */
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** Sends what is given, then `drop` again and again, until the server ends the connection; what came. */
-function untilClosed(first: string, drop = ''): Promise<RawAnswer[]> {
+function untilClosed(first: string, drop: string): Promise<ReturnType<typeof parse>['answers']> {
   return new Promise((resolve) => {
     const received: Buffer[] = [];
     let dropping: NodeJS.Timeout | undefined;
@@ -40,55 +41,28 @@ function untilClosed(first: string, drop = ''): Promise<RawAnswer[]> {
 }
 
 const head = (target: string, fields = ''): string => `GET ${target} HTTP/1.1\r\nHost: rides.example\r\n${fields}`;
+const day = (more: Record<string, string> = {}, body = '') =>
+  requestText('GET', `/api${smallWorld.day}`, { ...withKey(), ...more }, body);
+const post = (path: string, type: string) =>
+  requestText('POST', path, { 'Content-Type': type, 'Content-Length': '1000' }, 'a=b');
+const form = 'application/x-www-form-urlencoded';
 
-function expectTimeout(answer: RawAnswer | undefined): void {
-  expect(answer?.status).toBe(408);
-  expect(answer!.headers).toMatchObject({
-    'content-type': 'application/problem+json',
-    'cache-control': 'no-store',
-    'access-control-allow-origin': '*',
-    connection: 'close',
-  });
-  expect(JSON.parse(answer!.body.toString())).toEqual({
-    title: 'Request Timeout',
-    status: 408,
-    detail: 'The request did not arrive in time.',
-  });
-}
+it.concurrent.each<[what: string, first: string, drop: string, statuses: number[]]>([
+  ['stops in its first line', 'GET /api/ri', '', [408]],
+  ['goes on byte by byte', head('/api/rides/loop', 'X-Long: '), 'x', [408]],
+  ['comes after one that was answered', day() + head('/api/rides/loop'), '', [200, 408]],
+  ['has a body that stops', post('/oauth/token', form), '', [408]],
+  ['has a body that goes on byte by byte', post('/oauth/register', 'application/json'), 'x', [408]],
+  ['is the body of a read, which was answered before it', day({ 'Content-Length': '1000' }, 'a'), '', [200]],
+])('a request that %s is told so, and its connection closed', async (_what, first, drop, statuses) => {
+  const answers = await untilClosed(first, drop);
+  expect(answers.map(({ status }) => status)).toEqual(statuses);
+  for (const answer of answers.filter(({ status }) => status === 408)) {
+    expectFailure(answer, 408, 'The request did not arrive in time.');
+    expect(answer.headers.connection).toBe('close');
+  }
+});
 
-describe.concurrent('a request that does not arrive in time', () => {
-  it.each([
-    ['that stops in its first line', 'GET /api/ri', ''],
-    ['that goes on byte by byte', head('/api/rides/loop', 'X-Long: '), 'x'],
-  ])('%s is answered 408, and its connection closed', async (_, first, drop) => {
-    const answers = await untilClosed(first, drop);
-    expect(answers).toHaveLength(1);
-    expectTimeout(answers[0]);
-  });
-
-  it('after one that was answered is answered 408 in its turn', async () => {
-    const good = requestText('GET', service.basePath + smallWorld.day, withKey());
-    const answers = await untilClosed(good + head('/api/rides/loop'));
-    expect(answers.map(({ status }) => status)).toEqual([200, 408]);
-    expectTimeout(answers[1]);
-  });
-
-  it.each(['/oauth/token', '/oauth/revoke', '/oauth/register'])('whose body stops at %s ends', async (path) => {
-    const type = path.endsWith('register') ? 'application/json' : 'application/x-www-form-urlencoded';
-    const post = requestText('POST', path, { 'Content-Type': type, 'Content-Length': '1000' }, 'a=b');
-    for (const answers of await Promise.all([untilClosed(post), untilClosed(post, 'x')])) {
-      expect(answers).toHaveLength(1);
-      expectTimeout(answers[0]);
-    }
-  });
-
-  it('as the body of a read, which was answered before it, ends the connection', async () => {
-    const get = requestText('GET', service.basePath + smallWorld.day, { ...withKey(), 'Content-Length': '1000' }, 'a');
-    const [answer] = await untilClosed(get);
-    expect(answer!.status).toBe(200);
-  });
-
-  it('and a connection on which nothing comes at all are closed', async () => {
-    expect((await untilClosed('')).every(({ status }) => status === 408)).toBe(true);
-  });
+it('a connection on which nothing comes at all is closed', async () => {
+  expect((await untilClosed('', '')).every(({ status }) => status === 408)).toBe(true);
 });

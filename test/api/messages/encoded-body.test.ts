@@ -5,32 +5,22 @@ const text = Buffer.from('a night on wheels, '.repeat(60));
 
 // docs/rules.md#compression
 it.each([
-  [undefined, null],
-  ['', null],
   ['gzip', 'gzip'],
-  ['GZIP', 'gzip'],
   ['gzip, deflate, br, zstd', 'zstd'],
   ['gzip, br', 'br'],
   ['br;q=0.5, gzip;q=0.9', 'gzip'],
   ['gzip; q=0.5 , br ;q=0.4', 'gzip'],
   ['*', 'gzip'],
   ['zstd;q=0, *', 'gzip'],
-  ['*;q=0.1', 'gzip'],
   ['*, ZSTD;q=0.5', 'gzip'],
-  ['br, *;q=0.5', 'br'],
-  ['x-zstd, brotli, *', 'gzip'],
   ['gzip;q=0, *', null],
   ['gzip;q=0, *, identity;q=0', null],
-  ['deflate', null],
-  ['identity', null],
   ['gzip, identity', 'gzip'],
   ['identity, gzip;q=0.5', null],
   ['gzip;q=0', null],
   ['identity;q=0', null],
   ['*;q=0', null],
-  ['identity;q=0, gzip;q=0.1', 'gzip'],
   ['gzip;q=much', null],
-  [',, gzip ,', 'gzip'],
 ])('Accept-Encoding: %j asks for %s', (header, coding) => {
   const body = new EncodedBody(text);
   body.formFor(undefined);

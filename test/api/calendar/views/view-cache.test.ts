@@ -109,23 +109,6 @@ describe('the view cache', () => {
     expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
   });
 
-  it('keeps what two reads at once got, unless it changed between them', async () => {
-    const cache = new ViewCache(reader);
-    await put('old');
-    const first = Promise.withResolvers<void>();
-    replies = first.promise;
-    const one = textOf(cache);
-    await new Promise(setImmediate);
-    await put('new');
-    heard.changed(key);
-    replies = Promise.resolve();
-    expect(await textOf(cache)).toBe('new');
-    first.resolve();
-    // The late reply is older than what is kept.
-    expect(await one).toBe('old');
-    expect(cache.peek(key)?.value?.toString()).toBe('new');
-  });
-
   it('reads again after a fault of the store', async () => {
     await put('one');
     const cache = new ViewCache(reader);
@@ -154,18 +137,6 @@ describe('the view cache', () => {
     for (const [, seconds] of took) expect(seconds).toBeLessThan(performance.now() / 1000);
     // A complete key is no view, and who peeks counts what is found.
     expect([cache.hits, cache.misses]).toEqual([1, 1]);
-  });
-
-  it('makes something of a view once, while it is kept', async () => {
-    const cache = new ViewCache(reader);
-    await put('one');
-    let made = 0;
-    const make = (value: Buffer): string => {
-      made += 1;
-      return `${value} ${made}`;
-    };
-    for (let i = 0; i < 3; i++) expect((await cache.load([key]))[0]!.as(make)).toBe('one 1');
-    expect((await cache.load([rideKey('none')]))[0]!.as(make)).toBeNull();
   });
 
   it('holds as many bytes as it may: the oldest make room', async () => {
