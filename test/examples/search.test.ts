@@ -14,38 +14,19 @@ describe.each(answerers)('$name', ({ nightsOn }) => {
     const finds = async (title: string, q: string, where: Parameters<typeof place>[0] = {}): Promise<boolean> =>
       (await nightsOn([pdx, ride('loop1', { title }), night('loop1', day, place(where))], day, { q })).length > 0;
 
+    // Every character is in test/schemas/views/text.test.ts.
     it.each([
       ['CAFE', 'Café ride'],
       ['café', 'CAFE\u0301 RIDE'],
       ["women's", 'Women’s ride'],
-      ['women’s', "Women's ride"],
-      ['bike', 'Ｂｉｋｅ ride'],
-      ['ride caf', 'Café ride'],
-      ['οδος', 'ΟΔΟΣ'],
-      ['οδοσ', 'οδος'],
-      ['istanbul', 'İSTANBUL'],
-      ['ﬁsh', 'Fish'],
       ['ride-café!', 'Café ride'],
       ['womens', 'Women’s ride'],
-      ['womens', "Women's ride"],
-      ["women's", 'Womens ride'],
-      ['‘womenʼs’', 'Womens ride'],
       ['rock n roll', "Rock 'n' Roll"],
       ['kobenhavn', 'København'],
-      ['KØBENHAVN', 'Kobenhavn'],
-      ['lodz', 'Łódź'],
-      ['strasse', 'Straße'],
-      ['straße', 'STRASSE'],
       ['STRAẞE', 'Strasse'],
-      ['aeroskobing', 'Ærøskøbing'],
-      ['oeuvre', 'Œuvre'],
-      ['dakovo', 'Đakovo'],
-      ['ornefjord thing', 'Ørnefjord Þing'],
-      ['fadir hamrun', 'Faðir Ħamrun'],
+      ['οδος', 'ΟΔΟΣ'],
       ['diyarbakir', 'Diyarbakır'],
-      ['midsummer', 'Mid\u00adsummer'],
-      ['mid\u200dsummer', 'Midsummer'],
-      ['bike', '\ufeffBi\u200bke\u2060 ride'],
+      ['mid\u200dsummer', 'Mid\u00adsummer'],
     ])('%s finds %s', async (q, title) => {
       expect(await finds(title, q)).toBe(true);
     });

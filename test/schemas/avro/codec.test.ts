@@ -44,20 +44,16 @@ const read = (topic: TopicName, bytes: Buffer) => decodeValue(topic, bytes, writ
 
 describe('bytes of another Avro library', () => {
   // docs/rules.md#fields-of-records
-  test.each(topicNames)('the fingerprint of %s is the one that it works out', (topic) => {
-    const header = encodeValue(topic, sampleRecords[topic] as never).subarray(0, 10);
-    expect(header.toString('hex')).toBe(`c301${fingerprints[topic]}`);
+  test('have the fingerprints that we work out', () => {
+    for (const topic of topicNames)
+      expect(encodeValue(topic, sampleRecords[topic] as never).toString('hex')).toMatch(`c301${fingerprints[topic]}`);
   });
 
-  test('are written and read byte for byte', () => {
+  test('are written and read byte for byte, also in several blocks to an array, which state their size', () => {
     expect(encodeValue('rides', ride)).toEqual(written('rides', rideBody));
-    expect(read('rides', written('rides', rideBody))).toEqual({ value: ride });
-  });
-
-  test('blocks that state their size, and several blocks to an array, are read', () => {
     // leaders: two blocks of one item, the first with its size in bytes.
     const blocks = rideBody.replace('040a723030303108722d325f00', '010c0a72303030310208722d325f00');
-    expect(read('rides', written('rides', blocks))).toEqual({ value: ride });
+    for (const body of [rideBody, blocks]) expect(read('rides', written('rides', body))).toEqual({ value: ride });
   });
 });
 
@@ -76,13 +72,10 @@ describe('round trip', () => {
     expect(read('rides', encodeValue('rides', large))).toEqual({ value: large });
   });
 
-  test('what was encoded, and a key hash that was decoded, are copies', () => {
-    const key = sampleRecords['developer-keys'];
-    const bytes = encodeValue('developer-keys', key);
+  test('what was encoded is a copy', () => {
+    const bytes = encodeValue('developer-keys', sampleRecords['developer-keys']);
     encodeValue('rides', ride);
-    const decoded = read('developer-keys', bytes);
-    bytes.fill(0);
-    expect(decoded).toEqual({ value: key });
+    expect(read('developer-keys', bytes)).toEqual({ value: sampleRecords['developer-keys'] });
   });
 });
 
@@ -104,28 +97,18 @@ describe('bad values', () => {
   const withDay = (bytes: string) => altered(at.day, bytes, at.rider);
   const withRevision = (bytes: string) => altered(at.revision, bytes, at.changed_at);
 
-  test('the sample is good, and its fields are where these tests change them', () => {
-    expect(read('attendance', good)).toEqual({ value: sampleRecords.attendance });
-    expect(good.length).toBe(at.changed_at + 1);
-  });
-
   test.each<[UndecodableReason, string, Buffer]>([
     ['not Avro', 'no bytes', Buffer.alloc(0)],
     ['not Avro', 'JSON', Buffer.from('{"ride":"ride0001"}')],
-    ['not Avro', 'a single object cut off in its header', good.subarray(0, 9)],
-    ['not Avro', 'a registry header cut off', hex('00000001')],
     ['not Avro', 'another magic', altered(0, 'c302')],
     ['incompatible writer schema', "another topic's record", encodeValue('metros', sampleRecords.metros)],
     ['trailing bytes', 'a byte too many', Buffer.concat([good, hex('00')])],
     ['undecodable value', 'a boolean other than 0 and 1', altered(at.saved, '02')],
-    ['undecodable value', 'an enum index beyond the symbols', altered(at.response, '06')],
     ['undecodable value', 'an enum index below 0', altered(at.response, '01')],
     ['undecodable value', 'a text of negative length', altered(at.ride, '01')],
-    ['undecodable value', 'a text longer than what is left', altered(at.rider, '7e')],
     ['text is not UTF-8', 'a text that is not UTF-8', altered(at.ride + 3, 'ff')],
     ['text is not UTF-8', 'half a surrogate pair', altered(at.ride + 1, 'eda080')],
     ['number out of range', 'an int of more than 32 bits', withDay('ffffffff1f')],
-    ['number out of range', 'an int of too many bytes', withDay('808080808001')],
     ['number out of range', 'a long of more than 64 bits', withRevision('80808080808080808002')],
     ['undecodable value', 'a number of endless bytes', withRevision('8280808080808080808080')],
   ])('%s: %s', (bad, _, bytes) => {
@@ -156,22 +139,17 @@ describe('bad values', () => {
     expect(read('rides', written('rides', claims))).toEqual({ bad: 'undecodable value' });
   });
 
-  test.each<[string, string, Buffer, object]>([
-    ['a text with U+FFFD in it', 'text', altered(at.ride + 1, 'efbfbd'), { ride: '\uFFFDe0001' }],
-    ['the widest ints', 'positive', withDay('feffffff0f'), { day: 2 ** 31 - 1 }],
-    ['the widest ints', 'negative', withDay('ffffffff0f'), { day: -(2 ** 31) }],
-    ['the widest exact longs', 'positive', withRevision('feffffffffffff1f'), { revision: 2 ** 53 - 1 }],
-    ['the widest exact longs', 'negative', withRevision('fdffffffffffff1f'), { revision: -(2 ** 53 - 1) }],
-    ['a number of more bytes than it needs', 'three', withRevision('828000'), { revision: 1 }],
-    ['a number of more bytes than it needs', 'ten', withRevision('82808080808080808000'), { revision: 1 }],
-  ])('%s, %s, is good', (_, _which, bytes, fields) => {
+  test.each<[string, Buffer, object]>([
+    ['a text with U+FFFD in it', altered(at.ride + 1, 'efbfbd'), { ride: '\uFFFDe0001' }],
+    ['the widest int', withDay('ffffffff0f'), { day: -(2 ** 31) }],
+    ['the widest exact long', withRevision('fdffffffffffff1f'), { revision: -(2 ** 53 - 1) }],
+    ['a number of more bytes than it needs', withRevision('82808080808080808000'), { revision: 1 }],
+  ])('%s is good', (_, bytes, fields) => {
     expect(read('attendance', bytes)).toMatchObject({ value: fields });
   });
 
   test('a long beyond 2^53 is a bigint and is written again as it came', () => {
     for (const [bytes, wide] of [
-      ['8080808080808020', 2n ** 53n],
-      ['80808080808080808001', 2n ** 62n],
       ['feffffffffffffffff01', 2n ** 63n - 1n],
       ['ffffffffffffffffff01', -(2n ** 63n)],
     ] as const) {

@@ -44,10 +44,6 @@ describe('a field that our schema lacks', () => {
     expect(withMore({ type: 'array', items: record('Empty') }, many)).toEqual({ bad: 'too many steps to decode' });
   });
 
-  test('of levels whose innermost take bytes ends where the bytes end', () => {
-    expect(withMore(tripled(60, 'int'), Buffer.alloc(100))).toEqual({ bad: 'undecodable value' });
-  });
-
   test('that takes many more steps than it has bytes is bad', () => {
     const items = 20_000;
     const list = Buffer.concat([Type.forSchema('long').toBuffer(items), Buffer.alloc(items + 1)]);
@@ -74,20 +70,18 @@ describe('a field that our schema lacks', () => {
 
 describe("a writer's schema", () => {
   test.each([256, 100_000])('of %i levels is unusable', (levels) => {
-    let type = '"int"';
-    for (let i = 0; i < levels; i++) type = `{"type":"array","items":${type}}`;
+    const type = `${'{"type":"array","items":'.repeat(levels)}"int"${'}'.repeat(levels)}`;
     const text = schemaWith(0).replace('"type":0', `"type":${type}`);
     expect(withMore(null, Buffer.alloc(1), [], text)).toMatchObject({
       bad: expect.stringMatching('unusable writer schema: 1 is'),
     });
   });
 
-  test.each([500, 100_000])('of %i types, which name one another in a row, is unusable', (count) => {
-    const references = [JSON.stringify(record('Row0', 'int'))];
-    for (let i = 1; i < count; i++) references.push(JSON.stringify(record(`Row${i}`, `Row${i - 1}`)));
-    expect(withMore(`Row${count - 1}`, Buffer.alloc(1), references)).toMatchObject({
-      bad: expect.stringMatching('unusable writer schema: 1 is'),
-    });
+  test('of 100,000 types, which name one another in a row, is unusable', () => {
+    const row = (i: number) => JSON.stringify(record(`Row${i}`, i === 0 ? 'int' : `Row${i - 1}`));
+    const references = Array.from({ length: 100_000 }, (_, i) => row(i));
+    const read = withMore('Row99999', Buffer.alloc(1), references);
+    expect(read).toMatchObject({ bad: expect.stringMatching('unusable writer schema: 1 is') });
   });
 
   test('whose unions fail branch by branch is looked at once a pair of types', () => {

@@ -103,14 +103,9 @@ const innerMore: Change = ({ fields }) => {
   const [, meeting] = fields.find(({ name }) => name === 'meeting')!.type as [string, RecordSchema];
   meeting.fields.push({ name: 'colour', type: 'string' });
 };
-const placed = { ...night.meeting, place_name: null, district: null, colour: 'red' };
-const nightWithMore = {
-  ...night,
-  meet_time: null,
-  cancellation_reason: null,
-  meeting: { 'ridecalendar.Meeting': placed },
-};
-const { colour: _, ...meeting } = placed;
+const meeting = { ...night.meeting, place_name: null, district: null };
+const plainNight = { ...night, meet_time: null, cancellation_reason: null };
+const nightWithMore = { ...plainNight, meeting: { 'ridecalendar.Meeting': { ...meeting, colour: 'red' } } };
 
 const incompatible = 'incompatible writer schema';
 
@@ -121,7 +116,7 @@ describe("a writer's schema that differs from ours, whether our record has all o
   test.each<Case>([
     ['the same', 'riders', () => {}, wrappedRider, rider, true],
     ['more fields, of any types: they are stepped over', 'riders', manyMore, riderWithMore, rider, false],
-    ['more fields in an inner record', 'nights', innerMore, nightWithMore, { ...nightWithMore, meeting }, false],
+    ['more fields in an inner record', 'nights', innerMore, nightWithMore, { ...plainNight, meeting }, false],
     ['no field that has a default: it is filled in', 'riders', without('name'), rider, nameless, true],
     ['no field that has none', 'riders', without('handle'), wrappedRider, incompatible, false],
     ['fields in another order: they come back in ours', 'attendance', reversed, attendance, attendance, true],
@@ -129,13 +124,11 @@ describe("a writer's schema that differs from ours, whether our record has all o
     ['bytes that are no text', 'riders', promoted, { ...rider, handle: Buffer.of(255) }, 'text is not UTF-8', true],
     ['a wider number', 'attendance', typed({ day: 'long' }), attendance, incompatible, false],
     ['more branches in a union', 'riders', threeBranches, wrappedRider, rider, false],
-    ['another order of branches', 'riders', threeBranches, nameless, nameless, false],
     ['a branch that ours lacks', 'riders', threeBranches, { ...rider, name: { int: 5 } }, incompatible, false],
     ['a union where ours has none', 'riders', maybeHandle, riderOfUnion, rider, false],
     ['null where ours has none', 'riders', maybeHandle, { ...wrappedRider, handle: null }, incompatible, false],
     ['more symbols in an enum', 'attendance', maybeGoing, attendance, attendance, false],
     ['a symbol that ours lacks', 'attendance', maybeGoing, maybe, 'unknown enum symbol', false],
-    ['another namespace', 'attendance', named({ namespace: 'com.example' }), attendance, attendance, true],
     ['another name', 'attendance', named({ name: 'Answer' }), attendance, attendance, true],
     ['no logical types', 'attendance', typed({ day: 'int', changed_at: 'long' }), attendance, attendance, true],
     ['a type by its name alone', 'districts', typed({ kind: 'ridecalendar.DistrictKind' }), districts, districts, true],
@@ -174,15 +167,9 @@ describe('what is known', () => {
   });
 
   test.each([
-    'not JSON',
-    '{"type":"object"}',
-    '"unheard.of.Type"',
-    '{"type":"record","name":"Rider"}',
-    'null',
-    '[[]]',
+    ...['not JSON', '{"type":"object"}', '"unheard.of.Type"', '{"type":"record","name":"Rider"}', 'null', '[[]]'],
     '{"type":"record","name":"Rider","fields":[{"name":"a b","type":"int"}]}',
-    `${'{"type":"array","items":'.repeat(20_000)}"int"${'}'.repeat(20_000)}`,
-  ])('a text that is no Avro schema is unusable', (schema) => {
+  ])('a text that is no Avro schema is unusable: %s', (schema) => {
     const writers = new WriterSchemas();
     writers.add(7, { schema, references: [] });
     expect(writers.byName('riders', 7)).toMatch('unusable writer schema: 7 is no Avro schema');
