@@ -77,8 +77,6 @@ describe('/docs', () => {
     }
     expect(links).toContain('website-example.js');
     for (const link of new Set(links)) expect([link, (await get(`/docs/${link}`)).statusCode]).toEqual([link, 200]);
-    expect((await get('/docs/oauth.md')).body).toContain('docs/sign-in.md is for whoever runs the service.');
-    expect((await get('/docs/oauth.md')).body).toContain('demo mode (docs/settings.md in the repository)');
   });
 
   it('with a slash at its end leads to itself', async () => {
@@ -91,11 +89,9 @@ describe('/docs', () => {
     const { body, headers } = await get('/docs', { sampleKey: 'rck_sample' });
     const paths = ['/docs', '/docs/oauth2-redirect.html', ...loaded(body).map((address) => `/${address}`)];
     for (const path of paths) {
-      for (const known of ['"x"', headers.etag as string]) {
-        const answer = await get(path, { sampleKey: 'rck_sample' }, { 'If-None-Match': known });
-        expect([path, answer.headers['cross-origin-resource-policy']]).toEqual([path, 'same-origin']);
-        expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
-      }
+      const answer = await get(path, { sampleKey: 'rck_sample' }, { 'If-None-Match': headers.etag as string });
+      expect([path, answer.headers['cross-origin-resource-policy']]).toEqual([path, 'same-origin']);
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
   });
 

@@ -84,31 +84,19 @@ const list = (name: string, items: object) => ({
   schema: { type: 'array', items, uniqueItems: true, minItems: 1 },
 });
 const range = [needed('metro', metroSlug), needed('from', date), needed('to', date)];
-
-const either = [{ developerKey: [] }, { signIn: ['read'] }];
-const signInOnly = [{ signIn: ['read'] }];
-
 interface Endpoint {
   name: string;
-  security: object[];
   parameters: object[];
   answer: object;
-  /** Statuses a GET of it may have; 414, 431, 500 and 503 are problem details. */
-  statuses: number[];
+  /** Whether its metro or ride may be none. */
+  finds?: true;
 }
 
 /** The endpoints, by path. */
 export const endpoints: Record<string, Endpoint> = {
-  '/openapi.json': {
-    name: 'getOpenApi',
-    security: [],
-    parameters: [],
-    answer: { type: 'object' },
-    statuses: [200, 304, 400, 408, 414, 431, 500],
-  },
+  '/openapi.json': { name: 'getOpenApi', parameters: [], answer: { type: 'object' } },
   '/metros/{metro}/days/{day}': {
     name: 'getDay',
-    security: either,
     parameters: [
       inPath('metro', metroSlug),
       inPath('day', date),
@@ -118,41 +106,29 @@ export const endpoints: Record<string, Endpoint> = {
       list('where', { type: 'string', pattern: '^[a-z0-9-]{1,80}$' }),
     ],
     answer: one('Day'),
-    statuses: [200, 304, 400, 401, 404, 408, 414, 431, 500, 503],
+    finds: true,
   },
-  '/rides/{ride}': {
-    name: 'getRide',
-    security: either,
-    parameters: [inPath('ride', rideId)],
-    answer: one('Ride'),
-    statuses: [200, 304, 400, 401, 404, 408, 414, 431, 500, 503],
-  },
-  '/me/nights': {
-    name: 'getMyNights',
-    security: signInOnly,
-    parameters: [],
-    answer: one('MyNights'),
-    statuses: [200, 304, 400, 401, 408, 414, 431, 500, 503],
-  },
-  '/me/known': {
-    name: 'getKnown',
-    security: signInOnly,
-    parameters: range,
-    answer: one('KnownNights'),
-    statuses: [200, 304, 400, 401, 404, 408, 414, 431, 500, 503],
-  },
+  '/rides/{ride}': { name: 'getRide', parameters: [inPath('ride', rideId)], answer: one('Ride'), finds: true },
+  '/me/nights': { name: 'getMyNights', parameters: [], answer: one('MyNights') },
+  '/me/known': { name: 'getKnown', parameters: range, answer: one('KnownNights'), finds: true },
   '/me/friends': {
     name: 'getFriends',
-    security: signInOnly,
     parameters: [...range, optional('close_friends_only', { type: 'boolean', default: false })],
     answer: one('FriendNights'),
-    statuses: [200, 304, 400, 401, 404, 408, 414, 431, 500, 503],
+    finds: true,
   },
-  '/me/flagged': {
-    name: 'getFlagged',
-    security: signInOnly,
-    parameters: range,
-    answer: one('FlaggedNights'),
-    statuses: [200, 304, 400, 401, 404, 408, 414, 431, 500, 503],
-  },
+  '/me/flagged': { name: 'getFlagged', parameters: range, answer: one('FlaggedNights'), finds: true },
 };
+
+/** The credentials of an endpoint. */
+export function securityOf(path: string): object[] {
+  if (path === '/openapi.json') return [];
+  return path.startsWith('/me/') ? [{ signIn: ['read'] }] : [{ developerKey: [] }, { signIn: ['read'] }];
+}
+
+/** Statuses a GET of an endpoint may have; 408, 414, 431, 500 and 503 are problem details. */
+export function statusesOf(path: string, { finds }: Endpoint): number[] {
+  const needsStore = path !== '/openapi.json';
+  const all = [200, 304, 400, needsStore && 401, finds && 404, 408, 414, 431, 500, needsStore && 503];
+  return all.filter((status) => typeof status === 'number');
+}

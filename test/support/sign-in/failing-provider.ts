@@ -38,18 +38,12 @@ export async function startFailingProvider(): Promise<FailingProvider> {
       .sign(signing.privateKey);
 
   const answers: Record<string, (form: URLSearchParams) => Promise<[number, object]>> = {
-    '/.well-known/openid-configuration': async () => [
-      200,
-      {
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/jwks`,
-        response_types_supported: ['code'],
-        subject_types_supported: ['public'],
-        id_token_signing_alg_values_supported: ['ES256'],
-      },
-    ],
+    '/.well-known/openid-configuration': async () => {
+      const supported = { response_types_supported: ['code'], authorization_response_iss_parameter_supported: true };
+      const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` };
+      const keys = { jwks_uri: `${issuer}/jwks`, id_token_signing_alg_values_supported: ['ES256'] };
+      return [200, { issuer, ...endpoints, ...keys, ...supported }];
+    },
     '/jwks': async () => [200, { keys: [signing.jwk] }],
     '/token': async (form) => {
       const found = codes.get(form.get('code') ?? '');

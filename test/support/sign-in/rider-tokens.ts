@@ -19,12 +19,10 @@ export async function riderTokens(folder: string): Promise<RiderTokens> {
   return {
     env: { OAUTH_KEYS: join(folder, 'oauth-keys.json'), BASE_URL: audience },
     async of(...riders) {
-      const tokens = new Map<string, string>();
-      for (const rider of riders) {
-        const token = await signSampleToken({ rider, keys, issuer: origin, audience, lifetimeSeconds: 3_600 });
-        tokens.set(rider, token);
-      }
-      return tokens;
+      const common = { keys, issuer: origin, audience, lifetimeSeconds: 3_600 };
+      return new Map(
+        await Promise.all(riders.map(async (rider) => [rider, await signSampleToken({ rider, ...common })] as const)),
+      );
     },
   };
 }

@@ -10,15 +10,11 @@ export interface Client {
 }
 
 export async function register(origin: string, metadata: object = {}): Promise<Client> {
+  const defaults = { client_name: 'Test app', redirect_uris: [callback], token_endpoint_auth_method: 'none' };
   const response = await fetch(`${origin}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      client_name: 'Test app',
-      redirect_uris: [callback],
-      token_endpoint_auth_method: 'none',
-      ...metadata,
-    }),
+    body: JSON.stringify({ ...defaults, ...metadata }),
   });
   if (response.status !== 201) throw new Error(`registration: ${response.status} ${await response.text()}`);
   return (await response.json()) as Client;
@@ -67,6 +63,10 @@ export async function doorOf(browser: TestBrowser, page: string): Promise<URL> {
   const sent = await browser.get(/href="([^"]+\/start)"/.exec(page)![1]!);
   return new URL(sent.headers.get('location')!);
 }
+/** How a client with a secret authenticates. */
+export const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+});
 
 export async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {
   const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: new URLSearchParams(form), headers });

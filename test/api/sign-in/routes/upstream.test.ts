@@ -71,35 +71,20 @@ describe('a rider who signs in at the ride-management system', () => {
     expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('will be able to see');
   });
 
-  test.each(['stranger', 'rider ada'])(
-    'who is no rider of the log is told so, and goes there anew with another account: %s',
-    async (login) => {
-      const browser = new TestBrowser(origin);
-      const refused = await back(browser, (await toTheDoor(browser)).door, login);
-      expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
-      const again = await browser.get(/href="([^"]+)">Use another account/.exec(refused.page)![1]!);
-      const door = new URL(again.headers.get('location')!);
-      expect(door.searchParams.get('prompt')).toBe('login');
-      expect((await back(browser, door, 'rider-ada')).page).toContain('Ada Lovelace');
-    },
-  );
+  test('who is no rider of the log is told so, and goes there anew with another account', async () => {
+    const browser = new TestBrowser(origin);
+    const refused = await back(browser, (await toTheDoor(browser)).door, 'stranger');
+    expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
+    const again = await browser.get(/href="([^"]+)">Use another account/.exec(refused.page)![1]!);
+    const door = new URL(again.headers.get('location')!);
+    expect(door.searchParams.get('prompt')).toBe('login');
+    expect((await back(browser, door, 'rider-ada')).page).toContain('Ada Lovelace');
+  });
 
   test('anew, because the app asked for it, is asked anew there too, once', async () => {
     const browser = new TestBrowser(origin);
     const { door } = await toTheDoor(browser, { prompt: 'login' });
     expect(door.searchParams.get('prompt')).toBe('login');
-    const consent = await back(browser, door, 'rider-ada');
-    const end = await browser.submit(consent.url, { do: 'allow' });
-    expect(new URL(end.url).searchParams.has('code')).toBe(true);
-  });
-
-  test('who cancels there is told so', async () => {
-    const browser = new TestBrowser(origin);
-    const state = (await toTheDoor(browser)).door.searchParams.get('state')!;
-    const query = new URLSearchParams({ error: 'access_denied', state, iss: upstream.issuer });
-    const { response, page } = await browser.open(`${origin}/oauth/sign-in-callback?${query}`);
-    expect([response.status, page]).toEqual([403, expect.stringContaining('cancelled or refused')]);
-    expect((await browser.open(tryAgain(page))).page).toContain('Continue to');
   });
 
   test('may bring back any text: the log has words of ours, and 20 lines of a kind a minute', async () => {
@@ -127,42 +112,29 @@ describe('a rider who signs in at the ride-management system', () => {
     const away = await browser.open(answer);
     service.riders.away = false;
     expect([away.response.status, away.page]).toEqual([503, expect.stringContaining('not available right now')]);
-    expect((await browser.open(answer)).page).toContain('interaction_expired');
     const again = await browser.open(tryAgain(away.page));
     expect((await back(browser, await doorOf(browser, again.page), 'rider-ada')).page).toContain('Ada Lovelace');
   });
 });
 
 describe('an answer from the ride-management system', () => {
-  type Change = (params: URLSearchParams, other: URLSearchParams) => void;
-  test.each<[string, Change, number]>([
-    ['without state', (params) => params.delete('state'), 400],
-    ['with a state of nobody', (params) => params.set('state', 'x'), 400],
-    ['with another browser’s state', (params, other) => params.set('state', other.get('state')!), 400],
-    ['with the code of another sign-in', (params, other) => params.set('code', other.get('code')!), 403],
-    ['with a code of nobody', (params) => params.set('code', 'x'), 403],
-    ['without code', (params) => params.delete('code'), 403],
-    ['of another issuer', (params) => params.set('iss', 'https://other.example'), 403],
-    ['without issuer', (params) => params.delete('iss'), 403],
-  ])('%s is refused', async (_, change, status) => {
+  test.each<[string, (params: URLSearchParams, other: URL) => void]>([
+    ['without state', (params) => params.delete('state')],
+    ['with a state of nobody', (params) => params.set('state', 'x')],
+    ['with another browser’s state', (params, other) => params.set('state', other.searchParams.get('state')!)],
+  ])('%s is refused', async (_, change) => {
     const [browser, stranger] = [new TestBrowser(origin), new TestBrowser(origin)];
     const answer = new URL(await upstream.signIn((await toTheDoor(browser)).door.href, 'rider-ada'));
-    const other = new URL(await upstream.signIn((await toTheDoor(stranger)).door.href, 'rider-bo'));
-    change(answer.searchParams, other.searchParams);
+    change(answer.searchParams, (await toTheDoor(stranger)).door);
     const { response, page } = await browser.open(answer.href);
-    expect(page).not.toMatch(/Ada Lovelace|@bo\b/);
-    expect(response.status).toBe(status);
+    expect([response.status, page.includes('Ada Lovelace')]).toEqual([400, false]);
   });
 
-  test('in a browser that did not begin is refused, and so is the way there', async () => {
+  test('is taken in the browser that began, and once', async () => {
     const [browser, stranger] = [new TestBrowser(origin), new TestBrowser(origin)];
     const { url, door } = await toTheDoor(browser);
     expect((await back(stranger, door, 'rider-ada')).response.status).toBe(400);
     expect((await stranger.get(`${url}/start`)).status).toBe(400);
-  });
-
-  test('is taken once', async () => {
-    const browser = new TestBrowser(origin);
     const answer = await upstream.signIn((await toTheDoor(browser)).door.href, 'rider-ada');
     const answers = await Promise.all([browser.get(answer), browser.get(answer), browser.get(answer)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
