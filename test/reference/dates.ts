@@ -28,28 +28,12 @@ export function dayOf(text: string): number | null {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatFor(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US-u-ca-gregory', {
-      timeZone: zone,
-      era: 'short',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-    });
-    formats.set(zone, format);
-  }
-  return format;
-}
-
 /** The day number of the local date in a zone at an instant (milliseconds since the epoch). */
 export function localDay(zone: string, instantMs: number): number {
-  const parts = Object.fromEntries(
-    formatFor(zone)
-      .formatToParts(instantMs)
-      .map((part) => [part.type, part.value]),
-  );
+  const fields = { era: 'short', year: 'numeric', month: 'numeric', day: 'numeric' } as const;
+  const format = formats.get(zone) ?? new Intl.DateTimeFormat('en-US-u-ca-gregory', { timeZone: zone, ...fields });
+  formats.set(zone, format);
+  const parts = Object.fromEntries(format.formatToParts(instantMs).map(({ type, value }) => [type, value]));
   const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year);
   return dayNumber(year, Number(parts.month), Number(parts.day));
 }

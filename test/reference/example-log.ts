@@ -23,8 +23,8 @@ export function metro(id: string, some: Some<TopicRecords['metros']> = {}): Logg
 }
 
 export function district(id: string, some: Some<TopicRecords['districts']> = {}): LoggedRecord {
-  const value: TopicRecords['districts'] = { district: id, metro: 'pdx', name: 'Alameda', kind: 'DISTRICT', ...stamp };
-  return { topic: 'districts', key: id, value: { ...value, ...some } };
+  const value = { district: id, metro: 'pdx', name: 'Alameda', kind: 'DISTRICT' as const, ...stamp, ...some };
+  return { topic: 'districts', key: id, value };
 }
 
 export function rider(id: string, some: Some<TopicRecords['riders']> = {}): LoggedRecord {
@@ -32,34 +32,15 @@ export function rider(id: string, some: Some<TopicRecords['riders']> = {}): Logg
 }
 
 export function ride(id: string, some: Some<TopicRecords['rides']> = {}): LoggedRecord {
-  const value: TopicRecords['rides'] = {
-    ride: id,
-    title: 'A ride',
-    description: null,
-    type: 'loop',
-    metro: 'pdx',
-    distance: null,
-    audience: null,
-    leaders: [],
-    posted: true,
-    url: `https://x.example/${id}`,
-    ...stamp,
-  };
-  return { topic: 'rides', key: id, value: { ...value, ...some } };
+  const none = { description: null, distance: null, audience: null, leaders: [] };
+  const plain = { ride: id, title: 'A ride', type: 'loop', metro: 'pdx', posted: true, url: `https://x.example/${id}` };
+  return { topic: 'rides', key: id, value: { ...none, ...plain, ...stamp, ...some } };
 }
 
 export function night(id: string, date: string, some: Some<TopicRecords['nights']> = {}): LoggedRecord {
-  const value: TopicRecords['nights'] = {
-    ride: id,
-    day: on(date),
-    meet_time: null,
-    status: 'ON',
-    cancellation_reason: null,
-    meeting: null,
-    url: `https://x.example/${id}/${date}`,
-    ...stamp,
-  };
-  return { topic: 'nights', key: `${id}/${date}`, value: { ...value, ...some } };
+  const none = { meet_time: null, cancellation_reason: null, meeting: null };
+  const plain = { ride: id, day: on(date), status: 'ON' as const, url: `https://x.example/${id}/${date}` };
+  return { topic: 'nights', key: `${id}/${date}`, value: { ...none, ...plain, ...stamp, ...some } };
 }
 
 export function place(some: Some<NonNullable<TopicRecords['nights']['meeting']>>): Some<TopicRecords['nights']> {

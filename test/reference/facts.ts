@@ -1,17 +1,5 @@
 import tzdata from 'tzdata' with { type: 'json' };
-import type {
-  AnyRecord,
-  Attendance,
-  DeveloperKey,
-  District,
-  Metro,
-  Night,
-  Relation,
-  Ride,
-  Rider,
-  TopicName,
-  TopicRecords,
-} from '../../schemas/events/records.ts';
+import { type AnyRecord, byTopic, type TopicName, type TopicRecords } from '../../schemas/events/records.ts';
 import { dayOf, dayText, firstDay, lastDay } from './dates.ts';
 
 /** A record of the log as far as facts go: key and value; null is a tombstone. */
@@ -29,16 +17,7 @@ export type Facts = { [T in TopicName]: Map<string, TopicRecords[T]> };
  * tombstone removes. Each key's records must come in log order; nothing else about the order matters.
  */
 export function latestRecords(records: Iterable<LoggedRecord>): Facts {
-  const facts: Facts = {
-    metros: new Map(),
-    districts: new Map(),
-    riders: new Map(),
-    rides: new Map(),
-    nights: new Map(),
-    attendance: new Map(),
-    relations: new Map(),
-    'developer-keys': new Map(),
-  };
+  const facts: Facts = byTopic(() => new Map());
   for (const record of records) {
     if (badness(record) !== null) continue;
     const ofTopic = facts[record.topic] as Map<string, AnyRecord>;
@@ -47,6 +26,9 @@ export function latestRecords(records: Iterable<LoggedRecord>): Facts {
   }
   return facts;
 }
+
+/** Fields of which a record may have some. */
+type All = TopicRecords['nights'] & TopicRecords['metros'] & TopicRecords['rides'] & TopicRecords['riders'];
 
 const slug = /^[a-z0-9-]{2,32}$/;
 const districtSlug = /^[a-z0-9-]{1,80}$/;
@@ -64,17 +46,12 @@ export function badness({ topic, key, value }: LoggedRecord): string | null {
   // A tombstone's key too: no good record has it, so there is nothing to take back.
   if (topic === 'relations' && parts[0] === parts[1]) return 'a rider related to themself';
   if (value === null) return null;
-  if (topic === 'nights' || topic === 'attendance') {
-    const { day } = value as Night | Attendance;
-    if (day < firstDay || day > lastDay) return 'day outside years 0001 to 9999';
-  }
-  if (keyIn(topic, value) !== key) return 'key disagrees with value';
-  if (topic === 'metros' && !zones.has((value as Metro).time_zone)) return 'no such time zone';
-  if ((topic === 'rides' || topic === 'nights') && !url.test((value as Ride | Night).url)) return 'url off its pattern';
-  if (topic === 'nights') {
-    const time = (value as Night).meet_time;
-    if (time !== null && (time < 0 || time >= dayLengthMs)) return 'time outside the day';
-  }
+  const { day, url: link, meet_time: time, time_zone: zone } = value as Partial<All>;
+  if (day !== undefined && (day < firstDay || day > lastDay)) return 'day outside years 0001 to 9999';
+  if ((keyIn[topic] as (value: AnyRecord) => string)(value) !== key) return 'key disagrees with value';
+  if (zone !== undefined && !zones.has(zone)) return 'no such time zone';
+  if (link !== undefined && !url.test(link)) return 'url off its pattern';
+  if (typeof time === 'number' && (time < 0 || time >= dayLengthMs)) return 'time outside the day';
   return null;
 }
 
@@ -93,39 +70,26 @@ function isWellFormed(part: string, pattern: RegExp | 'date'): boolean {
   return pattern === 'date' ? dayOf(part) !== null : pattern.test(part);
 }
 
-function keyIn(topic: TopicName, value: AnyRecord): string {
-  switch (topic) {
-    case 'metros':
-      return (value as Metro).metro;
-    case 'districts':
-      return (value as District).district;
-    case 'riders':
-      return (value as Rider).rider;
-    case 'rides':
-      return (value as Ride).ride;
-    case 'nights':
-      return `${(value as Night).ride}/${dayText((value as Night).day)}`;
-    case 'attendance': {
-      const { ride, day, rider } = value as Attendance;
-      return `${ride}/${dayText(day)}/${rider}`;
-    }
-    case 'relations':
-      return `${(value as Relation).rider}/${(value as Relation).other}`;
-    case 'developer-keys':
-      return (value as DeveloperKey).key_id;
-  }
-}
+const keyIn: { [T in TopicName]: (value: TopicRecords[T]) => string } = {
+  metros: ({ metro }) => metro,
+  districts: ({ district }) => district,
+  riders: ({ rider }) => rider,
+  rides: ({ ride }) => ride,
+  nights: ({ ride, day }) => `${ride}/${dayText(day)}`,
+  attendance: ({ ride, day, rider }) => `${ride}/${dayText(day)}/${rider}`,
+  relations: ({ rider, other }) => `${rider}/${other}`,
+  'developer-keys': ({ key_id }) => key_id,
+};
 
 /** A zero-length nullable text is null, and the seconds of a meet_time are cut off. */
 function asItCounts(topic: TopicName, value: AnyRecord): AnyRecord {
-  if (topic === 'riders') return { ...(value as Rider), name: (value as Rider).name || null };
-  if (topic === 'rides') return { ...(value as Ride), description: (value as Ride).description || null };
-  if (topic !== 'nights') return value;
-  const night = value as Night;
-  return {
-    ...night,
-    meet_time: night.meet_time === null ? null : night.meet_time - (night.meet_time % 60_000),
-    cancellation_reason: night.cancellation_reason || null,
-    meeting: night.meeting && { ...night.meeting, place_name: night.meeting.place_name || null },
-  };
+  if (topic === 'riders' || topic === 'rides' || topic === 'nights') {
+    const record = { ...value } as Partial<All>;
+    for (const name of ['name', 'description', 'cancellation_reason'] as const)
+      if (record[name] === '') record[name] = null as never;
+    if (record.meet_time) record.meet_time -= record.meet_time % 60_000;
+    if (record.meeting?.place_name === '') record.meeting = { ...record.meeting, place_name: null };
+    return record as AnyRecord;
+  }
+  return value;
 }

@@ -3,28 +3,8 @@ import { dayText, localDay } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { compareText, fold } from './text.ts';
 
-/** A Meeting, in the order of its fields. */
-interface MeetingAnswer {
-  withheld: boolean;
-  place_name: string | null;
-  neighbourhood: string | null;
-  neighbourhood_slug: string | null;
-}
-
 /** A Night, in the order of its fields. */
-export interface NightAnswer {
-  ride: string;
-  title: string;
-  day: string;
-  meet_time: string | null;
-  time_zone: string;
-  status: 'on' | 'cancelled';
-  cancellation_reason: string | null;
-  past: boolean;
-  going_count: number;
-  meeting: MeetingAnswer;
-  url: string;
-}
+export type NightAnswer = ReturnType<typeof nightAnswer>;
 
 /** A night of a posted ride of a known metro: the answer and the facts it was made of. */
 export interface PostedNight {
@@ -51,7 +31,7 @@ export function postedNights(
   return found.sort(inOrderOfNights);
 }
 
-function nightAnswer(facts: Facts, clockMs: number, night: Night, ride: Ride, metro: Metro): NightAnswer {
+function nightAnswer(facts: Facts, clockMs: number, night: Night, ride: Ride, metro: Metro) {
   return {
     ride: ride.ride,
     title: ride.title,
@@ -69,11 +49,11 @@ function nightAnswer(facts: Facts, clockMs: number, night: Night, ride: Ride, me
 
 function wallClock(timeMs: number): string {
   const minutes = timeMs / 60_000;
-  const twoDigits = (n: number): string => String(n).padStart(2, '0');
-  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+  return [Math.floor(minutes / 60), minutes % 60].map((n) => String(n).padStart(2, '0')).join(':');
 }
 
-function meetingAnswer(facts: Facts, { meeting }: Night): MeetingAnswer {
+/** A Meeting, in the order of its fields. */
+function meetingAnswer(facts: Facts, { meeting }: Night) {
   if (!meeting) return { withheld: false, place_name: null, neighbourhood: null, neighbourhood_slug: null };
   const shown = !meeting.secret || meeting.show_neighbourhood;
   const district = shown && meeting.district !== null ? facts.districts.get(meeting.district) : undefined;

@@ -30,28 +30,24 @@ export function pathOf(request: CalendarRequest): string {
   const segment = encodeURIComponent;
   switch (request.operation) {
     case 'getDay': {
-      const { q, far, who, where } = request;
-      return `/metros/${segment(request.metro)}/days/${segment(request.day)}${query({ q, far, who, where })}`;
+      const { metro, day, q, far, who, where } = request;
+      return `/metros/${segment(metro)}/days/${segment(day)}${query({ q, far, who, where })}`;
     }
     case 'getRide':
       return `/rides/${segment(request.ride)}`;
     case 'getMyNights':
       return '/me/nights';
-    case 'getKnown':
-      return `/me/known${query(rangeOf(request))}`;
-    case 'getFriends':
-      return `/me/friends${query({ ...rangeOf(request), close_friends_only: request.closeFriendsOnly })}`;
-    case 'getFlagged':
-      return `/me/flagged${query(rangeOf(request))}`;
+    default: {
+      const { operation, metro, from, to } = request;
+      const close_friends_only = operation === 'getFriends' ? request.closeFriendsOnly : undefined;
+      return `/me/${operation.slice(3).toLowerCase()}${query({ metro, from, to, close_friends_only })}`;
+    }
   }
 }
 
-const rangeOf = ({ metro, from, to }: MetroRange) => ({ metro, from, to });
-
 function query(parameters: Record<string, string | undefined>): string {
   const pairs = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  if (pairs.length === 0) return '';
-  return `?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&')}`;
+  return `${pairs.length > 0 ? '?' : ''}${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&')}`;
 }
 
 /**
@@ -73,14 +69,13 @@ export function wrongInput(request: CalendarRequest): string | null {
       return /^[a-z0-9]{4,32}$/.test(request.ride) ? null : 'ride';
     case 'getMyNights':
       return null;
-    case 'getFriends': {
-      const parameters = wrongParameterOfRange(request);
-      if (parameters) return parameters;
-      if (![undefined, 'true', 'false'].includes(request.closeFriendsOnly)) return 'close_friends_only';
-      return wrongRange(request);
+    default: {
+      const wrong = wrongParameterOfRange(request);
+      if (wrong) return wrong;
+      const isKnown =
+        request.operation !== 'getFriends' || [undefined, 'true', 'false'].includes(request.closeFriendsOnly);
+      return isKnown ? wrongRange(request) : 'close_friends_only';
     }
-    default:
-      return wrongParameterOfRange(request) ?? wrongRange(request);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Rider } from '../../schemas/events/records.ts';
+import type { Night, Rider } from '../../schemas/events/records.ts';
 import { dayOf, localDay } from './dates.ts';
 import type { Facts } from './facts.ts';
 import { answersTo, type PostedNight, postedNights, ridersGoing } from './nights.ts';
@@ -23,14 +23,12 @@ export function myNightsAnswer(facts: Facts, clockMs: number, reader: string) {
     const why = whyItIs(facts, posted, reader);
     if (why) mine.push({ posted, why });
   }
-  return {
-    nights: mine.map(({ posted, why }) => ({ night: posted.answer, why })),
-    flagged: flaggedNights(
-      facts,
-      reader,
-      mine.map(({ posted }) => posted),
-    ),
-  };
+  const flagged = flaggedNights(
+    facts,
+    reader,
+    mine.map(({ posted }) => posted),
+  );
+  return { nights: mine.map(({ posted, why }) => ({ night: posted.answer, why })), flagged };
 }
 
 function whyItIs(facts: Facts, posted: PostedNight, reader: string): Why | null {
@@ -60,30 +58,20 @@ export function knownAnswer(facts: Facts, clockMs: number, reader: string, range
 }
 
 /** FriendNights (docs/rules.md#friends), or null where there is no such metro. */
-export function friendsAnswer(
-  facts: Facts,
-  clockMs: number,
-  reader: string,
-  range: MetroRange,
-  closeFriendsOnly: boolean,
-) {
+export function friendsAnswer(facts: Facts, clockMs: number, reader: string, range: MetroRange, onlyClose: boolean) {
   const nights = nightsOfRange(facts, clockMs, range);
   if (!nights) return null;
   const shown = nights
     .map((posted) => ({ posted, friends: friendsGoing(facts, reader, posted) }))
-    .filter(({ friends }) => friends.some((friend) => friend.close || !closeFriendsOnly));
+    .filter(({ friends }) => friends.some((friend) => friend.close || !onlyClose));
   const hasClose = ({ friends }: (typeof shown)[number]): boolean => friends.some((friend) => friend.close);
-  return {
-    nights: [...shown.filter(hasClose), ...shown.filter((night) => !hasClose(night))].map(({ posted, friends }) => ({
-      night: posted.answer,
-      friends,
-    })),
-    flagged: flaggedNights(
-      facts,
-      reader,
-      shown.map(({ posted }) => posted),
-    ),
-  };
+  const inOrder = [...shown.filter(hasClose), ...shown.filter((night) => !hasClose(night))];
+  const flagged = flaggedNights(
+    facts,
+    reader,
+    shown.map(({ posted }) => posted),
+  );
+  return { nights: inOrder.map(({ posted, friends }) => ({ night: posted.answer, friends })), flagged };
 }
 
 /** FlaggedNights (docs/rules.md#flagged), or null where there is no such metro. */
@@ -93,34 +81,20 @@ export function flaggedAnswer(facts: Facts, clockMs: number, reader: string, ran
 }
 
 function nightsOfRange(facts: Facts, clockMs: number, { metro, from, to }: MetroRange): PostedNight[] | null {
+  const isInRange = ({ day }: Night) => day >= dayOf(from!)! && day <= dayOf(to!)!;
   if (!facts.metros.has(metro!)) return null;
-  return postedNights(
-    facts,
-    clockMs,
-    (night, ride) => ride.metro === metro && night.day >= dayOf(from!)! && night.day <= dayOf(to!)!,
-  );
+  return postedNights(facts, clockMs, (night, ride) => ride.metro === metro && isInRange(night));
 }
 
-interface FriendAnswer {
-  handle: string;
-  name: string | null;
-  close: boolean;
-  following: boolean;
-  flagged: boolean;
-}
+type FriendAnswer = NonNullable<ReturnType<typeof friendAnswer>>;
 
 /** What a friend's entry says, in the order of its fields; null for whoever is no friend, or blocked either way. */
-function friendAnswer(facts: Facts, reader: string, rider: Rider): FriendAnswer | null {
+function friendAnswer(facts: Facts, reader: string, rider: Rider) {
   const relation = facts.relations.get(`${reader}/${rider.rider}`);
   if (!relation || (!relation.follows && !relation.close)) return null;
   if (relation.blocked || facts.relations.get(`${rider.rider}/${reader}`)?.blocked) return null;
-  return {
-    handle: rider.handle,
-    name: rider.name,
-    close: relation.close,
-    following: relation.follows,
-    flagged: relation.flagged,
-  };
+  const { close, follows: following, flagged } = relation;
+  return { handle: rider.handle, name: rider.name, close, following, flagged };
 }
 
 function friendsGoing(facts: Facts, reader: string, posted: PostedNight): FriendAnswer[] {
