@@ -1,8 +1,8 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { night, ride } from '../../reference/example-log.ts';
-import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { startHttpService } from '../../support/processes/http-service.ts';
 import { riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /** Compressed answers (docs/rules.md#compression, #etag, #if-none-match, #vary), over sockets. */
@@ -11,21 +11,17 @@ const decode = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzi
 const browsers = { 'Accept-Encoding': 'gzip, deflate, br, zstd' };
 const rides = Array.from({ length: 40 }, (_, i) => `ride${i}`);
 
-let service: HttpService;
-let docsFile: string;
-beforeAll(async () => {
-  const busy = rides.flatMap((id, i) => [
-    ride(id, { metro: 'pdx', title: i % 2 ? 'Odd' : 'Even' }),
-    night(id, '2015-06-18'),
-    night(id, '2015-06-19'),
-  ]);
-  service = await startHttpService({
-    records: [...smallWorld.records, ...busy],
-    register: (app) => registerDocs(app, { openapiUrl: '/api/openapi.json' }),
-  });
-  const page = await service.exchange('GET /docs HTTP/1.1\r\nHost: a\r\n\r\n');
-  docsFile = /docs\/[\w-]+\/swagger-ui.css/.exec(page.body.toString())![0];
+const busy = rides.flatMap((id, i) => [
+  ride(id, { metro: 'pdx', title: i % 2 ? 'Odd' : 'Even' }),
+  night(id, '2015-06-18'),
+  night(id, '2015-06-19'),
+]);
+const service = await startHttpService({
+  records: [...smallWorld.records, ...busy],
+  register: (app) => registerDocs(app, { openapiUrl: '/api/openapi.json' }),
 });
+const page = await service.exchange('GET /docs HTTP/1.1\r\nHost: a\r\n\r\n');
+const docsFile = /docs\/[\w-]+\/swagger-ui.css/.exec(page.body.toString())![0];
 afterAll(() => service.close());
 
 const day = '/metros/pdx/days/2015-06-18';

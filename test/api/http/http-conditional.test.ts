@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { says } from '../../reference/example-log.ts';
-import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 
 /** Bytes, ETag, If-None-Match and HEAD (docs/rules.md#bytes, #etag, #if-none-match, #head), over sockets. */
 
-let service: HttpService;
 let nowMs = smallWorld.nowMs;
-beforeAll(async () => {
-  service = await startHttpService({ clockMs: () => nowMs });
-});
+const service = await startHttpService({ clockMs: () => nowMs });
 afterAll(() => service.close());
 
 const withoutDate = ({ lines }: RawAnswer) => lines.filter(([name]) => name !== 'Date');
@@ -32,11 +29,8 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   });
 
   it('answers HEAD as GET, headers and all, without the body', async () => {
-    for (const [target, some] of [
-      [path, headers],
-      [path, withToken('dead')],
-    ] as const) {
-      const [get, head] = [await service.ask(target, some), await service.ask(target, some, 'HEAD')];
+    for (const some of [headers, withToken('dead')]) {
+      const [get, head] = [await service.ask(path, some), await service.ask(path, some, 'HEAD')];
       expect([head.status, head.body.length, withoutDate(head)]).toEqual([get.status, 0, withoutDate(get)]);
     }
   });

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { afterAll, expect, it } from 'vitest';
+import { startHttpService } from '../../support/processes/http-service.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Whatever bytes come, the answer is one of those that are documented, and the next request is answered. */
 
-let service: HttpService;
-beforeAll(async () => {
-  service = await startHttpService();
-});
+const service = await startHttpService();
 afterAll(() => service.close());
 
 const byte = fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code));

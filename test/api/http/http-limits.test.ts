@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpService, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { afterAll, expect, it } from 'vitest';
+import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import { everyOperation, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 import { expectFailure } from './expect-failure.ts';
 
 /** Sizes, old HTTP and connections (docs/rules.md#long-urls, #problems), over sockets. */
 
-let service: HttpService;
-beforeAll(async () => {
-  service = await startHttpService();
-});
+const service = await startHttpService();
 afterAll(() => service.close());
 
 const dayTarget = `/api${smallWorld.day}`;
@@ -45,45 +42,23 @@ it('HTTP/1.0 is answered, and the connection closed', async () => {
   expect([answers[0]!.body, closed]).toEqual([plain.body, true]);
 });
 
-describe('a connection', () => {
-  it('is kept after 304, 400, 401, 404, 405, 414 and OPTIONS', async () => {
-    const requests = [
-      requestText('GET', dayTarget, { ...withKey(), 'If-None-Match': '*' }),
-      requestText('GET', '/api/rides/x', withKey()),
-      requestText('GET', dayTarget),
-      requestText('GET', '/api/rides/unknown', withKey()),
-      requestText('GET', '/nowhere'),
-      requestText('POST', dayTarget, {}, 'body'),
-      requestText('GET', targetOf(9_000, dayTarget)),
-      requestText('OPTIONS', dayTarget),
-      requestText('GET', '/api/me/nights'),
-      requestText('HEAD', dayTarget, withKey()),
-      good,
-    ];
-    const { answers, closed } = await service.converse(requests[0]!, { later: requests.slice(1) });
-    expect(answers.map(({ status }) => status)).toEqual([304, 400, 401, 404, 404, 405, 414, 204, 401, 200, 200]);
-    expect(closed).toBe(false);
-  });
-
-  it('answers pipelined requests in order, quick and slow ones mixed', async () => {
-    const requests = [
-      requestText('GET', `/api/me/friends?${smallWorld.range}`, withToken()),
-      good,
-      requestText('HEAD', dayTarget, withKey()),
-      requestText('POST', dayTarget, {}, 'a body'),
-      requestText('GET', '/api/me/nights', withToken()),
-      requestText('GET', '/api/nowhere'),
-      good,
-    ];
-    const { answers, rest } = await service.converse(requests.join(''), {
-      answers: requests.length,
-      methods: ['GET', 'GET', 'HEAD', 'POST', 'GET', 'GET', 'GET'],
-    });
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 405, 200, 404, 200]);
-    expect(answers[0]!.body.toString()).toContain('"friends"');
-    expect(answers[1]!.body).toEqual(answers[6]!.body);
-    expect(rest.length).toBe(0);
-  });
+it('a connection is kept after 304, 400, 401, 404, 405, 414 and OPTIONS', async () => {
+  const requests = [
+    requestText('GET', dayTarget, { ...withKey(), 'If-None-Match': '*' }),
+    requestText('GET', '/api/rides/x', withKey()),
+    requestText('GET', dayTarget),
+    requestText('GET', '/api/rides/unknown', withKey()),
+    requestText('GET', '/nowhere'),
+    requestText('POST', dayTarget, {}, 'body'),
+    requestText('GET', targetOf(9_000, dayTarget)),
+    requestText('OPTIONS', dayTarget),
+    requestText('GET', '/api/me/nights'),
+    requestText('HEAD', dayTarget, withKey()),
+    good,
+  ];
+  const { answers, closed } = await service.converse(requests[0]!, { later: requests.slice(1) });
+  expect(answers.map(({ status }) => status)).toEqual([304, 400, 401, 404, 404, 405, 414, 204, 401, 200, 200]);
+  expect(closed).toBe(false);
 });
 
 it('while the service stops, a request on a connection that is open is answered, and told to close', async () => {

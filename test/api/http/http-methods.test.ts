@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpService, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { everyOperation, smallWorld } from '../../support/worlds/small-world.ts';
 import { expectFailure } from './expect-failure.ts';
 
 /** Methods, OPTIONS and CORS (docs/rules.md#options, #cors), over sockets. */
 
-let service: HttpService;
-beforeAll(async () => {
-  service = await startHttpService();
-});
+const service = await startHttpService();
 afterAll(() => service.close());
 
 const alwaysAllowed = 'Authorization, X-Api-Key, If-None-Match';

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
-import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
+import { json, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 import { expectFailure } from './expect-failure.ts';
 
 /** The order of checks, the credentials and the errors (docs/rules.md#order-of-checks, #errors), over sockets. */
 
-let service: HttpService;
-beforeAll(async () => {
-  // As a token is checked whose signature must be verified.
-  service = await startHttpService({ checker: { check: async (token) => (token === 'dead' ? null : token) } });
-});
+// As a token is checked whose signature must be verified.
+const service = await startHttpService({ checker: { check: async (token) => (token === 'dead' ? null : token) } });
 afterAll(() => service.close());
 
 const challenge =

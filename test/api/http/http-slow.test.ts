@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
-import { type HttpService, requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import { parse } from '../../support/servers/raw-http.ts';
 import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
 import { smallWorld, withKey } from '../../support/worlds/small-world.ts';
@@ -9,15 +9,12 @@ import { expectFailure } from './expect-failure.ts';
 
 /** Requests that do not arrive: each connection is told and closed, whatever it trickles. */
 
-let service: HttpService;
-beforeAll(async () => {
-  service = await startHttpService({
-    // Long enough for a busy machine to deliver what does arrive.
-    arrival: { timeoutMs: 2_000, checkEveryMs: 100 },
-    register: async (app) => {
-      await registerSignIn(app, await signInDeps('https://rides.example/api'));
-    },
-  });
+const service = await startHttpService({
+  // Long enough for a busy machine to deliver what does arrive.
+  arrival: { timeoutMs: 2_000, checkEveryMs: 100 },
+  register: async (app) => {
+    await registerSignIn(app, await signInDeps('https://rides.example/api'));
+  },
 });
 afterAll(() => service.close());
 

@@ -27,12 +27,15 @@ interface TestRiders extends RiderDirectory {
   away: boolean;
 }
 
-export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
-  const living = new Map(riders.map((rider) => [rider.rider, rider]));
+/** Those of the sample, and more by their ids. */
+export function testRiders(more: string[] = []): TestRiders {
+  const living = new Map(sampleRiders.map((rider) => [rider.rider, rider]));
+  const publish = (rider: string) => living.set(rider, { rider, handle: rider, name: null, sees: 'nobody' });
+  more.forEach(publish);
   const directory: TestRiders = {
     away: false,
     erase: (rider) => living.delete(rider),
-    publish: (rider) => living.set(rider, { rider, handle: rider, name: null, sees: 'nobody' }),
+    publish,
     async card(rider) {
       if (directory.away) throw new StoreAwayError('the views are away');
       const found = living.get(rider);
@@ -43,7 +46,7 @@ export function testRiders(riders: SampleRider[] = sampleRiders): TestRiders {
   return directory;
 }
 
-export const sampleRiders: SampleRider[] = [
+const sampleRiders: SampleRider[] = [
   { rider: 'rider-ada', handle: 'ada', name: 'Ada Lovelace', sees: 'follows 2' },
   { rider: 'rider-bo', handle: 'bo', name: null, sees: 'follows 2' },
   { rider: 'rider-cy', handle: 'cy', name: 'Cyrus <b>& "Co"</b>', sees: 'follows 2' },

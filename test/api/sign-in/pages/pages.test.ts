@@ -1,31 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  approve,
-  authorizeUrl,
-  type Client,
-  callback,
-  nights,
-  redeem,
-  register,
-} from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { approve, authorizeUrl, callback, nights, redeem, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
-let service: TestService;
-let origin: string;
-let client: Client;
-beforeAll(async () => {
-  service = await startSignInService({
-    clients: [
-      { client_id: 'named', redirect_uris: [callback] },
-      { client_id: 'says-web', redirect_uris: [callback], application_type: 'web' },
-      { client_id: 'site', redirect_uris: ['https://site.example/cb'], application_type: 'web' },
-    ].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
-  });
-  origin = service.origin;
-  client = await register(origin, { client_name: 'Evil <script>alert(1)</script> "app"' });
+const service = await startSignInService({
+  clients: [
+    { client_id: 'named', redirect_uris: [callback] },
+    { client_id: 'says-web', redirect_uris: [callback], application_type: 'web' },
+    { client_id: 'site', redirect_uris: ['https://site.example/cb'], application_type: 'web' },
+  ].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
 });
 afterAll(() => service.close());
+const { origin } = service;
+const client = await register(origin, { client_name: 'Evil <script>alert(1)</script> "app"' });
 
 const begin = (browser = new TestBrowser(origin), app = client, more: Record<string, string> = {}, pkce = newPkce()) =>
   browser.open(authorizeUrl(origin, app, pkce, more));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import {
@@ -12,34 +12,23 @@ import {
   type SignedIn,
   signedIn,
 } from '../../../support/sign-in/sign-in-flow.ts';
-import {
-  sampleRiders,
-  startSignInService,
-  type TestService,
-  testRiders,
-} from '../../../support/sign-in/sign-in-service.ts';
+import { startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 // docs/rules.md#ended-tokens
-describe('a rider who is erased', () => {
-  let service: TestService;
-  let origin: string;
-  const store = memorySignInState();
-  let number = 0;
-  // Each test erases a rider of its own.
-  const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
-  const nextRider = () => ids[number++]!;
-  const publicRead = (token: string) =>
-    fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
-  const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
-  beforeAll(async () => {
-    const ofTests = ids.map((rider) => ({ rider, handle: rider, name: null, sees: 'nobody' }));
-    const riders = testRiders([...ofTests, ...sampleRiders]);
-    service = await startSignInService({ store, riders });
-    origin = service.origin;
-  });
-  afterAll(() => service.close());
+const store = memorySignInState();
+let number = 0;
+// Each test erases a rider of its own.
+const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
+const nextRider = () => ids[number++]!;
+const service = await startSignInService({ store, riders: testRiders(ids) });
+afterAll(() => service.close());
+const { origin } = service;
+const publicRead = (token: string) =>
+  fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
+const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
 
+describe('a rider who is erased', () => {
   test('leaves nothing behind, and takes nothing of others along', async () => {
     const rider = nextRider();
     const [gone, other] = [await signedIn(origin, rider), await signedIn(origin, 'rider-ada')];

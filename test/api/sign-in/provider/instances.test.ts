@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from 'jose';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
@@ -63,10 +63,7 @@ test('instances that share store, keys and cookie keys take over from each other
 // docs/rules.md#stored-credentials
 test('signing keys and cookie keys are rotated without a dead token or session: append, move to the front, remove', async () => {
   const [old, fresh] = [await newSigningKeys(), await newSigningKeys()];
-  const [oldCookie, freshCookie] = ['old', 'new'].map((word) => `the ${word} cookie key of 32 characters or more`) as [
-    string,
-    string,
-  ];
+  const [oldCookie, freshCookie] = ['an old cookie key of 32 characters', 'a new cookie key of 32 characters'];
   const store = { ...memorySignInState(), close: async () => {} };
   const [port] = await freePorts(1);
   let service: TestService | undefined;
@@ -78,7 +75,7 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
   const published = async ({ origin }: TestService) =>
     ((await (await fetch(`${origin}/oauth/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
 
-  const first = await restart(await both(old, fresh), [oldCookie, freshCookie]);
+  const first = await restart(await both(old, fresh), [oldCookie!, freshCookie!]);
   const { origin, baseUrl } = first;
   const { client, tokens } = await signedIn(origin);
   expect(decodeProtectedHeader(tokens.access_token).kid).toBe(old[0].kid);
@@ -88,14 +85,14 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
   const pending = await browser.open(authorizeUrl(origin, client, newPkce()));
   const idlePending = await idle.open(authorizeUrl(origin, client, newPkce()));
 
-  await restart(await both(fresh, old), [freshCookie, oldCookie]);
+  await restart(await both(fresh, old), [freshCookie!, oldCookie!]);
   expect((await nights(baseUrl, tokens.access_token)).status).toBe(200);
   const { body } = await refresh(origin, client, tokens.refresh_token);
   expect(decodeProtectedHeader(body.access_token).kid).toBe(fresh[0].kid);
   expect((await browser.submit(pending.url, { do: 'allow' })).url).toContain('code=');
 
   // The session was sealed by the new key in the meantime, so that the old one can go.
-  const last = await restart(fresh, [freshCookie]);
+  const last = await restart(fresh, [freshCookie!]);
   expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('will be able to see');
   expect((await idle.open(idlePending.url)).response.status).toBe(400);
   expect((await nights(baseUrl, body.access_token)).status).toBe(200);
@@ -154,23 +151,18 @@ test('without a way for riders to prove who they are, nobody signs in, and the p
   await service.close();
 });
 
-describe('sign-in does not start', () => {
-  test.each([
-    ['HOST 0.0.0.0', { who: { pickerAt: '0.0.0.0' } }],
-    ['BASE_URL rides.example', { who: { pickerAt: '127.0.0.1' }, baseUrl: 'https://rides.example/api' }],
-  ])('with riders to pick where others can reach it: %s', async (named, options) => {
-    await expect(startSignInService(options)).rejects.toThrow(
-      `Cannot let riders be picked at ${named}: want a loopback address`,
-    );
-  });
+test.each([
+  ['HOST 0.0.0.0', { who: { pickerAt: '0.0.0.0' } }],
+  ['BASE_URL rides.example', { who: { pickerAt: '127.0.0.1' }, baseUrl: 'https://rides.example/api' }],
+])('sign-in does not start with riders to pick where others can reach it: %s', async (named, options) => {
+  const words = `Cannot let riders be picked at ${named}: want a loopback address`;
+  await expect(startSignInService(options)).rejects.toThrow(words);
+});
 
-  test('with a client that the protocol refuses, and names it', async () => {
-    const odd = { client_id: 'odd', application_type: 'native', redirect_uris: ['https://localhost/cb'] };
-    const clients = [{ ...odd, token_endpoint_auth_method: 'none' }];
-    await expect(startSignInService({ clients })).rejects.toThrow(
-      /Cannot use OAUTH_CLIENTS: client 1 \("odd"\): redirect_uris/,
-    );
-  });
+test('sign-in does not start with a client that the protocol refuses, and names it', async () => {
+  const odd = { client_id: 'odd', application_type: 'native', redirect_uris: ['https://localhost/cb'] };
+  const starting = startSignInService({ clients: [{ ...odd, token_endpoint_auth_method: 'none' }] });
+  await expect(starting).rejects.toThrow(/Cannot use OAUTH_CLIENTS: client 1 \("odd"\): redirect_uris/);
 });
 
 // docs/rules.md#sign-in-state

@@ -1,5 +1,5 @@
 import { decodeJwt, SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
 import { privateKeyOf, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
@@ -17,31 +17,28 @@ import {
   signedIn,
   tokenRequest,
 } from '../../../support/sign-in/sign-in-flow.ts';
-import { newSigningKeys, startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { newSigningKeys, startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { Gathering } from './gathering.ts';
 
 /** Time passes by the clock that the tests set. */
 const inDate = { ...realClock, nowMs: () => Date.now() };
 const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
-beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+vi.useFakeTimers({ toFake: ['Date'] });
 afterAll(() => void vi.useRealTimers());
 
+const gathering = new Gathering();
+/** What the audit trail was told in this test (docs/audit-trail.md). */
+const told: Parameters<AuditTrail>[] = [];
+const audit: AuditTrail = (...event) => void told.push(event);
+const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
+const service = await startSignInService({ store: gathering.in(memorySignInState(inDate)), audit });
+const { origin } = service;
+afterAll(() => service.close());
+beforeEach(() => {
+  told.length = 0;
+});
+
 describe('at the token endpoint', () => {
-  let service: TestService;
-  let origin: string;
-  const gathering = new Gathering();
-  /** What the audit trail was told in this test (docs/audit-trail.md). */
-  const told: Parameters<AuditTrail>[] = [];
-  const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
-  beforeAll(async () => {
-    const audit: AuditTrail = (...event) => void told.push(event);
-    service = await startSignInService({ store: gathering.in(memorySignInState(inDate)), audit });
-    origin = service.origin;
-  });
-  beforeEach(() => {
-    told.length = 0;
-  });
-  afterAll(() => service.close());
   const refused = (error: string) => ({ status: 400, body: { error } });
 
   // docs/rules.md#code-flow
@@ -101,18 +98,6 @@ describe('at the token endpoint', () => {
       expect(await refresh(origin, client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
     },
   );
-
-  // docs/rules.md#code-flow
-  test('of many who redeem one code at a time one gets tokens, and keeps them', async () => {
-    const client = await register(origin);
-    const { code, pkce } = await codeFor(origin, client);
-    gathering.of(6);
-    const all = await Promise.all(Array.from({ length: 6 }, () => redeem(origin, client, code, pkce.verifier)));
-    const winners = all.filter(({ status }) => status === 200);
-    expect(winners).toHaveLength(1);
-    for (const loser of all) if (loser.status !== 200) expect(loser).toMatchObject(refused('invalid_grant'));
-    expect((await refresh(origin, client, winners[0]!.body.refresh_token)).status).toBe(200);
-  });
 
   test('a code or token that is refused says why to the audit trail and to the app whose own it is, and stays good', async () => {
     const [client, other] = [await register(origin), await register(origin)];
@@ -308,8 +293,8 @@ describe('at the token endpoint', () => {
 
 // docs/rules.md#code-flow, #consent
 test('a code lives for a minute, a refresh token for 30 days, and a grant for 90, which refreshing does not extend', async () => {
-  const service = await startSignInService();
-  const { origin } = service;
+  const own = await startSignInService();
+  const { origin } = own;
   const client = await register(origin);
   const { code, pkce } = await codeFor(origin, client);
   later(61);
@@ -329,5 +314,5 @@ test('a code lives for a minute, a refresh token for 30 days, and a grant for 90
     [unused, unused.tokens.refresh_token],
   ] as const)
     expect((await refresh(origin, each.client, last)).body).toMatchObject(invalid);
-  await service.close();
+  await own.close();
 });

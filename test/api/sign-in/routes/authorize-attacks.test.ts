@@ -1,7 +1,8 @@
-import { request } from 'node:http';
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { requestText } from '../../../support/processes/http-service.ts';
+import { exchange } from '../../../support/servers/raw-http.ts';
 import {
   authorizeUrl,
   type Client,
@@ -11,34 +12,29 @@ import {
   redeem,
   register,
 } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
-let service: TestService;
-let origin: string;
-let client: Client;
 const pending: string[] = [];
-beforeAll(async () => {
-  const state = memorySignInState();
-  service = await startSignInService({
-    // A trusted proxy's headers say who asks. They too change no URL.
-    trustProxy: ['127.0.0.1'],
-    store: {
-      ...state,
-      async put(kind, id, payload, options) {
-        if (kind === 'Interaction') pending.push(JSON.stringify(payload));
-        await state.put(kind, id, payload, options);
-      },
+const state = memorySignInState();
+const service = await startSignInService({
+  // A trusted proxy's headers say who asks. They too change no URL.
+  trustProxy: ['127.0.0.1'],
+  store: {
+    ...state,
+    async put(kind, id, payload, options) {
+      if (kind === 'Interaction') pending.push(JSON.stringify(payload));
+      await state.put(kind, id, payload, options);
     },
-    clients: [
-      { client_id: 'two-addresses', redirect_uris: ['https://app.example/cb', 'https://app.example/cb?x=1'] },
-      { client_id: 'named', redirect_uris: [callback], scope: 'read' },
-    ].map((each) => ({ ...each, token_endpoint_auth_method: 'none' })),
-  });
-  origin = service.origin;
-  client = await register(origin);
+  },
+  clients: [
+    { client_id: 'two-addresses', redirect_uris: ['https://app.example/cb', 'https://app.example/cb?x=1'] },
+    { client_id: 'named', redirect_uris: [callback], scope: 'read' },
+  ].map((each) => ({ ...each, token_endpoint_auth_method: 'none' })),
 });
 afterAll(() => service.close());
+const { origin } = service;
+const client = await register(origin);
 
 const ask = async (more: Record<string, string>, by: Client = client) => {
   const response = await fetch(authorizeUrl(origin, by, newPkce(), more), { redirect: 'manual' });
@@ -137,27 +133,17 @@ describe('an authorization request', () => {
 
 // docs/rules.md#base-url
 describe('headers that name another host', () => {
-  const forged = {
-    host: 'evil.example',
-    'x-forwarded-host': 'evil.example',
-    'x-forwarded-proto': 'https',
-    'x-forwarded-for': '8.8.8.8',
-    'x-forwarded-port': '443',
-    forwarded: 'host=evil.example;proto=https',
+  const other = {
+    Host: 'evil.example',
+    'X-Forwarded-Host': 'evil.example',
+    Forwarded: 'host=evil.example;proto=https',
   };
-  /** Status, and headers and body as one text. */
-  const send = (target: string, headers: Record<string, string> = forged) =>
-    new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const { hostname, port } = new URL(origin);
-      const asked = request({ hostname, port, path: target, headers }, (response) => {
-        let text = JSON.stringify(response.headers);
-        response.on('data', (chunk) => {
-          text += chunk;
-        });
-        response.on('end', () => resolve({ status: response.statusCode!, text }));
-      });
-      asked.on('error', reject).end();
-    });
+  const forged = { ...other, 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '8.8.8.8', 'X-Forwarded-Port': '443' };
+  /** With its headers and body as one text. */
+  const send = async (target: string, fields: Record<string, string> = forged) => {
+    const { status, headers, body } = await exchange(Number(new URL(origin).port), requestText('GET', target, fields));
+    return { status, headers, text: JSON.stringify(headers) + body };
+  };
 
   test.each(['/.well-known/oauth-authorization-server', '/oauth/jwks', '/oauth/authorize?client_id=nobody'])(
     'change nothing at %s, nor does a whole URL as the request’s target',
@@ -169,8 +155,8 @@ describe('headers that name another host', () => {
 
   test('are led to BASE_URL’s where they are another name of this machine', async () => {
     const path = authorizeUrl(origin, client, newPkce()).slice(origin.length);
-    const { status, text } = await send(path, { host: `localhost:${new URL(origin).port}` });
-    expect([status, JSON.parse(text).location]).toEqual([307, origin + path]);
+    const { status, headers } = await send(path, { Host: `localhost:${new URL(origin).port}` });
+    expect([status, headers.location]).toEqual([307, origin + path]);
   });
 
   test('change nothing in an authorization, and can’t bring another name to the page where riders are picked', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import {
   answerJson,
@@ -6,20 +6,15 @@ import {
   type FailingProvider,
   startFailingProvider,
 } from '../../../support/sign-in/failing-provider.ts';
-import { authorizeUrl, type Client, doorOf, register } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { authorizeUrl, doorOf, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
-let upstream: FailingProvider;
-let service: TestService;
-let client: Client;
+const upstream = await startFailingProvider();
 const told: Parameters<AuditTrail>[] = [];
-beforeAll(async () => {
-  upstream = await startFailingProvider();
-  const audit: AuditTrail = (...event) => void told.push(event);
-  service = await startSignInService({ who: { upstream }, audit });
-  client = await register(service.origin);
-});
+const audit: AuditTrail = (...event) => void told.push(event);
+const service = await startSignInService({ who: { upstream }, audit });
+const client = await register(service.origin);
 afterAll(async () => {
   await service.close();
   await upstream.stop();
@@ -28,8 +23,7 @@ afterEach(() => {
   for (const path of Object.keys(upstream.faults)) delete upstream.faults[path as keyof FailingProvider['faults']];
 });
 
-const begin = async (browser: TestBrowser, app = client) =>
-  await browser.open(authorizeUrl(service.origin, app, newPkce()));
+const begin = async (browser: TestBrowser) => await browser.open(authorizeUrl(service.origin, client, newPkce()));
 const back = async (browser: TestBrowser, page: string, change = (_: URLSearchParams): void => undefined) => {
   const answer = upstream.answer(await doorOf(browser, page), 'rider-ada');
   change(answer.searchParams);
@@ -81,17 +75,15 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
     return answerJson({ issuer: upstream.issuer, ...Object.fromEntries(known), [name]: value });
   };
   const startFresh = async () => {
-    const fresh = await startSignInService({ who: { upstream }, audit: (...event) => void told.push(event) });
+    const fresh = await startSignInService({ who: { upstream }, audit });
     const browser = new TestBrowser(fresh.origin);
     const at = await browser.open(authorizeUrl(fresh.origin, await register(fresh.origin), newPkce()));
     told.length = 0;
     return { fresh, browser, at };
   };
   test.each<[string, () => ReturnType<typeof answerPage>]>([
-    ...[503, 200].map((status): [string, () => ReturnType<typeof answerPage>] => [
-      `a ${status}`,
-      () => answerPage(status),
-    ]),
+    ['a page with 503', () => answerPage(503)],
+    ['a page with 200', () => answerPage(200)],
     ['no token endpoint', having('token_endpoint')],
     ['an endpoint that is no address', having('authorization_endpoint', 'javascript:alert(1)')],
     ['methods that are no list', having('token_endpoint_auth_methods_supported', 7)],

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import {
-  type RideManagement,
-  type RideManagementOptions,
-  startRideManagement,
-} from '../../../support/sign-in/ride-management.ts';
-import { authorizeUrl, type Client, doorOf, nights, redeem, register } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { type RideManagementOptions, startRideManagement } from '../../../support/sign-in/ride-management.ts';
+import { authorizeUrl, doorOf, nights, redeem, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 async function startBoth(options: Partial<RideManagementOptions> = {}) {
@@ -19,19 +15,13 @@ async function startBoth(options: Partial<RideManagementOptions> = {}) {
   return { upstream, store, service: await startSignInService({ port: port!, who: { upstream }, store }) };
 }
 
-let upstream: RideManagement;
-let service: TestService;
-let origin: string;
-let client: Client;
-beforeAll(async () => {
-  ({ upstream, service } = await startBoth());
-  origin = service.origin;
-  client = await register(origin);
-});
+const { upstream, service } = await startBoth();
 afterAll(async () => {
   await service.close();
   await upstream.stop();
 });
+const { origin } = service;
+const client = await register(origin);
 
 const tryAgain = (page: string): string => origin + /href="([^"]+)">Try again/.exec(page)![1]!;
 
@@ -81,7 +71,7 @@ describe('a rider who signs in at the ride-management system', () => {
     expect((await back(browser, door, 'rider-ada')).page).toContain('Ada Lovelace');
   });
 
-  test('anew, because the app asked for it, is asked anew there too, once', async () => {
+  test('anew, because the app asked for it, is asked anew there too', async () => {
     const browser = new TestBrowser(origin);
     const { door } = await toTheDoor(browser, { prompt: 'login' });
     expect(door.searchParams.get('prompt')).toBe('login');
