@@ -6,25 +6,17 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 /** Answers a request in place of the provider. */
 type Fault = (response: ServerResponse) => void;
 
-export interface FailingProvider {
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  /** By path: what fails, until it is taken away. */
-  faults: Partial<Record<'/.well-known/openid-configuration' | '/token' | '/jwks', Fault>>;
-  /** Where the browser is sent back to from a door, signed in as a rider. */
-  answer(door: URL, sub: string): URL;
-  /** From now on another key signs, and the old one is gone. */
-  rotateKey(): Promise<void>;
-  stop(): Promise<void>;
-}
+/** By path: what fails, until it is taken away. */
+type Faults = Partial<Record<'/.well-known/openid-configuration' | '/token' | '/jwks', Fault>>;
+
+export type FailingProvider = Awaited<ReturnType<typeof startFailingProvider>>;
 
 /** The riders' OpenID Connect provider, which fails on demand. */
-export async function startFailingProvider(): Promise<FailingProvider> {
+export async function startFailingProvider() {
   let issuer = '';
   let signing = await newKey();
   const codes = new Map<string, { sub: string; nonce: string }>();
-  const faults: FailingProvider['faults'] = {};
+  const faults: Faults = {};
   const client = { clientId: 'ride-calendar', clientSecret: 'a-secret-that-only-the-two-know-of' };
 
   const idToken = (sub: string, nonce: string) =>
@@ -68,17 +60,19 @@ export async function startFailingProvider(): Promise<FailingProvider> {
     issuer,
     ...client,
     faults,
-    answer(door, sub) {
+    /** Where the browser is sent back to from a door, signed in as a rider. */
+    answer(door: URL, sub: string): URL {
       const code = `code-${codes.size}`;
       codes.set(code, { sub, nonce: door.searchParams.get('nonce')! });
       const back = new URL(door.searchParams.get('redirect_uri')!);
       back.search = new URLSearchParams({ code, state: door.searchParams.get('state')!, iss: issuer }).toString();
       return back;
     },
-    async rotateKey() {
+    /** From now on another key signs, and the old one is gone. */
+    async rotateKey(): Promise<void> {
       signing = await newKey();
     },
-    async stop() {
+    async stop(): Promise<void> {
       server.closeAllConnections();
       await server[Symbol.asyncDispose]();
     },

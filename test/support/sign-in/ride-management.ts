@@ -5,15 +5,7 @@ import { Provider } from 'oidc-provider';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { TestBrowser } from './test-browser.ts';
 
-export interface RideManagement {
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  /** Signs in at the provider's own pages with a login, which is the `sub`; the address the browser is sent back to. */
-  signIn(url: string, login: string): Promise<string>;
-  stop(): Promise<void>;
-  start(): Promise<void>;
-}
+export type RideManagement = Awaited<ReturnType<typeof startRideManagement>>;
 
 export interface RideManagementOptions {
   redirectUri: string;
@@ -22,7 +14,7 @@ export interface RideManagementOptions {
 }
 
 /** Starts the ride-management system's OpenID Connect provider. Whatever login is typed in is the `sub`. */
-export async function startRideManagement(options: RideManagementOptions): Promise<RideManagement> {
+export async function startRideManagement(options: RideManagementOptions) {
   const { redirectUri, authMethod = 'client_secret_basic', alg = 'RS256' } = options;
   const [port] = await freePorts(1);
   const issuer = `http://127.0.0.1:${port}`;
@@ -58,6 +50,7 @@ export async function startRideManagement(options: RideManagementOptions): Promi
     await server[Symbol.asyncDispose]();
   };
 
+  /** Signs in at the provider's own pages with a login, which is the `sub`; the address the browser is sent back to. */
   const signIn = async (url: string, login: string): Promise<string> => {
     const browser = new TestBrowser(issuer);
     let at = await browser.open(url);

@@ -83,12 +83,7 @@ interface TokenAnswer {
   error_description?: string;
 }
 
-export interface SignedIn {
-  client: Client;
-  code: string;
-  pkce: Pkce;
-  tokens: TokenAnswer;
-}
+export type SignedIn = Awaited<ReturnType<typeof signedIn>>;
 
 export async function codeFor(
   origin: string,
@@ -124,7 +119,7 @@ export const refresh = (origin: string, client: Client, token: string, more: Rec
   tokenRequest(origin, { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: token, ...more });
 
 /** The whole flow with a registered public client. */
-export async function signedIn(origin: string, rider?: string, upstream?: RideManagement): Promise<SignedIn> {
+export async function signedIn(origin: string, rider?: string, upstream?: RideManagement) {
   const client = await register(origin);
   const { code, pkce } = await codeFor(origin, client, {}, rider, upstream);
   const { status, body } = await redeem(origin, client, code, pkce.verifier);

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { createApp } from '../../../api/http/app.ts';
@@ -72,17 +71,7 @@ function cardsOf(riders: TestRiders): ViewReader {
   };
 }
 
-export interface TestService {
-  origin: string;
-  baseUrl: string;
-  signIn: SignIn;
-  riders: TestRiders;
-  keys: SigningKeys;
-  /** Lines of the log, as JSON. */
-  log: string[];
-  app: FastifyInstance;
-  close(): Promise<void>;
-}
+export type TestService = Awaited<ReturnType<typeof startSignInService>>;
 
 export type TestServiceOptions = Partial<SignInDeps> & {
   riders?: TestRiders;
@@ -108,7 +97,7 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
 }
 
 /** Sign-in in the application as it is, over views that know which riders exist. */
-export async function startSignInService(options: TestServiceOptions = {}): Promise<TestService> {
+export async function startSignInService(options: TestServiceOptions = {}) {
   const { port = (await freePorts(1))[0]!, trustProxy, ...given } = options;
   const log: string[] = [];
   const deps: SignInDeps = {
@@ -145,9 +134,10 @@ export async function startSignInService(options: TestServiceOptions = {}): Prom
     signIn,
     riders,
     keys: deps.keys,
+    /** Lines of the log, as JSON. */
     log,
     app,
-    async close() {
+    async close(): Promise<void> {
       await app.close();
       await signIn.close();
       // Until fetch has noticed that its kept connections are closed, for the next service on this port.

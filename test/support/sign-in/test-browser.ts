@@ -1,10 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-interface Cookie {
-  value: string;
-  path: string;
-}
-
 /** Where a browser has got to: a page, or '' for a redirect elsewhere. */
 export interface Opened {
   url: string;
@@ -14,7 +9,7 @@ export interface Opened {
 
 /** What a browser without script does, on one origin: cookies by path, redirects by hand, forms. */
 export class TestBrowser {
-  readonly #cookies = new Map<string, Cookie>();
+  readonly #cookies = new Map<string, { value: string; path: string }>();
   readonly #origin: string;
   constructor(origin: string) {
     this.#origin = origin;
