@@ -39,25 +39,6 @@ async function compared(all: readonly StoredView[], tags: readonly number[] = al
 }
 
 describe('a comparison', () => {
-  it('finds nothing in views that are right, by their digests or all their bytes', async () => {
-    expect(await compared(rightStore())).toEqual({ differing: 0, mended: [], seen: views.length });
-    const digests = views.map((write) => stored(write, false));
-    expect((await compared(digests)).mended).toEqual([]);
-  });
-
-  it('finds each view that is missing, in the tags that it was asked for alone', async () => {
-    for (const missing of views) {
-      const others = rightStore().filter(({ kind, id }) => kind !== missing.kind || id !== missing.id);
-      const tag = tagOf(missing.id);
-      const { differing, mended, seen } = await compared(others);
-      expect(mended).toEqual([[tag, missing]]);
-      expect([differing, seen]).toEqual([missing.kind === 'reader' ? missing.fields.length : 1, views.length]);
-      const otherTags = allTags.filter((each) => each !== tag);
-      expect((await compared(others, otherTags)).mended).toEqual([]);
-    }
-    expect((await compared([])).mended).toEqual(views.map((write) => [tagOf(write.id), write]));
-  });
-
   it('finds a value of which the digest alone is right, where all bytes are compared', async () => {
     const loop = named('loop') as Extract<ViewWrite, { value: unknown }>;
     const wrong = Buffer.from(loop.value!);

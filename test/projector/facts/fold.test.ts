@@ -9,7 +9,6 @@ import { badness, type LoggedRecord } from '../../reference/facts.ts';
 import { applyTo, foldOf, rendered } from '../../support/stores/rendered-views.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
-import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const numRuns = Number(process.env.RUNS ?? 100);
 
@@ -69,17 +68,6 @@ it('a fold takes back what is gone, step by step', () => {
   ];
   for (const [i] of steps.entries()) foldAll(steps.slice(0, i + 1));
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
-});
-
-it('a fold of a small world knows who leads, how many go, whose district shows where, and which keys are live', () => {
-  const { facts } = foldOf(smallWorld.records);
-  const night = (key: string) => facts.nightKeys.find(key);
-  // One of the four who said so is gone.
-  expect(facts.nightGoing[night('loop/2015-06-13')]).toBe(3);
-  expect([...facts.led]).toEqual([[facts.riderIds.find('ada'), new Set([facts.rideIds.find('loop')])]]);
-  const inAlameda = new Set(['loop/2015-06-13', 'cafe/2015-06-13'].map(night));
-  expect([...facts.nightsOfDistrict]).toEqual([['alameda', inAlameda]]);
-  expect(facts.hashUses).toEqual([1, 0]);
 });
 
 it('a fold tells each change to all who subscribe, until they unsubscribe', () => {

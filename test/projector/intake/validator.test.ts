@@ -118,23 +118,4 @@ describe('bytes of which little is made', () => {
       { numRuns: 4_000 },
     );
   });
-
-  it('give the values and keys that they hold', () => {
-    const validator = new Validator();
-    fc.assert(
-      fc.property(goodChange(today), (change) => {
-        expect(validator.validate(toLogRecord({ ...change, ...place }))).toBeNull();
-        const { topic, value } = change;
-        if (value === null) expect(validator.value).toBeNull();
-        else {
-          expect(validator.revision).toBe(Number(value.revision));
-          const { ride, day, rider, other, changed_at, ...rest } = value as never as Record<string, unknown>;
-          const inPlace = topic === 'attendance' || topic === 'relations';
-          expect(validator.value).toMatchObject(inPlace ? rest : value);
-        }
-        expect(validator.key.bytes.toString()).toBe(change.key);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
 });

@@ -11,10 +11,10 @@ import { parseStoredPosition } from '../../../projector/position/settled-positio
 import { Status } from '../../../projector/status/status.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
-import { ride, rider } from '../../reference/example-log.ts';
+import { rider } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import { logOf, placed } from '../../support/stores/placed-log.ts';
+import { logOf } from '../../support/stores/placed-log.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
@@ -96,41 +96,6 @@ async function left(): Promise<SharedStore> {
 const storedAt = (store: SharedStore, key: string): string => String(store.redis.keys.get(key));
 const freeTags = (store: SharedStore): number => allTags.filter((tag) => store.isFree(tag)).length;
 const doubtfulTags = (store: SharedStore): number => allTags.filter((tag) => store.isDoubtful(tag)).length;
-
-it('a first term writes all views, and leaves every tag free, complete and with its position', async () => {
-  const store = new SharedStore();
-  const one = await taking(store);
-  expect(freeTags(store)).toBe(0);
-  const { end } = await ready(one);
-  expect(one.told).toContain('Folded up to the log’s ends');
-  const bytes = one.written.reduce((sum, [, more]) => sum + more, 0);
-  expect(bytes).toBeGreaterThan(1_000);
-  one.eventLog.append({ ...placed([ride('loop', { title: 'Another' })])[0]!, offset: 100 });
-  await expect.poll(() => storedAt(store, loop), { timeout: 60_000, interval: 2 }).toContain('Another');
-  one.stop.abort();
-  expect(await end).toBe('free');
-  expect(one.steps()).toEqual(['fold', 'begin', 'write', 'free']);
-  expect([freeTags(store), doubtfulTags(store), one.status.now(null).tagsInRepair]).toEqual([64, 0, 0]);
-  const positions = new Set(allTags.map((tag) => store.position(tag)));
-  expect([...positions]).toEqual([expect.stringContaining('"rides":[101]')]);
-});
-
-it('a term ends where another projector takes a tag, or the store lost what it held, which is told until it is repaired', async () => {
-  for (const reason of ['fenced', 'lost'] as const) {
-    const store = new SharedStore();
-    const one = await taking(store);
-    const { end } = await ready(one);
-    expect(one.status.now(null).unreadableSinceMs).toBeNull();
-    const other = store.writer().leadership!;
-    const [look] = await other.look([7]);
-    if (reason === 'lost') store.redis.keys.clear();
-    else expect(await other.take(7, look!.fence, false)).not.toBeNull();
-    expect(await end).toBe(reason);
-    expect(one.steps()).toEqual(['fold', 'begin', 'write', reason]);
-    const { unreadableSinceMs, tagsInRepair } = one.status.now(null);
-    expect([freeTags(store), tagsInRepair, unreadableSinceMs !== null]).toEqual([0, 0, reason === 'lost']);
-  }
-});
 
 it('a next term writes what was open and what changed since, and compares the tags that ask for it and no other', async () => {
   for (const compare of [false, true]) {

@@ -4,7 +4,6 @@ import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
 import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
-import { beatMs } from '../../../projector/ports/leading.ts';
 import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { silentLog } from '../../support/processes/heard.ts';
@@ -94,18 +93,6 @@ describe('a projector', () => {
   const term = [...taking, ['leader']];
   const standsBy = [['reject no more'], ['standby']];
 
-  it('leads until it is told to stop, and stands by again, without setting bad records aside, once another one leads', async () => {
-    const one = await led(['free']);
-    expect([one.done, one.said]).toEqual([term, []]);
-    const two = await led(['fenced', 'free']);
-    expect(two.done).toEqual([...term, ...standsBy, ...term]);
-    expect(two.said).toEqual([expect.stringContaining('Another projector has taken over')]);
-    // Told to stop, and the store does not answer.
-    expect((await led(['ended'])).done).toEqual(term);
-    // Told to stop as its term ends otherwise.
-    expect((await led(['fenced'])).done).toEqual([...term, ...standsBy]);
-  });
-
   it('takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
     const { done, said } = await led(['lost', 'free']);
     expect(done).toEqual([...term, ...tookAgain, ['leader']]);
@@ -113,15 +100,6 @@ describe('a projector', () => {
     // Another one was quicker to take them.
     const late = await led(['lost', 'free'], (_, time) => (time === 2 ? null : undefined));
     expect(late.done).toEqual([...term, ...tookAgain.slice(0, 1), ...standsBy, ...term]);
-  });
-
-  it('stands by again, a beat later, where a tag can not be taken, and ends where waiting does not help', async () => {
-    const { done, said, clock } = await led(['free'], (_, time) => (time === 1 ? new Error('away') : undefined));
-    expect(done).toEqual([...taking.slice(0, 1), ['standby'], ...term]);
-    expect(said).toEqual([expect.stringContaining('away')]);
-    expect(clock.slept).toEqual([beatMs]);
-    const hopeless = Object.assign(new Error('no right to write'), { retry: false });
-    await expect(led(['free'], () => hopeless)).rejects.toThrow('no right to write');
   });
 
   // docs/rules.md#kept-schemas

@@ -1,14 +1,6 @@
 import { expect, it } from 'vitest';
 import { type LogBounds, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
-import {
-  assertSamePartitions,
-  copyPosition,
-  isWithin,
-  offsetsBelow,
-  partitionsBehind,
-  positionOf,
-  reachedByAll,
-} from '../../../projector/position/position.ts';
+import { assertSamePartitions, isWithin, reachedByAll } from '../../../projector/position/position.ts';
 import type { StoredPosition } from '../../../projector/position/settled-position.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 
@@ -39,11 +31,6 @@ it('what all of some positions have reached is the least of them in each partiti
   expect(reachedByAll([])).toBeNull();
 });
 
-it('a log begins and ends where its partitions do, with so many offsets below', () => {
-  const [low, end] = [positionOf(bounds(2), 'low'), copyPosition(positionOf(bounds(2), 'end'))];
-  expect([low.rides, end.rides, offsetsBelow(low), offsetsBelow(end)]).toEqual([[0, 0], [9, 9], 0, 8 * 2 * 9]);
-});
-
 it('a position is within another one where no partition is beyond it, and both know the same ones', () => {
   const { position } = stored(2, 'a');
   const within = (rides: number[], nights = [5, 5]) => isWithin({ ...position, rides, nights }, position);
@@ -52,14 +39,4 @@ it('a position is within another one where no partition is beyond it, and both k
   expect(within([4, 6])).toBe(false);
   expect(within([5, 5], [6, 5])).toBe(false);
   expect(within([5])).toBe(false);
-});
-
-it('partitions are behind a position before they reach it', () => {
-  const { position } = stored(2, 'a');
-  expect(partitionsBehind({ ...position, rides: [5, 4], nights: [6], metros: [] }, position)).toEqual([
-    'metros/0',
-    'metros/1',
-    'rides/1',
-    'nights/1',
-  ]);
 });

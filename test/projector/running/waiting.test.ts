@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { realClock } from '../../../projector/running/clock.ts';
-import { race, wait } from '../../../projector/running/stop.ts';
 import { BackOff, retry, retryLogged, settledWithin, WakeUp } from '../../../projector/running/waiting.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
@@ -90,19 +89,6 @@ describe('a wake-up', () => {
     await waiting;
     await new WakeUp().waitAtMost(1e9, realClock, stopped);
   });
-});
-
-it('a race is what the promise comes to, or the signal’s reason once it aborts, or has', async () => {
-  expect(await race(signal, Promise.resolve(1))).toBe(1);
-  await expect(race(signal, Promise.reject(new Error('fault')))).rejects.toThrow('fault');
-  const stop = new AbortController();
-  const waiting = race(stop.signal, never);
-  stop.abort(new Error('told to stop'));
-  await expect(waiting).rejects.toThrow('told to stop');
-  // Of a fault that comes later nobody hears.
-  for (const promise of [never, Promise.reject(new Error('late'))])
-    await expect(race(stopped, promise)).rejects.toThrow('told to stop');
-  await Promise.all([wait(stop.signal), wait(stopped)]);
 });
 
 it('settled within ends with the promise, whatever it comes to, or after the time', async () => {

@@ -2,84 +2,32 @@ import { afterEach, expect, test } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
-import type { Leadership, ViewWriter } from '../../../projector/ports/view-writer.ts';
+import type { Leadership } from '../../../projector/ports/view-writer.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { Status } from '../../../projector/status/status.ts';
-import { byTopic } from '../../../schemas/events/records.ts';
-import { riderKey } from '../../../schemas/views/view-kinds.ts';
-import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { rider } from '../../reference/example-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
-import type { HistoryRecord } from '../../support/worlds/histories.ts';
-import { sampleRecords } from '../../support/worlds/records.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
 
 let running: Running | undefined;
 afterEach(() => running?.stop().catch(() => {}));
 
-const riderAt = (offset: number): HistoryRecord => ({
-  topic: 'riders',
-  partition: 0,
-  offset,
-  timestampMs: Date.now(),
-  key: `r${offset}`,
-  value: { ...sampleRecords.riders, rider: `r${offset}`, handle: 'h' },
-});
-
-/** A projector whose store and log a test can hold up. */
+/** A projector whose log a test can hold up. */
 async function stuck() {
-  let held: PromiseWithResolvers<void> | null = null;
-  const hold = (): (() => void) => {
-    held = Promise.withResolvers();
-    return held.resolve;
-  };
-  const samples: number[] = [];
-  const store = new MemoryViewStore();
-  const plain = store.writer();
-  const commit: ViewWriter['commit'] = async (...batch) => {
-    await held?.promise;
-    return plain.commit(...batch);
-  };
   const told = { status: null as LogStatus | null };
-  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: [riderAt(0)] }, 1);
-  const eventLog = Object.assign(log, { status: () => told.status });
-  const metrics = { ...noMetrics, readable: (seconds: number) => void samples.push(seconds) };
-  running = startProjector(eventLog, { ...plain, commit }, null, { metrics });
+  const eventLog = Object.assign(logOf([rider('r0')]), { status: () => told.status });
+  running = startProjector(eventLog, new MemoryViewStore().writer());
   await running.ready();
   const { projector } = running;
-  return {
-    log,
-    samples,
-    hold,
-    told,
-    projector,
-    ageMs: () => {
-      const { unreadableSinceMs } = projector.status();
-      return unreadableSinceMs === null ? null : realClock.nowMs() - unreadableSinceMs;
-    },
-    waits: () => [...projector.status().waits.keys()],
-    isThere: async (offset: number) => (await store.reader().get([riderKey(`r${offset}`)]))[0] !== null,
+  const ageMs = () => {
+    const { unreadableSinceMs } = projector.status();
+    return unreadableSinceMs === null ? null : realClock.nowMs() - unreadableSinceMs;
   };
+  return { told, projector, ageMs, waits: () => [...projector.status().waits.keys()] };
 }
-
-test('a store that does not answer is waited for, and shows in every change that it delayed', async () => {
-  const { log, samples, hold, ageMs, waits, isThere, projector } = await stuck();
-  await expect.poll(ageMs).toBeNull();
-  expect(projector.status()).toMatchObject({ role: 'leader', waits: new Map(), tagsInRepair: 0 });
-  const release = hold();
-  for (let i = 1; i <= 5; i++) log.append(riderAt(i));
-  await expect.poll(ageMs).toBeGreaterThan(1_000);
-  expect(waits()).toEqual(['redis']);
-  expect(samples).toEqual([]);
-  release();
-  await expect.poll(() => isThere(5)).toBe(true);
-  await expect.poll(() => samples.filter((seconds) => seconds > 1)).toHaveLength(5);
-  expect(samples).toHaveLength(5);
-  await expect.poll(ageMs).toBeNull();
-  await expect.poll(waits).toEqual([]);
-});
 
 test('a log that does not answer or lacks topics is waited for though nobody knows of a change, and what is known is told', async () => {
   const { told, ageMs, waits, projector } = await stuck();

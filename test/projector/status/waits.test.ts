@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../projector/running/clock.ts';
 import type { Log } from '../../../projector/running/log.ts';
-import { Waits, waitReasons } from '../../../projector/status/waits.ts';
+import { Waits } from '../../../projector/status/waits.ts';
 
 /** A log that is kept, by level. */
 function keptLog() {
@@ -43,15 +43,6 @@ test('a wait that lasts is told once, as is its end, each counted from its own b
     'warn Waiting for 2.1 s for Kafka, which does not answer or lacks topics: changes are not read',
     'info Kafka answers again, after 12.1 s',
   ]);
-});
-
-test('waits for several are told apart, and a standby’s is no warning', () => {
-  const { waits, clock, lines, after } = watched();
-  const begunMs = clock.ms;
-  for (const reason of waitReasons) waits.begin(reason);
-  after(3_000);
-  expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'warn', 'warn', 'warn', 'warn', 'info']);
-  expect(waits.current()).toEqual(new Map(waitReasons.map((reason) => [reason, begunMs])));
 });
 
 test('a wait goes on while one of several things is waited for, and says why it does', () => {

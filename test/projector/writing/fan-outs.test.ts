@@ -59,23 +59,6 @@ describe('a fan-out', () => {
     }
   });
 
-  it('reaches those who watch all the while, whoever else comes and goes meanwhile', () => {
-    const { star, facts, fanOuts, inTurn, slice } = famous(60, 10);
-    const [done, going, ...stay] = [inTurn[3]!, inTurn[40]!, ...inTurn.slice(41)];
-    fanOuts.add(star, 1);
-    const first = slice().marked;
-    for (const watcher of [done, going]) facts.watchers.set(star, watcher, 0);
-    const others = Array.from({ length: 30 }, (_, i) => facts.riderIds.add(`new${i}`));
-    for (const watcher of others) facts.watchers.set(star, watcher, 1);
-    const marked = [...first];
-    for (let i = 0; i < 20; i++) marked.push(...slice().marked);
-    expect(fanOuts.idle).toBe(true);
-    const watchers = marked.map(([watcher]) => watcher);
-    expect(new Set(watchers).size).toBe(watchers.length);
-    expect(watchers).not.toContain(going);
-    expect(watchers).toEqual(expect.arrayContaining([...inTurn.slice(0, 40), ...stay]));
-  });
-
   it('shares the rounds with others, and days that change while it goes on are one more pass', () => {
     const { star, other, fanOuts, inTurn, slice } = famous(3, 2);
     expect([fanOuts.added, fanOuts.told]).toEqual([0, 0]);
