@@ -10,9 +10,14 @@ import { type Arena, type Fault, freeze } from './fault.ts';
 
 /** What happens to Kafka's broker, to the log itself, and what producers do to it. */
 
-const kafka = (name: string, run: (arena: Arena, random: Random) => Promise<void>): Fault => ({
+/** `also`: further targets, of faults that cannot overlap with this one. */
+const kafka = (
+  name: string,
+  run: (arena: Arena, random: Random) => Promise<void>,
+  also: readonly string[] = [],
+): Fault => ({
   name,
-  ready: (arena, random) => ({ targets: ['kafka'], run: () => run(arena, random) }),
+  ready: (arena, random) => ({ targets: ['kafka', ...also], run: () => run(arena, random) }),
 });
 
 const ridesPartitions = 4;
@@ -109,8 +114,9 @@ export const kafkaFaults: readonly Fault[] = [
     await sleep(random.int(0, 3_000));
     await broker.start();
   }),
-  kafka('log loses its tail', loseTail),
-  kafka('topic made anew', makeTopicAnew),
+  // Another log is another archive: a save that follows refuses it.
+  kafka('log loses its tail', loseTail, ['archive']),
+  kafka('topic made anew', makeTopicAnew, ['archive']),
   {
     name: 'log compacted during a start',
     ready: (arena) => ({
