@@ -64,7 +64,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
   }
 
   const openApiTag = digestOf(deps.openApi);
-  const openApiBody = new EncodedBody(deps.openApi, 1);
+  const openApiBody = new EncodedBody(deps.openApi, { lasting: true });
   const openApiCaching = { 'Cache-Control': 'public, no-cache', Vary: 'Accept-Encoding' };
   const openApi: Reading = (headers) => success(openApiTag, headers, openApiCaching, () => openApiBody);
 

@@ -66,18 +66,18 @@ interface Form {
 }
 
 /**
- * A body and its compressed forms (docs/rules.md#compression). Each form is made once. `from`: the read from which on
- * there are any. With 2, a body that is read once costs nothing more; 1 is for one that lives as long as the process.
+ * A body and its compressed forms (docs/rules.md#compression). Each form is made once, from the second read
+ * on: a body that is read once costs nothing more. `lasting`: it lives as long as the process, so each read may have one.
  */
 export class EncodedBody {
   readonly #plain: Form;
-  readonly #from: 1 | 2;
+  readonly #isLasting: boolean;
   #reads = 0;
   #forms: Map<Coding, Form> | null = null;
 
-  constructor(bytes: Buffer, from: 1 | 2 = 2) {
+  constructor(bytes: Buffer, { lasting = false } = {}) {
     this.#plain = { bytes, coding: null };
-    this.#from = from;
+    this.#isLasting = lasting;
   }
 
   /** The body as it is. */
@@ -90,8 +90,8 @@ export class EncodedBody {
     this.#reads += 1;
     if (acceptEncoding === undefined || this.bytes.length < compressedMin) return this.#plain;
     const { coding: usual, lasting, refusesIdentity } = wantedBy(acceptEncoding);
-    const coding = this.#from === 1 ? lasting : usual;
-    if (coding === null || (this.#reads < this.#from && !refusesIdentity)) return this.#plain;
+    const coding = this.#isLasting ? lasting : usual;
+    if (coding === null || (this.#reads < 2 && !this.#isLasting && !refusesIdentity)) return this.#plain;
     this.#forms ??= new Map();
     let form = this.#forms.get(coding);
     if (form === undefined) {

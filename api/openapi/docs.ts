@@ -71,7 +71,7 @@ export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const headers = pageHeaders(options.openapiUrl);
   // All of these live as long as the process, so they are compressed for their first reader.
   const serve = (path: string, content: Buffer, type: string, own: Caching): void => {
-    const body = new EncodedBody(content, 1);
+    const body = new EncodedBody(content, { lasting: true });
     const tag = digestOf(content);
     app.get(path, (request, reply) => {
       reply.hijack();

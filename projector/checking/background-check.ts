@@ -91,7 +91,7 @@ export class BackgroundCheck {
         },
       });
       for (const name of await this.#suspects(tag, stop)) judge.suspect(name);
-      const unsubscribe = fold.subscribe(this.#marks);
+      const unsubscribe = fold.subscribe(this.#marks.listener);
       await judge.run(null).finally(unsubscribe);
       return faults;
     };

@@ -117,7 +117,7 @@ export class Verification {
       // Of tags that stand here.
       const { text } = folding.fold.facts.sum;
       const otherFacts = [...stored.values()].some(({ position, sum }) => isWithin(position, since) && sum !== text);
-      folding.fold.subscribe(fold.marks);
+      folding.fold.subscribe(fold.marks.listener);
       this.#beginWindow(fold);
       await this.#foldToEnds(fold);
       const { suspects, compared } = await this.#compareAll(fold);

@@ -2,6 +2,7 @@ import type { FactKind } from '../../schemas/views/view-kinds.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { LargeSet } from '../facts/large-map.ts';
 import { type RiderNumber, subjectDay } from '../facts/numbers.ts';
+import { ignoreChanges, type Touched, tellAll } from '../facts/touched.ts';
 import type { StoredFanOut } from '../position/settled-position.ts';
 import { firstDayOf, partOfField } from '../views/reader.ts';
 import { Marking } from '../writing/marking.ts';
@@ -10,23 +11,19 @@ import { numberOf } from './comparison.ts';
 import type { Difference } from './difference.ts';
 
 /** Marks the views that changes touch within a window of the log, by the very rules by which a leader writes them. */
-export class WindowMarks extends Marking {
+export class WindowMarks {
+  /** What listens to the fold. */
+  readonly listener: Touched;
   readonly #facts: Facts;
-  readonly #marks: Marks;
+  readonly #marks = new Marks();
   /** Readers whose relations changed. A leader writes a fan-out's days to them at once, also to one who just unfollowed. */
   readonly #relating = new Set<RiderNumber>();
 
   constructor(facts: Facts) {
-    const marks = new Marks();
-    // Watchers are marked at once, however many: nothing waits behind them here.
-    super(facts, marks, null);
     this.#facts = facts;
-    this.#marks = marks;
-  }
-
-  override relation(reader: RiderNumber, other: RiderNumber, before: number, after: number): void {
-    this.#relating.add(reader);
-    super.relation(reader, other, before, after);
+    // Watchers are marked at once, however many: nothing waits behind them here.
+    const marking = new Marking(facts, this.#marks, null);
+    this.listener = tellAll([marking, { ...ignoreChanges, relation: (reader) => this.#relating.add(reader) }]);
   }
 
   begin(): void {

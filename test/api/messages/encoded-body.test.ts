@@ -28,19 +28,19 @@ it.each([
 });
 
 it('a body that lives as long as the process is sent in the smallest form of what a request likes equally', () => {
-  const form = (header: string) => new EncodedBody(text, 1).formFor(header).coding?.name;
+  const form = (header: string) => new EncodedBody(text, { lasting: true }).formFor(header).coding?.name;
   expect(['gzip, br, zstd', 'zstd, br;q=0.9', 'gzip, zstd'].map(form)).toEqual(['br', 'zstd', 'zstd']);
 });
 
 it('a body is compressed once in each form', () => {
-  const body = new EncodedBody(text, 1);
+  const body = new EncodedBody(text, { lasting: true });
   for (const coding of ['zstd', 'br', 'gzip']) expect(body.formFor(coding).bytes).toBe(body.formFor(coding).bytes);
 });
 
 it('a body below 1,000 bytes is sent as it is, even where identity is refused', () => {
   const header = 'gzip, identity;q=0';
-  expect(new EncodedBody(text.subarray(0, 999), 1).formFor(header).coding).toBeNull();
-  expect(new EncodedBody(text.subarray(0, 1000), 1).formFor(header).coding?.name).toBe('gzip');
+  expect(new EncodedBody(text.subarray(0, 999), { lasting: true }).formFor(header).coding).toBeNull();
+  expect(new EncodedBody(text.subarray(0, 1000), { lasting: true }).formFor(header).coding?.name).toBe('gzip');
 });
 
 it('each form has an ETag, which names the encoding and its compressor', () => {

@@ -34,7 +34,7 @@ async function judged(
   const fold = foldOf(smallWorld.records);
   const marks = new WindowMarks(fold.facts);
   let stored: StoredView | null = null;
-  fold.subscribe(marks);
+  fold.subscribe(marks.listener);
   const happen = (steps: Window['begins'] = []): void => {
     for (const step of steps) {
       if (step === 'written') stored = asStored(name, new Comparison(fold.facts).absent(name));
