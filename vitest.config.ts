@@ -21,7 +21,7 @@ function roomyFolder(): string {
   }
 }
 
-// Two minutes of faults mostly wait, and nothing else lasts as long: begun last, they would run alone.
+// Faults mostly wait, and nothing else lasts as long: begun last, they would run alone.
 const longest = /faults\.e2e/;
 
 class LongestFirst extends BaseSequencer {
