@@ -1,10 +1,10 @@
 /** What `records check` can notice, in the order in which it is said: the rows of docs/records-check.md. */
 const table = `
-| \`bad_line\` | error | a line is no record | mend what makes the lines: the field is named |
-| \`bad_record\` | error | the projector sets the record aside | mend what publishes it: field and rule are named |
+| \`bad_line\` | error | a line is no record | correct what makes the lines: the field is named |
+| \`bad_record\` | error | the projector would reject the record | correct what publishes it: field and rule are named |
 | \`no_records\` | warning | there is no record | look at what makes them: a query that failed leaves an empty file |
-| \`unknown_metro\` | warning | the metro has no record | publish the metro, or mend the slug: a ride without its metro is shown nowhere |
-| \`unknown_district\` | warning | the district has no record | publish the district, or mend the slug: no neighbourhood is shown |
+| \`unknown_metro\` | warning | the metro has no record | publish the metro, or correct the slug: a ride without its metro is shown nowhere |
+| \`unknown_district\` | warning | the district has no record | publish the district, or correct the slug: no neighbourhood is shown |
 | \`unknown_ride\` | warning | the ride has no record | publish the ride, or a tombstone of the night |
 | \`unknown_night\` | warning | the night has no record | publish the night, or tombstones of the answers for it |
 | \`unknown_rider\` | warning | the rider has no record | publish the rider, or tombstones of what an erased rider left, and rides without them |
