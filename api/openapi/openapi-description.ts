@@ -4,7 +4,7 @@
  */
 export const description = (origin: string, resource: string): string => `\
 A ride repeats on dates; one date of one ride is a **night**. Calendars are organised by **metro**, a region with a time zone.
-A metro's slug stands in each of its days and rides; no operation lists the metros.
+No operation lists the metros: whoever runs this service tells you their slugs.
 Everything is read with GET or HEAD. Public answers tell how many riders are going, never who.
 
 \`\`\`

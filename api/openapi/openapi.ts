@@ -202,11 +202,12 @@ function securitySchemes(origin: string): Json {
       type: 'apiKey',
       in: 'header',
       name: 'X-Api-Key',
-      description: 'A developer key, made in your account under developer keys and shown once.',
+      description:
+        'A developer key. Create it in your account at the ride-management website, under developer keys. It is shown once.',
     },
     signIn: {
       type: 'oauth2',
-      description: 'A rider signs in at this service and lets an application read for them.',
+      description: 'A rider signs in, and lets an app read for them. Whoever runs this service registers the app.',
       flows: {
         authorizationCode: {
           authorizationUrl: `${origin}/oauth/authorize`,

@@ -203,7 +203,7 @@ export const friendNights = z
 export const errorAnswer = z
   .strictObject({
     error: errorCode.describe('What is wrong, as a word for programs.'),
-    input: z.string().nullable().describe('Name of the offending input, where there is one.'),
+    input: z.string().nullable().describe('Name of the input that is wrong, where there is one.'),
     detail: z.string().nullable().describe('A short reason for people.'),
   })
   .register(answerRegistry, { id: 'Error', description: 'Why a request was refused.' });

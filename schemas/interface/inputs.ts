@@ -121,7 +121,9 @@ export const operationInputs = {
       who: who.optional().describe('Who a ride is for, any of these. A ride that never said is shown under every one.'),
       where: where
         .optional()
-        .describe('Neighbourhoods, any of them, by district slug. A night whose meeting point is withheld is in none.'),
+        .describe(
+          'Neighbourhoods, any of them, by the `neighbourhood_slug` of nights. A night whose meeting point is withheld is in none.',
+        ),
     }),
   },
   getRide: { path: z.object({ ride: rideId }), query: z.object({}) },

@@ -20,7 +20,7 @@ const forApp = ({ app }: SignInForm): Html =>
 const cancel = (app: string | null): Html =>
   app === null ? html`` : html`<button class="plain" name="do" value="cancel">Cancel</button>`;
 
-/** In the embedded default a person at this machine picks a rider, without proof (docs/rules.md#picking-a-rider). */
+/** In demo mode a person at this machine picks a rider, without proof (docs/rules.md#picking-a-rider). */
 export function pickerPage(form: SignInForm, riders: readonly SampleRider[], typed: string): Page {
   return {
     title: 'Sign in',
