@@ -26,25 +26,12 @@ describe('archive check', () => {
   test('finds nothing in an archive as it was saved', async () => {
     await using saved = await SavedArchive.make();
     const { exact_since } = await saved.save();
-    expect(await check(saved.dir)).toEqual({
-      code: 0,
-      out: [`As saved: 4 records in 16 files, and 0 set aside: ${saved.dir}. It has every record since ${exact_since}`],
-      err: [],
-    });
-    const { code, out } = await heard((io) =>
-      runArchiveCheck({ dir: saved.dir, json: true, requireManifest: true }, settings, io),
-    );
-    expect(code).toBe(0);
-    expect(JSON.parse(out[0]!)).toEqual({
-      dir: saved.dir,
-      manifest: true,
-      files: 16,
-      records: 4,
-      rejected: 0,
-      exact_since,
-      problems: [],
-      more: [],
-    });
+    const said = `As saved: 4 records in 16 files, and 0 set aside: ${saved.dir}. It has every record since ${exact_since}`;
+    expect(await check(saved.dir)).toEqual({ code: 0, out: [said], err: [] });
+    const how = { dir: saved.dir, json: true, requireManifest: true };
+    const { code, out } = await heard((io) => runArchiveCheck(how, settings, io));
+    const counts = { files: 16, records: 4, rejected: 0, problems: [], more: [] };
+    expect([code, JSON.parse(out[0]!)]).toEqual([0, { dir: saved.dir, manifest: true, ...counts, exact_since }]);
   });
 
   test('compares the manifest with the records, however it is formatted; without its checksum it is refused', async () => {
@@ -69,14 +56,10 @@ describe('archive check', () => {
     const { code, out } = await check(portlandDirectory);
     expect(code).toBe(3);
     expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 set aside: .*It has no manifest.json/);
-    const required = await heard((io) =>
-      runArchiveCheck({ dir: portlandDirectory, requireManifest: true }, settings, io),
-    );
+    const how = { dir: portlandDirectory, requireManifest: true };
+    const required = await heard((io) => runArchiveCheck(how, settings, io));
     const problem = `missing: ${portlandDirectory}/manifest.json: so what is missing or altered is not known`;
-    expect(required).toMatchObject({
-      code: 1,
-      out: [problem, expect.stringMatching(/^1 problem. Read 18418 records/)],
-    });
+    expect([required.code, ...required.out]).toEqual([1, problem, expect.stringMatching(/^1 problem. Read 18418/)]);
   });
 
   test('names a file with a flipped byte, wherever it is', async () => {
@@ -100,19 +83,18 @@ describe('archive check', () => {
     const bytes = readFileSync(`${saved.dir}/${first}`);
     rmSync(`${riders}/1-00000000000000000000.avro`);
     writeFileSync(`${saved.dir}/${first}`, bytes.subarray(0, -3));
-    writeFileSync(`${riders}/0-00000000000000000001.avro`, bytes);
-    writeFileSync(`${riders}/notes.txt`, 'x');
-    writeFileSync(`${riders}/.notes.crc`, 'x');
-    writeFileSync(`${riders}/7-00000000000000000000.avro`, bytes);
-    writeFileSync(`${riders}/copy.avro`, bytes);
-    const [code, problems] = await problemsOf(saved.dir);
-    expect(code).toBe(1);
-    expect(problems).toEqual([
-      'foreign ride-calendar.riders/copy.avro',
-      `cut ${first}`,
-      'foreign ride-calendar.riders/0-00000000000000000001.avro',
-      'missing ride-calendar.riders/1-00000000000000000000.avro',
-      'foreign ride-calendar.riders/7-00000000000000000000.avro',
+    const foreign = ['copy.avro', '0-00000000000000000001.avro', '7-00000000000000000000.avro'];
+    // Whatever is hidden or no Avro file does not count.
+    for (const name of [...foreign, 'notes.txt', '.notes.crc']) writeFileSync(`${riders}/${name}`, bytes);
+    expect(await problemsOf(saved.dir)).toEqual([
+      1,
+      [
+        `foreign ride-calendar.riders/${foreign[0]}`,
+        `cut ${first}`,
+        `foreign ride-calendar.riders/${foreign[1]}`,
+        'missing ride-calendar.riders/1-00000000000000000000.avro',
+        `foreign ride-calendar.riders/${foreign[2]}`,
+      ],
     ]);
     const { out } = await check(saved.dir);
     expect(out).toHaveLength(6);
@@ -142,14 +124,9 @@ describe('archive check', () => {
     writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
     await writer.close();
     appendFileSync(`${saved.dir}/${first}`, Buffer.from([2, 100, 1]));
+    const more = `more: ${saved.dir}/${first}: it has more than the manifest says: a save is at work, or was killed; the next one cuts that off`;
     const { code, out } = await check(saved.dir);
-    expect([code, out]).toEqual([
-      0,
-      [
-        `more: ${saved.dir}/${first}: it has more than the manifest says: a save is at work, or was killed; the next one cuts that off`,
-        expect.stringMatching(/^As saved: 5 records/),
-      ],
-    ]);
+    expect([code, ...out]).toEqual([0, more, expect.stringMatching(/^As saved: 5 records/)]);
   });
 
   test('checks bad records too', async () => {
@@ -164,13 +141,5 @@ describe('archive check', () => {
     expect(await problemsOf(saved.dir)).toEqual([1, [`altered ${file}`]]);
     rmSync(`${saved.dir}/${file}`);
     expect(await problemsOf(saved.dir)).toEqual([1, [`missing ${file}`]]);
-  });
-
-  test('goes by the prefix of the archive', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save({ prefix: 'other.' });
-    expect((await check(saved.dir)).code).toBe(0);
-    rmSync(`${saved.dir}/manifest.json`);
-    expect((await check(saved.dir)).out[0]).toMatch(/^Read 4 records in 16 files/);
   });
 });

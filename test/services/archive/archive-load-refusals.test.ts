@@ -88,32 +88,30 @@ test('an exact_since that somebody moved is refused by every command that reads 
     const log = command.startsWith('archive load') ? { KAFKA_BROKERS: '127.0.0.1:1' } : { ARCHIVE_DIR: dir };
     const env = { ...taken, LOG_LEVEL: 'silent', REDIS_URL: 'redis://127.0.0.1:1', ...log };
     const { code, out, err } = await heard((io) => runCli(command.split(' '), io, env) as Promise<0>);
-    expect([command, code > 0, [...out, ...err].join('\n')]).toEqual([
-      command,
-      true,
-      expect.stringContaining(`Cannot read ${path}: its checksum is not that of its content`),
-    ]);
+    expect([command, code]).not.toEqual([command, 0]);
+    expect([command, ...out, ...err].join('\n')).toContain(
+      `Cannot read ${path}: its checksum is not that of its content`,
+    );
   }
   server.close();
   await expect(saved.save()).rejects.toThrow('its checksum is not that of its content');
 });
 
-test('a command that reads an archive names what the user gave where that is damaged', async () => {
-  await using saved = await SavedArchive.make();
-  await saved.save();
-  await saved.flip((await saved.archive.files('riders'))[0]!);
-  const asOf = ['--as-of', '2026-01-01T00:00:00Z'];
-  for (const args of [
-    ['replay', ...asOf],
-    ['export', '/tmp/never-made', ...asOf],
-    ['rejected', 'list'],
-  ]) {
-    const given = await heard((io) => runCli([...args, '--archive', saved.dir], io, {}));
-    expect([given.code, given.err.join()]).toEqual([2, expect.stringContaining('--archive: put it back from a copy')]);
-    const set = await heard((io) => runCli(args, io, { ARCHIVE_DIR: saved.dir }));
-    expect([set.code, set.err.join()]).toEqual([2, expect.stringContaining('ARCHIVE_DIR: put it back from a copy')]);
-  }
-});
+test.each(['replay --as-of 2026-01-01T00:00:00Z', 'export /tmp/never-made', 'rejected list'])(
+  '%s names what the user gave where the archive is damaged',
+  async (command) => {
+    await using saved = await SavedArchive.make();
+    await saved.save();
+    await saved.flip((await saved.archive.files('riders'))[0]!);
+    for (const [more, env, name] of [
+      [['--archive', saved.dir], {}, '--archive'],
+      [[], { ARCHIVE_DIR: saved.dir }, 'ARCHIVE_DIR'],
+    ] as const) {
+      const { code, err } = await heard((io) => runCli([...command.split(' '), ...more], io, env));
+      expect([code, err.join()]).toEqual([2, expect.stringContaining(`${name}: put it back from a copy`)]);
+    }
+  },
+);
 
 test('an archive that goes on behind its manifest is served and loaded, with one warning', async () => {
   await using saved = await SavedArchive.make();

@@ -130,6 +130,14 @@ describe('output to a full disk', () => {
     });
   });
 
+  it('names the file of an archive or export that does not fit, and leaves nothing', async () => {
+    for (const command of [`export large --archive "${portland}"`, 'simulate --archive large']) {
+      const { code, err } = await run(`ulimit -f 4; ${program} ${command}`);
+      expect([code, err]).toEqual([1, expect.stringMatching(/^Cannot write \S+\.(avro|parquet): EFBIG/m)]);
+      expect((await readdir(dir)).filter((name) => name.includes('large'))).toEqual([]);
+    }
+  });
+
   it('loses the log, and the command goes on', async () => {
     // A misspelt setting is logged.
     const env = { METRIC_PORT: '1' };

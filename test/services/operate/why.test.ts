@@ -31,196 +31,42 @@ const ofNight = { page: '/rides/loop', day: `day ${date} of its metro`, where: '
 const theNight = `nights/loop/${date}`;
 const [bo, ada] = [`attendance/loop/${date}/bo`, `attendance/loop/${date}/ada`];
 const mine = '/me/nights of the rider';
+const [known, friends] = [`/me/known${inRange}`, `/me/friends${inRange}`];
 
-interface Case {
-  /** What is published after the world. */
-  change: LoggedRecord[];
-  key: string;
-  answer: string;
-  hidden: Hidden[];
-  /** The request whose answer does not show it. */
-  target: string;
-  rider?: string;
-  atMs?: number;
-}
-
+const unsaid = says('ada', 'NONE', 'loop', date);
+const never = 'the day is over 30 days ago or over 90 days ahead';
+/** What hides a key's record from a kind of answer; what is published after the world; a request that does not show it; who asks, when. */
+type Case = [Hidden[], LoggedRecord[], key: string, answer: string, target: string, rider?: string, atMs?: number];
 const cases: Case[] = [
-  {
-    change: [ride('loop', { posted: false })],
-    key: 'rides/loop',
-    answer: page,
-    hidden: ['the ride is not posted'],
-    target: page,
-  },
-  {
-    change: [ride('loop', { metro: 'zzz' })],
-    key: theNight,
-    answer: ofNight.day,
-    hidden: ['its metro is unknown'],
-    target: day,
-  },
-  {
-    change: [gone('metros', 'pdx')],
-    key: 'metros/pdx',
-    answer: '/metros/pdx/days/…',
-    hidden: ['the metro has no record'],
-    target: day,
-  },
-  {
-    change: [gone('rides', 'loop')],
-    key: theNight,
-    answer: ofNight.page,
-    hidden: ['the ride has no record'],
-    target: page,
-  },
-  {
-    change: [gone('nights', `loop/${date}`)],
-    key: theNight,
-    answer: ofNight.day,
-    hidden: ['the night has no record'],
-    target: day,
-  },
-  {
-    change: [gone('nights', `loop/${date}`)],
-    key: ada,
-    rider: 'ada',
-    answer: mine,
-    hidden: ['the night has no record'],
-    target: '/me/nights',
-  },
-  {
-    change: [night('loop', date, secret)],
-    key: theNight,
-    answer: ofNight.where,
-    hidden: ['a secret meeting'],
-    target: where,
-  },
-  {
-    change: [night('loop', date)],
-    key: theNight,
-    answer: ofNight.where,
-    hidden: ['no neighbourhood with a slug'],
-    target: where,
-  },
-  {
-    change: [gone('districts', 'alameda')],
-    key: 'districts/alameda',
-    answer: '?where=alameda',
-    hidden: ['the district has no record'],
-    target: where,
-  },
-  {
-    change: [night('loop', date, place({ district: 'alamdea' }))],
-    key: theNight,
-    answer: ofNight.where,
-    hidden: ['the district has no record'],
-    target: where,
-  },
-  {
-    change: [],
-    atMs: nowMs + 31 * 86_400_000,
-    key: ada,
-    rider: 'ada',
-    answer: mine,
-    hidden: ['the day is over 30 days ago or over 90 days ahead'],
-    target: '/me/nights',
-  },
-  {
-    change: [],
-    atMs: nowMs - 91 * 86_400_000,
-    key: ada,
-    rider: 'ada',
-    answer: mine,
-    hidden: ['the day is over 30 days ago or over 90 days ahead'],
-    target: '/me/nights',
-  },
-  {
-    change: [says('ada', 'NONE', 'loop', date)],
-    key: theNight,
-    rider: 'ada',
-    answer: '/me/nights',
-    hidden: ['the rider neither leads it, nor goes, nor saved it'],
-    target: '/me/nights',
-  },
-  {
-    change: [gone('riders', 'ada')],
-    key: ada,
-    rider: 'ada',
-    answer: mine,
-    hidden: ['the rider has no record'],
-    target: '/me/nights',
-  },
-  {
-    change: [gone('riders', 'bo')],
-    key: bo,
-    rider: 'ada',
-    answer: '/me/known',
-    hidden: ['the rider has no record'],
-    target: `/me/known${inRange}`,
-  },
-  {
-    change: [says('bo', 'NONE', 'loop', date)],
-    key: bo,
-    rider: 'ada',
-    answer: '/me/friends',
-    hidden: ['the rider does not go'],
-    target: `/me/friends${inRange}`,
-  },
-  {
-    change: [says('bo', 'NONE', 'loop', date, true)],
-    key: theNight,
-    rider: 'ada',
-    answer: '/me/known',
-    hidden: ['nobody whom it would show goes'],
-    target: `/me/known${inRange}`,
-  },
-  {
-    change: [marks('ada', 'bo', 'close')],
-    key: bo,
-    rider: 'ada',
-    answer: '/me/known',
-    hidden: ['not followed'],
-    target: `/me/known${inRange}`,
-  },
-  {
-    change: [marks('ada', 'bo', 'flagged')],
-    key: bo,
-    rider: 'ada',
-    answer: '/me/friends',
-    hidden: ['neither followed nor marked close'],
-    target: `/me/friends${inRange}`,
-  },
-  {
-    change: [marks('ada', 'bo', 'follows')],
-    key: 'relations/ada/bo',
-    rider: 'ada',
-    answer: '/me/flagged',
-    hidden: ['not flagged'],
-    target: `/me/flagged${inRange}`,
-  },
-  {
-    change: [marks('ada', 'bo', 'follows', 'blocked')],
-    key: bo,
-    rider: 'ada',
-    answer: '/me/known',
-    hidden: ['blocked'],
-    target: `/me/known${inRange}`,
-  },
-  {
-    change: [marks('bo', 'ada', 'blocked')],
-    key: bo,
-    rider: 'ada',
-    answer: '/me/friends',
-    hidden: ['blocked'],
-    target: `/me/friends${inRange}`,
-  },
-  {
-    change: [ride('loop', { posted: false, metro: 'zzz' }), gone('nights', `loop/${date}`)],
-    key: theNight,
-    answer: ofNight.page,
-    hidden: ['the ride is not posted', 'its metro is unknown', 'the night has no record'],
-    target: page,
-  },
+  [['the ride is not posted'], [ride('loop', { posted: false })], 'rides/loop', page, page],
+  [['its metro is unknown'], [ride('loop', { metro: 'zzz' })], theNight, ofNight.day, day],
+  [['the metro has no record'], [gone('metros', 'pdx')], 'metros/pdx', '/metros/pdx/days/…', day],
+  [['the ride has no record'], [gone('rides', 'loop')], theNight, ofNight.page, page],
+  [['the night has no record'], [gone('nights', `loop/${date}`)], theNight, ofNight.day, day],
+  [['the night has no record'], [gone('nights', `loop/${date}`)], ada, mine, '/me/nights', 'ada'],
+  [['a secret meeting'], [night('loop', date, secret)], theNight, ofNight.where, where],
+  [['no neighbourhood with a slug'], [night('loop', date)], theNight, ofNight.where, where],
+  [['the district has no record'], [gone('districts', 'alameda')], 'districts/alameda', '?where=alameda', where],
+  [['the district has no record'], [night('loop', date, place({ district: 'x' }))], theNight, ofNight.where, where],
+  [[never], [], ada, mine, '/me/nights', 'ada', nowMs + 31 * 86_400_000],
+  [[never], [], ada, mine, '/me/nights', 'ada', nowMs - 91 * 86_400_000],
+  [['the rider neither leads it, nor goes, nor saved it'], [unsaid], theNight, '/me/nights', '/me/nights', 'ada'],
+  [['the rider has no record'], [gone('riders', 'ada')], ada, mine, '/me/nights', 'ada'],
+  [['the rider has no record'], [gone('riders', 'bo')], bo, '/me/known', known, 'ada'],
+  [['the rider does not go'], [says('bo', 'NONE', 'loop', date)], bo, '/me/friends', friends, 'ada'],
+  [['nobody whom it would show goes'], [says('bo', 'NONE', 'loop', date, true)], theNight, '/me/known', known, 'ada'],
+  [['not followed'], [marks('ada', 'bo', 'close')], bo, '/me/known', known, 'ada'],
+  [['neither followed nor marked close'], [marks('ada', 'bo', 'flagged')], bo, '/me/friends', friends, 'ada'],
+  [['not flagged'], [marks('ada', 'bo', 'follows')], 'relations/ada/bo', '/me/flagged', `/me/flagged${inRange}`, 'ada'],
+  [['blocked'], [marks('ada', 'bo', 'follows', 'blocked')], bo, '/me/known', known, 'ada'],
+  [['blocked'], [marks('bo', 'ada', 'blocked')], bo, '/me/friends', friends, 'ada'],
+  [
+    ['the ride is not posted', 'its metro is unknown', 'the night has no record'],
+    [ride('loop', { posted: false, metro: 'zzz' }), gone('nights', `loop/${date}`)],
+    theNight,
+    ofNight.page,
+    page,
+  ],
 ];
 
 function folded(records: readonly LoggedRecord[]) {
@@ -236,40 +82,28 @@ function hiddenIn(records: readonly LoggedRecord[], asked: string, rider: string
   return Object.fromEntries(answers.map(({ answer, hidden }) => [answer, hidden]));
 }
 
-async function whatIs(
-  records: readonly LoggedRecord[],
-  { key, answer, target, rider = null, atMs = nowMs }: Omit<Case, 'rider'> & { rider?: string | null },
-) {
-  const facts = folded(records);
-  const isMine = target.startsWith('/me');
-  const { status, body } = await new PastAnswers(facts).ask({ target, rider: isMine ? 'ada' : null }, atMs);
-  const shows =
-    status === 200 && (key.startsWith('metros/') || (body.includes(`"day":"${date}"`) && /"ride":"loop"/.test(body)));
-  return { shows, hidden: hiddenIn(records, key, rider, atMs)[answer] };
-}
-
-it.each(cases)('$hidden hides $key from $target, and why and the API agree', async ({ change, hidden, ...asked }) => {
-  expect(await whatIs([...world, ...change], { change, hidden, ...asked })).toEqual({ shows: false, hidden });
-  if (!asked.atMs) expect(await whatIs(world, { change, hidden, ...asked })).toEqual({ shows: true, hidden: [] });
+it.each(cases)('%j hides %j: %s from %s', async (hidden, change, key, answer, target, rider, atMs = nowMs) => {
+  const whatIs = async (records: readonly LoggedRecord[]) => {
+    const as = target.startsWith('/me') ? 'ada' : null;
+    const { status, body } = await new PastAnswers(folded(records)).ask({ target, rider: as }, atMs);
+    const isThere = key.startsWith('metros/') || (body.includes(`"day":"${date}"`) && body.includes('"ride":"loop"'));
+    return { shows: status === 200 && isThere, hidden: hiddenIn(records, key, rider, atMs)[answer] };
+  };
+  expect(await whatIs([...world, ...change])).toEqual({ shows: false, hidden });
+  if (atMs === nowMs) expect(await whatIs(world)).toEqual({ shows: true, hidden: [] });
 });
 
 it('a going that does not count, a secret neighbourhood, a key that is gone and a rider without nights have their reasons', () => {
   const of = hiddenIn;
   expect(of(world, bo)).toMatchObject({ going_count: [] });
-  expect(of([...world, gone('riders', 'bo')], bo)).toMatchObject({
-    going_count: ['the rider has no record'],
-  });
+  expect(of([...world, gone('riders', 'bo')], bo)).toMatchObject({ going_count: ['the rider has no record'] });
   const withheld = night('loop', date, place({ district: 'alameda', secret: true }));
   expect(of([...world, withheld], 'districts/alameda')).toMatchObject({
     'neighbourhood of a night': ['a secret meeting without its neighbourhood'],
   });
   expect(of(world, 'developer-keys/k1')).toEqual({ 'public reads with the key': [] });
-  expect(of(world, 'developer-keys/k2')).toEqual({
-    'public reads with the key': ['no key has this id'],
-  });
-  expect(of([...world, rider('cy')], 'riders/cy')).toMatchObject({
-    going_count: ['the rider goes to no night'],
-  });
+  expect(of(world, 'developer-keys/k2')).toEqual({ 'public reads with the key': ['no key has this id'] });
+  expect(of([...world, rider('cy')], 'riders/cy')).toMatchObject({ going_count: ['the rider goes to no night'] });
   for (const key of ['rides/loop', theNight, 'riders/bo', bo, 'relations/bo/x', 'districts/d', 'metros/mm'])
     expect(Object.values(of([], key)).every((hidden) => hidden.length > 0)).toBe(true);
 });
@@ -308,13 +142,9 @@ it('every reason has a rule that there is', () => {
 });
 
 it('why says of keys of an archive where they stand, with exit codes, and nothing that they hold', async () => {
+  const env = { LOG_LEVEL: 'error', NOW: '2015-06-13T19:00:00Z' };
   const run = (...args: string[]) =>
-    heard((io) =>
-      runCli(['why', ...args, '--archive', 'test/data/portland'], io, {
-        LOG_LEVEL: 'error',
-        NOW: '2015-06-13T19:00:00Z',
-      }),
-    );
+    heard((io) => runCli(['why', ...args, '--archive', 'test/data/portland'], io, env));
   const shown = await run('rides/pp15r4935', '--json');
   expect(JSON.parse(shown.out[0]!)).toMatchObject({
     topic: 'rides',
@@ -349,35 +179,28 @@ it('why names a tombstone, what was set aside behind the last good record, in a 
       { timestampMs: nowMs, key: record.key, value: record.value as never, headers: [] },
     ]);
   const own = (key: string) => murmur2Partition(Buffer.from(key), 2);
-  for (const record of [
-    metro('pdx'),
-    ride('loop'),
-    gone('rides', 'cafe'),
-    ride('loop', { url: 'ftp://x' }),
-    rider('ada'),
-  ])
-    await put(record, own(record.key));
+  const bad = ride('loop', { url: 'ftp://x' });
+  for (const one of [metro('pdx'), ride('loop'), gone('rides', 'cafe'), bad, rider('ada')])
+    await put(one, own(one.key));
   const raw = { key: Buffer.from('ada'), value: Buffer.from('x'), headers: {} };
-  archive.reject([
-    { topic: 'riders', partition: own('ada'), offset: 9, timestampMs: nowMs, reason: 'trailing bytes', raw },
-  ]);
+  const aside = {
+    topic: 'riders',
+    partition: own('ada'),
+    offset: 9,
+    timestampMs: nowMs,
+    reason: 'trailing bytes',
+  } as const;
+  archive.reject([{ ...aside, raw }]);
   await put(ride('misplaced'), 1 - own('misplaced'));
+  const keys = ['rides/loop', 'rides/cafe', 'riders/ada', 'rides/misplaced'];
   const { code, out } = await heard((io) =>
-    runCli(
-      ['why', 'rides/loop', 'rides/cafe', 'riders/ada', 'rides/misplaced', '--archive', archive.dir, '--json'],
-      io,
-      { LOG_LEVEL: 'error' },
-    ),
+    runCli(['why', ...keys, '--archive', archive.dir, '--json'], io, { LOG_LEVEL: 'error' }),
   );
   const [loop, cafe, ada, misplaced] = out.map((line) => JSON.parse(line));
   expect(code).toBe(1);
-  const aside = [
-    {
-      place: `rides/${own('loop')}@${loop.record.place.endsWith('0') ? 1 : 2}`,
-      reason: expect.stringContaining('url'),
-    },
-  ];
-  expect(loop).toMatchObject({ record: { tombstone: false }, set_aside: aside, misplaced: false });
+  const place = `rides/${own('loop')}@${loop.record.place.endsWith('0') ? 1 : 2}`;
+  const set_aside = [{ place, reason: expect.stringContaining('url') }];
+  expect(loop).toMatchObject({ record: { tombstone: false }, set_aside, misplaced: false });
   expect(cafe).toMatchObject({ record: { tombstone: true }, set_aside: [], answers: [{ shown: false }, {}] });
   expect(ada).toMatchObject({ set_aside: [{ place: `riders/${own('ada')}@9`, reason: 'trailing bytes' }] });
   expect([misplaced.misplaced, misplaced.answers[0].shown]).toEqual([true, true]);

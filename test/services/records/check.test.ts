@@ -17,11 +17,10 @@ const good = readFileSync(example, 'utf8').trim().split('\n');
 const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-check-'));
 const check = (...args: string[]) => heard((io) => runCli(['records', 'check', ...args], io, { LOG_LEVEL: 'silent' }));
 
+type Lines = { topic: string; key: string; value: Record<string, unknown> | null }[];
+
 /** What is noticed in the example's records with some changed, left out or added: code, count, first places. */
-async function noticed(
-  change: (lines: { topic: string; key: string; value: Record<string, unknown> | null }[]) => unknown,
-  ...more: string[]
-) {
+async function noticed(change: (lines: Lines) => unknown, ...more: string[]) {
   const lines = good.map((line) => JSON.parse(line));
   change(lines);
   const file = join(folder, 'lines.jsonl');
@@ -31,100 +30,53 @@ async function noticed(
   return { code, found, strict: (await check(file, '--strict')).code };
 }
 
-type Lines = { topic: string; key: string; value: Record<string, unknown> | null }[];
-/** The names of a schema's fields that are texts, or lists of them. */
-function* textsIn(schema: unknown, name: string): Generator<string> {
-  if (schema === 'string') yield name;
-  for (const one of Array.isArray(schema) ? schema : []) yield* textsIn(one, name);
-  const { type, items, fields } = schema as {
-    type?: unknown;
-    items?: unknown;
-    fields?: { name: string; type: unknown }[];
-  };
-  for (const inner of [items, typeof type === 'object' && type]) if (inner) yield* textsIn(inner, name);
-  for (const field of fields ?? []) yield* textsIn(field.type, name ? `${name}.${field.name}` : field.name);
-}
-
+/** One code, at some lines. */
+const both = (code: string, ...lines: number[]) =>
+  lines.map((line): [string, number, string] => [code, 1, `line ${line}`]);
 const of = (lines: Lines, topic: string) => lines.find((one) => one.topic === topic)!;
 const set = (topic: string, change: object) => (lines: Lines) => Object.assign(of(lines, topic).value!, change);
 const without = (topic: string, key?: string) => (lines: Lines) =>
   lines.splice(
-    lines.findIndex((one) => one.topic === topic && (key === undefined || one.key === key)),
+    lines.findIndex((one) => one.topic === topic && (key ?? one.key) === one.key),
     1,
   );
 const again = (topic: string, change: object) => (lines: Lines) =>
   lines.push({ ...of(lines, topic), value: { ...of(lines, topic).value, ...change } });
 
+const night = { topic: 'attendance', key: 'taco/2026-12-01/u_bo' };
 const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] = [
+  ['a missing metro', without('metros'), both('unknown_metro', 1, 5)],
+  ['a missing ride', without('rides'), both('unknown_ride', 6)],
+  ['a missing district', without('districts'), both('unknown_district', 6)],
+  ['a missing rider of an RSVP and a relation', without('riders', 'u_bo'), both('unknown_rider', 7, 8)],
+  ['a missing rider of a ride and a relation', without('riders', 'u_ada'), both('unknown_rider', 5, 8)],
   [
-    'a metro that is missing',
-    without('metros'),
-    [
-      ['unknown_metro', 1, 'line 1'],
-      ['unknown_metro', 1, 'line 5'],
-    ],
-  ],
-  ['a ride that is missing', without('rides'), [['unknown_ride', 1, 'line 6']]],
-  ['a district that is missing', without('districts'), [['unknown_district', 1, 'line 6']]],
-  [
-    'a rider who is missing, and whom an RSVP and a relation name',
-    without('riders', 'u_bo'),
-    [
-      ['unknown_rider', 1, 'line 7'],
-      ['unknown_rider', 1, 'line 8'],
-    ],
+    'a missing night, by its own RSVP, not by another of the same rider',
+    (lines) => {
+      const value = { ...of(lines, 'attendance').value, day: '2026-12-01', response: 'CONFIRMED' };
+      lines.splice(7, 0, { ...night, value });
+    },
+    both('unknown_night', 8),
   ],
   [
-    'a rider who is missing, and whom a ride and a relation name',
-    without('riders', 'u_ada'),
-    [
-      ['unknown_rider', 1, 'line 5'],
-      ['unknown_rider', 1, 'line 8'],
-    ],
-  ],
-  [
-    'a night that is missing, by its own RSVP, not by another of the same rider',
-    (lines) =>
-      lines.splice(7, 0, {
-        topic: 'attendance',
-        key: 'taco/2026-12-01/u_bo',
-        value: { ...of(lines, 'attendance').value, day: '2026-12-01', response: 'CONFIRMED' },
-      }),
-    [['unknown_night', 1, 'line 8']],
-  ],
-  [
-    'a night that is missing of a ride without others',
+    'a missing night of a ride without others',
     without('nights'),
-    [
-      ['unknown_night', 1, 'line 7'],
-      ['ride_without_nights', 1, 'line 6'],
-    ],
+    [...both('unknown_night', 7), ...both('ride_without_nights', 6)],
   ],
   ['that there is nothing', (lines) => lines.splice(0), [['no_records', 1, 'the start']]],
-  ['two riders of one handle', set('riders', { handle: 'bo' }), [['shared_handle', 1, 'line 5']]],
-  ['a title of spaces', set('rides', { title: ' ' }), [['empty_title', 1, 'line 6']]],
-  ['a meet time in seconds', set('nights', { meet_time: '00:01:06.600' }), [['meet_times_near_midnight', 1, 'line 7']]],
-  [
-    'changed_at in seconds',
-    set('metros', { changed_at: '1970-01-21T12:00:00Z' }),
-    [['changed_at_before_2000', 1, 'line 1']],
-  ],
-  [
-    'changed_at in microseconds',
-    set('metros', { changed_at: '9999-12-31T00:00:00Z' }),
-    [['changed_at_ahead', 1, 'line 1']],
-  ],
-  ['a revision that fell', again('metros', { revision: 0 }), [['revision_fell', 1, 'line 10']]],
+  ['two riders of one handle', set('riders', { handle: 'bo' }), both('shared_handle', 5)],
+  ['a title of spaces', set('rides', { title: ' ' }), both('empty_title', 6)],
+  ['a meet time in seconds', set('nights', { meet_time: '00:01:06.600' }), both('meet_times_near_midnight', 7)],
+  ['seconds', set('metros', { changed_at: '1970-01-21T12:00:00Z' }), both('changed_at_before_2000', 1)],
+  ['microseconds', set('metros', { changed_at: '9999-12-31T00:00:00Z' }), both('changed_at_ahead', 1)],
+  ['a revision that fell', again('metros', { revision: 0 }), both('revision_fell', 10)],
   [
     'a tombstone of a metro',
     (lines) => lines.push({ topic: 'metros', key: 'portland', value: null }),
-    [
-      ['unknown_metro', 1, 'line 2'],
-      ['unknown_metro', 1, 'line 6'],
-    ],
+    both('unknown_metro', 2, 6),
   ],
   [
-    'a record of before that named another metro',
+    'nothing of a record of before that named another metro',
     (lines) => lines.unshift({ topic: 'rides', key: 'taco', value: { ...of(lines, 'rides').value, metro: 'gone' } }),
     [],
   ],
@@ -160,15 +112,8 @@ describe('records check', () => {
       '{"topic":"riders","key":"a b","value":null}',
       'y',
     );
-    expect(bad).toEqual({
-      code: 1,
-      strict: 1,
-      found: expect.arrayContaining([
-        ['bad_line', 2, 'line 10'],
-        ['bad_record', 1, 'line 1'],
-        ['bad_record', 1, 'line 11'],
-      ]),
-    });
+    const found = [['bad_line', 2, 'line 10'], ...both('bad_record', 1), ...both('bad_record', 11)];
+    expect(bad).toEqual({ code: 1, strict: 1, found: expect.arrayContaining(found) });
     const { out } = await check(join(folder, 'lines.jsonl'));
     expect(out.join('\n')).toContain(
       'metros: time zone is not in the IANA database: field time_zone: want a Zone or Link name',
@@ -204,43 +149,32 @@ describe('records check', () => {
   it('has each code in its document, with the same words, and each is tried here', () => {
     const document = readFileSync(new URL('../../../docs/records-check.md', import.meta.url), 'utf8');
     expect(document.match(/^\| `.*$/gm)).toEqual([...notices.values()].map(({ row }) => row));
-    const tried = [
-      ...cases.flatMap(([, , found]) => found.map(([code]) => code)),
-      'bad_line',
-      'bad_record',
-      'misplaced',
-      'timestamp_ahead',
-      'timestamp_before_2000',
-    ];
+    const others = ['bad_line', 'bad_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
+    const tried = [...cases.flatMap(([, , found]) => found.map(([code]) => code)), ...others];
     expect([...new Set(tried)].sort()).toEqual([...notices.keys()].sort());
   });
 
   // docs/rules.md#unchecked-references
   it('looks after every text of the schemas that names another record', () => {
-    const texts = topicNames.flatMap((topic) =>
-      [...textsIn(topicSchemas[topic], '')].map((field) => `${topic} ${field}`),
-    );
+    const texts = topicNames.flatMap((topic) => {
+      const found: string[] = [];
+      const look = (schema: unknown, name: string): void => {
+        if (schema === 'string') found.push(`${topic} ${name}`);
+        if (typeof schema !== 'object' || schema === null) return;
+        if (Array.isArray(schema)) for (const one of schema) look(one, name);
+        const { type, items, fields = [] } = schema as { type?: unknown; items?: unknown; fields?: { name: string }[] };
+        for (const inner of [items, typeof type === 'object' && type]) look(inner, name);
+        for (const field of fields)
+          look((field as { type?: unknown }).type, name ? `${name}.${field.name}` : field.name);
+      };
+      look(topicSchemas[topic], '');
+      return found;
+    });
     const refer = references.map(({ topic, field }) => `${topic} ${field.replace('ride and day', 'ride')}`);
-    expect(texts.filter((one) => !refer.includes(one))).toEqual([
-      'metros metro',
-      'metros name',
-      'metros time_zone',
-      'districts district',
-      'districts name',
-      'developer-keys key_id',
-      'developer-keys label',
-      'riders rider',
-      'riders handle',
-      'riders name',
-      'rides ride',
-      'rides title',
-      'rides description',
-      'rides type',
-      'rides url',
-      'nights cancellation_reason',
-      'nights meeting.place_name',
-      'nights url',
-    ]);
+    const own = `metros metro, metros name, metros time_zone, districts district, districts name, developer-keys key_id, developer-keys label,
+      riders rider, riders handle, riders name, rides ride, rides title, rides description, rides type, rides url,
+      nights cancellation_reason, nights meeting.place_name, nights url`;
+    expect(texts.filter((one) => !refer.includes(one))).toEqual(own.split(/,\s+/));
     expect(refer.filter((one) => !texts.includes(one))).toEqual([]);
   });
 });

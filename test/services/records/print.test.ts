@@ -20,7 +20,7 @@ const run = (args: string[], lines: readonly string[] = []) =>
   heard(
     (io) => runCli(['records', ...args], io, { LOG_LEVEL: 'silent', DATA_DIR: folder }),
     undefined,
-    () => Readable.from(lines.map((line) => `${line}\n`).map((line) => Buffer.from(line))),
+    () => Readable.from([Buffer.from(lines.join('\n'))]),
   );
 let archives = 0;
 const fresh = () => join(folder, `archive-${archives++}`);
@@ -42,15 +42,10 @@ describe('records print', () => {
   it('prints what records publish makes the same facts of, whatever good records hold', async () => {
     const odd = fc.record({
       text: fc.string({ unit: 'binary', maxLength: 30 }).filter((one) => one.isWellFormed()),
-      revision: fc.oneof(
-        fc.maxSafeInteger(),
-        fc.bigInt(2n ** 53n, 2n ** 63n - 1n),
-        fc.bigInt(-(2n ** 63n), -(2n ** 53n)),
-      ),
+      revision: fc.oneof(fc.maxSafeInteger(), fc.bigInt(2n ** 53n, 2n ** 63n - 1n)),
       changed_at: fc.oneof(
         fc.constantFrom(-62_135_596_800_000, 253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_001),
         fc.bigInt(2n ** 54n, 2n ** 63n - 1n),
-        fc.maxSafeInteger(),
       ),
     });
     const world = fc.record({
@@ -65,20 +60,16 @@ describe('records print', () => {
       fc.asyncProperty(world, async ({ odd: { text, ...stamps }, ride, night, rider, key, rsvp }) => {
         await using archive = await TestArchive.make();
         await archive.createTopics(1);
-        const put = (topic: never, name: string, value: object | null) =>
-          archive.append(topic, 0, [{ timestampMs: 1_700_000_000_000, key: name, value } as never]);
-        await put('rides' as never, 'ride1', { ...ride, title: text, ...stamps });
-        await put('nights' as never, 'ride1/2024-10-04', { ...night, cancellation_reason: text, ...stamps });
-        await put('riders' as never, 'r1', { ...rider, name: null, handle: text, ...stamps });
-        await put('riders' as never, 'gone', null);
-        await put('developer-keys' as never, 'k1', { ...key, label: text, ...stamps });
-        await put('attendance' as never, 'ride1/2024-10-04/r1', { ...rsvp, ...stamps });
+        const put = (topic: string, key: string, value: object | null) =>
+          archive.append(topic as never, 0, [{ timestampMs: 1_700_000_000_000, key, value } as never]);
+        await put('rides', 'ride1', { ...ride, title: text, ...stamps });
+        await put('nights', 'ride1/2024-10-04', { ...night, cancellation_reason: text, ...stamps });
+        await put('riders', 'r1', { ...rider, name: null, handle: text, ...stamps });
+        await put('riders', 'gone', null);
+        await put('developer-keys', 'k1', { ...key, label: text, ...stamps });
+        await put('attendance', 'ride1/2024-10-04/r1', { ...rsvp, ...stamps });
         const printed = await run(['print', '--archive', archive.dir]);
-        expect({ code: printed.code, err: printed.err, lines: printed.out.length }).toEqual({
-          code: 0,
-          err: [],
-          lines: 6,
-        });
+        expect(printed).toMatchObject({ code: 0, err: [], out: { length: 6 } });
         const dir = fresh();
         expect(await run(['publish', '--archive', dir], printed.out)).toMatchObject({ code: 0, err: [] });
         expect(await factsOf(dir)).toBe(await factsOf(archive.dir));
@@ -93,27 +84,21 @@ describe('records print', () => {
     expect(out.length).toBeGreaterThan(100);
     const bad = err.map((line) => JSON.parse(line));
     expect(bad).toHaveLength(4);
-    expect(bad).toContainEqual({
-      topic: 'metros',
-      partition: 0,
-      offset: 2,
-      reason: expect.stringMatching(/^time zone is not in the IANA database: field time_zone/),
-    });
+    const reason = expect.stringMatching(/^time zone is not in the IANA database: field time_zone/);
+    expect(bad).toContainEqual({ topic: 'metros', partition: 0, offset: 2, reason });
   });
 
   it('prints a topic’s, a key’s, or those from an instant on', async () => {
-    const topics = ({ out }: { out: string[] }) => new Set(out.map((line) => JSON.parse(line).topic));
-    expect(topics(await run(['print', '--archive', portlandDirectory, '--topic', 'rides', 'metros']))).toEqual(
-      new Set(['rides', 'metros']),
+    const printed = async (...args: string[]) => (await run(['print', '--archive', portlandDirectory, ...args])).out;
+    const some = await printed('--topic', 'rides', 'metros');
+    expect(new Set(some.map((line) => JSON.parse(line).topic))).toEqual(new Set(['rides', 'metros']));
+    const all = await printed('--topic', 'metros');
+    const { key } = JSON.parse(all[0]!);
+    expect(await printed('--topic', 'metros', '--key', key)).toEqual(
+      all.filter((line) => JSON.parse(line).key === key),
     );
-    const all = await run(['print', '--archive', portlandDirectory, '--topic', 'metros']);
-    const { key } = JSON.parse(all.out[0]!);
-    const one = await run(['print', '--archive', portlandDirectory, '--topic', 'metros', '--key', key]);
-    expect(one.out).toEqual(all.out.filter((line) => JSON.parse(line).key === key));
-    expect((await run(['print', '--archive', portlandDirectory, '--from', '2999-01-01T00:00:00Z'])).out).toEqual([]);
-    expect(
-      (await run(['print', '--archive', portlandDirectory, '--topic', 'metros', '--from', '1999-01-01T00:00:00Z'])).out,
-    ).toEqual(all.out);
+    expect(await printed('--from', '2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await printed('--topic', 'metros', '--from', '1999-01-01T00:00:00Z')).toEqual(all);
   });
 
   it.each([

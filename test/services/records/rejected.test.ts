@@ -51,9 +51,4 @@ describe('rejected list', () => {
     expect({ code, out }).toEqual({ code: 2, out: [] });
     expect(err.join('\n')).toContain(words);
   });
-
-  it('without a log says what to give', async () => {
-    const { code, err } = await heard((io) => runCli(['rejected', 'list'], io, {}));
-    expect({ code, err }).toMatchObject({ code: 2, err: [expect.stringContaining('want --archive DIR')] });
-  });
 });

@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { decodeWith, encodeValue } from '../../../../schemas/avro/codec.ts';
-import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../../../../schemas/events/records.ts';
 import { LineError } from '../../../../services/records/json-lines/json-form.ts';
 import { linesOf, readLine, showLine } from '../../../../services/records/json-lines/json-line.ts';
 import { arbitraryRecords, sampleRecords } from '../../../support/worlds/records.ts';
 
 const nowMs = 1_795_000_000_000;
+const raw = (line: object | string) =>
+  readLine(Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)), nowMs);
 const read = (line: object | string) => {
-  const record = readLine(Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)), nowMs);
+  const record = raw(line);
   const { decoder, valueBytes } = record;
   return { ...record, ...(valueBytes && (decodeWith(decoder, valueBytes) as { value: unknown })) };
 };
@@ -20,7 +21,7 @@ const changed = (topic: TopicName, change: object) => {
 };
 const fault = (line: object | string): string => {
   try {
-    readLine(Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)), nowMs);
+    raw(line);
     return 'none';
   } catch (error) {
     expect(error).toBeInstanceOf(LineError);
@@ -38,51 +39,38 @@ describe('a line of JSON', () => {
     fc.maxSafeInteger(),
     fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n).filter((n) => n !== BigInt(Number(n)) || !Number.isSafeInteger(Number(n))),
   );
-  const days = fc.integer({ min: -719_162, max: 2_932_896 });
-  const times = fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 86_399_999 }));
+  const day = fc.integer({ min: -719_162, max: 2_932_896 });
+  const meet_time = fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 86_399_999 }));
+  const more = { revision: longs, changed_at: longs, day, meet_time };
+  const any = byTopic((topic) =>
+    fc.tuple(fc.string({ unit: 'grapheme' }), arbitraryRecords[topic], fc.record(more)).map(([key, one, odd]) => {
+      const fields = Object.entries(odd).filter(([name]) => name in one || !['day', 'meet_time'].includes(name));
+      return { key, value: { ...one, ...Object.fromEntries(fields) } };
+    }),
+  );
 
   it.each(topicNames)('of %s is read as the record that it was printed from, whatever that holds', (topic) => {
     fc.assert(
-      fc.property(
-        arbitraryRecords[topic],
-        fc.string({ unit: 'grapheme' }),
-        longs,
-        longs,
-        days,
-        times,
-        (any, key, revision, changed_at, day, meet_time) => {
-          const value = {
-            ...any,
-            revision,
-            changed_at,
-            ...('day' in any && { day }),
-            ...('meet_time' in any && { meet_time }),
-          };
-          const line = showLine(topic, key, value);
-          expect(line).not.toContain('\n');
-          const again = read(line);
-          expect(again).toMatchObject({ topic, key, value });
-          expect(again.valueBytes).toEqual(encodeValue(topic, value));
-          expect(readLine(Buffer.from(showLine(topic, key, null)), nowMs)).toMatchObject({
-            topic,
-            key,
-            valueBytes: null,
-          });
-        },
-      ),
+      fc.property(any[topic], ({ key, value }) => {
+        const line = showLine(topic, key, value);
+        expect(line).not.toContain('\n');
+        const again = read(line);
+        expect(again).toMatchObject({ topic, key, value });
+        expect(again.valueBytes).toEqual(encodeValue(topic, value));
+        expect(read(showLine(topic, key, null))).toMatchObject({ topic, key, valueBytes: null });
+      }),
       { numRuns: 60 },
     );
   });
 
   it('has a key made of the value, the present for revision and changed_at, and null for what may be absent', () => {
     const { ride: id, day, status, url } = { ride: 'taco', day: '2026-11-24', status: 'ON', url: 'https://a.example' };
+    const none = { meet_time: null, cancellation_reason: null, meeting: null };
     expect(read({ topic: 'nights', value: { ride: id, day, status, url } })).toMatchObject({
       key: 'taco/2026-11-24',
       value: {
+        ...none,
         day: 20_781,
-        meet_time: null,
-        cancellation_reason: null,
-        meeting: null,
         revision: nowMs,
         changed_at: nowMs,
       },
@@ -90,21 +78,15 @@ describe('a line of JSON', () => {
   });
 
   test.each([
-    ['18:30', 66_600_000],
-    ['18:30:15', 66_615_000],
-    ['00:00', 0],
-  ])('has %s as a time of day', (text, ms) => {
-    expect(changed('nights', { meet_time: text })).toMatchObject({ meet_time: ms });
-  });
-
-  test.each([
-    ['2026-11-26T18:30:00Z', Date.UTC(2026, 10, 26, 18, 30)],
-    ['2026-11-26T18:30:00.123456+02:00', Date.UTC(2026, 10, 26, 16, 30, 0, 123)],
-    ['2026-11-26 18:30:00z', Date.UTC(2026, 10, 26, 18, 30)],
-    ['-99999999999999999', -99_999_999_999_999_999n],
-    ['253402300800000', 253_402_300_800_000],
-  ])('has %s as an instant', (text, ms) => {
-    expect(changed('riders', { changed_at: text })).toMatchObject({ changed_at: ms });
+    ['nights', 'meet_time', '18:30', 66_600_000],
+    ['nights', 'meet_time', '18:30:15', 66_615_000],
+    ['nights', 'meet_time', '00:00', 0],
+    ['riders', 'changed_at', '2026-11-26T18:30:00.123456+02:00', Date.UTC(2026, 10, 26, 16, 30, 0, 123)],
+    ['riders', 'changed_at', '2026-11-26 18:30:00z', Date.UTC(2026, 10, 26, 18, 30)],
+    ['riders', 'changed_at', '-99999999999999999', -99_999_999_999_999_999n],
+    ['riders', 'changed_at', '253402300800000', 253_402_300_800_000],
+  ] as const)('of %s has as %s %s', (topic, field, text, ms) => {
+    expect(changed(topic, { [field]: text })).toMatchObject({ [field]: ms });
   });
 
   test.each([
@@ -114,32 +96,22 @@ describe('a line of JSON', () => {
     [{ topic: 'rides', key: 'k' }, 'value is missing, want an object, or null for a tombstone'],
     [{ topic: 'rides', value: null }, 'key is missing, want the key of the tombstone'],
     [{ topic: 'rides', key: 7, value: null }, 'key is not a text'],
-    [
-      { topic: 'rides', key: 'k', value: null, partition: 1 },
-      'the line has an unknown field "partition", want topic, key, value',
-    ],
+    [{ topic: 'rides', key: 'k', value: null, at: 1 }, 'the line has an unknown field "at", want topic, key, value'],
     [ride({ tilte: 'x' }), 'value has an unknown field "tilte", want ride, title,'],
     ['{"topic":"rides","value":{"__proto__":1}}', 'value has an unknown field "__proto__"'],
-    ['{"topic":"rides","value":{"constructor":1}}', 'value has an unknown field "constructor"'],
-    [ride({ title: undefined }), 'title is missing, want a text'],
     [ride({ title: null }), 'title is not a text of whole Unicode characters, but null'],
     [ride({ title: 7 }), ', but a JSON number'],
     [ride({ title: '\ud800' }), 'title is not a text of whole Unicode characters'],
     [ride({ distance: '5 to 10' }), 'distance is not one of UNDER_5, FROM_5_TO_10,'],
     [ride({ leaders: ['a', 2] }), 'leaders[1] is not a text'],
-    [ride({ leaders: 'a' }), 'leaders is not a list'],
     [ride({ leaders: null }), 'leaders is not a list, but null'],
     [ride({ posted: 'true' }), 'posted is not true or false'],
     [ride({ revision: 1.5 }), 'revision is not a whole number of 64 bits'],
-    [
-      '{"topic":"rides","key":"k","value":{"ride":"k","title":"","type":"","metro":"","leaders":[],"posted":true,"url":"","revision":9007199254740993}}',
-      'beyond 2^53 as a decimal text',
-    ],
+    [JSON.stringify(ride({ revision: 1 })).replace('"revision":1', '"revision":9007199254740993'), 'beyond 2^53 as a'],
     [ride({ revision: '9223372036854775808' }), 'revision is not a whole number of 64 bits'],
     [ride({ changed_at: 1_795_000_000_000 }), 'changed_at is not an instant with its offset'],
     [ride({ changed_at: '1795000000' }), 'changed_at is not an instant with its offset'],
     [ride({ changed_at: '2026-02-30T00:00:00Z' }), 'changed_at is not an instant with its offset'],
-    [ride({ changed_at: '2026-11-26T18:30:00' }), 'changed_at is not an instant with its offset'],
   ])('is wrong as %j, in words that name the field and what it must be', (line, words) => {
     expect(fault(line)).toContain(words);
   });
@@ -163,25 +135,16 @@ describe('a line of JSON', () => {
 });
 
 describe('lines', () => {
-  const lines = async (...chunks: string[]) => {
-    const all = [];
-    for await (const some of linesOf(Readable.from(chunks.map((one) => Buffer.from(one))))) all.push(...some);
-    return all.map(({ number, line }) => [number, line.toString()]);
-  };
-
   it('are the same however the input is cut, without blank ones and a byte-order mark', async () => {
-    const whole = '\uFEFFone\r\n\ntwo\n  \nthree';
-    const wanted = [
-      [1, 'one\r'],
-      [3, 'two'],
-      [5, 'three'],
-    ];
-    expect(await lines(whole)).toEqual(wanted);
-    expect(await lines(`${whole}\n`)).toEqual(wanted);
-    const bytes = [...Buffer.from(whole)].map((byte) => Buffer.from([byte]));
-    const all = [];
-    for await (const some of linesOf(Readable.from(bytes))) all.push(...some);
-    expect(all.map(({ number, line }) => [number, line.toString()])).toEqual(wanted);
+    const whole = Buffer.from('\uFEFFone\r\n\ntwo\n  \nthree');
+    for (const chunks of [[whole], [whole, Buffer.from('\n')], [...whole].map((byte) => Buffer.of(byte))]) {
+      const lines = await Array.fromAsync(linesOf(Readable.from(chunks)));
+      expect(lines.flat().map(({ number, line }) => [number, line.toString()])).toEqual([
+        [1, 'one\r'],
+        [3, 'two'],
+        [5, 'three'],
+      ]);
+    }
   });
 
   it('of over 16 MiB are refused, and not kept', async () => {
@@ -195,13 +158,4 @@ describe('lines', () => {
     }).rejects.toThrow('the line is longer than 16 MiB');
     expect(asked).toBe(16);
   });
-});
-
-it('the example records of the docs are one or more of each topic', () => {
-  const file = readFileSync(new URL('../../../../docs/example-records.jsonl', import.meta.url), 'utf8');
-  const topics = file
-    .trim()
-    .split('\n')
-    .map((line) => readLine(Buffer.from(line), nowMs).topic);
-  expect([...new Set(topics)].sort()).toEqual([...topicNames].sort());
 });
