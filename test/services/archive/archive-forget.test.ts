@@ -284,22 +284,19 @@ describe('archive forget', () => {
     }
   });
 
-  test('says in words what it took', async () => {
+  test('says in words what it took, and wants a rider id', async () => {
     await using archive = await archiveOf([
       ['riders', 'ada', rider('ada').value],
       ['rides', 'ride0001', ride('ada')],
     ]);
     const said = (who: string) => heard((io) => runArchiveForget({ rider: who, dir: archive.dir }, settings, io));
+    await expect(said('')).rejects.toThrow('Cannot run archive forget: the rider is not a rider id');
+    await expect(said('a/b')).rejects.toThrow(UsageError);
     expect((await said('ada')).out).toEqual([
       `Removed 1 record of riders, a leader of 1 record of rides: 2 files of ${archive.dir} written anew`,
       'What serves this archive must be started again. Copies of it, exports and Kafka are not changed',
     ]);
     expect((await said('ada')).out).toEqual([`Nothing of the rider is in ${archive.dir}`]);
-  });
-
-  test('wants a rider id', async () => {
-    await expect(forget('', '/tmp')).rejects.toThrow('Cannot run archive forget: the rider is not a rider id');
-    await expect(forget('a/b', '/tmp')).rejects.toThrow(UsageError);
   });
 });
 

@@ -82,7 +82,8 @@ describe('archive save from Kafka', () => {
     const stop = new AbortController();
     const following = save(stop.signal, true);
     await kafka.sendMetros(['bonn', 'ulm']);
-    while ((await metrosIn(archive, kafka)) < 3) await sleep(100);
+    const inFiles = async () => (await readArchive(archive.dir, { prefix: kafka.topicPrefix })).records.length;
+    await expect.poll(inFiles).toBe(3);
     stop.abort();
     const { code, out } = await following;
     expect([code, JSON.parse(out[0]!)]).toMatchObject([0, { records: 2, exact_since: first.exact_since }]);
@@ -96,9 +97,3 @@ describe('archive save from Kafka', () => {
     await expect(save(signal)).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
   });
 });
-
-/** How many records of metros the archive's files hold, whatever its manifest says. */
-async function metrosIn(archive: TestArchive, kafka: TestKafka): Promise<number> {
-  const { records } = await readArchive(archive.dir, { prefix: kafka.topicPrefix });
-  return records.length;
-}

@@ -30,10 +30,8 @@ afterAll(async () => {
   await processes.close();
 });
 
-/** What the page complained of, and what it asked of other hosts. */
-type Visit = { page: Page; complaints: string[] };
-
-async function open(service: RunningService, search: string, options: BrowserContextOptions = {}): Promise<Visit> {
+/** A page, with what it complained of, and what it asked of other hosts. */
+async function open(service: RunningService, search: string, options: BrowserContextOptions = {}, path = '/calendar') {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -43,7 +41,7 @@ async function open(service: RunningService, search: string, options: BrowserCon
   page.on('request', (request) => {
     if (!request.url().startsWith(service.origin)) complaints.push(request.url());
   });
-  await page.goto(`${service.origin}/calendar${search}`);
+  await page.goto(`${service.origin}${path}${search}`);
   await page.waitForSelector('article, .empty');
   return { page, complaints };
 }
@@ -62,26 +60,19 @@ async function barriers(page: Page): Promise<string[]> {
 }
 
 describe('the calendar page on Portland’s rides', () => {
-  it('is where / leads, and shows tonight by the metro’s own date: at 03:00 UTC it is the day before', async () => {
-    const page = await browser.newPage();
-    await page.goto(`${portland.origin}/`);
-    await shows(page, 'article');
+  it('is where / leads, shows tonight by the metro’s own date, goes to other days, a week and a ride, and Back', async () => {
+    const { page, complaints } = await open(portland, '', {}, '/');
     expect(new URL(page.url()).pathname).toBe('/calendar');
+    // At 03:00 UTC it is the day before.
     expect(await heading(page)).toBe('Today: Saturday, June 13');
     const asked = await page.locator('.requests code').first().textContent();
     expect(asked).toMatch(/^GET \/api\/metros\/portland\/days\/2015-06-13 → 200, \d+ bytes, \d+ ms$/);
-    await page.close();
-  });
-
-  it('goes to the day before and after, to a week and to a ride, and Back goes the same way', async () => {
-    const { page, complaints } = await open(portland, '?metro=portland');
     const tonight = await titles(page);
     await page.click('#after');
     await shows(page, '[id$="/2015-06-14"]');
     expect(await heading(page)).toBe('Tomorrow: Sunday, June 14');
     await page.click('#week');
     await shows(page, 'section:nth-of-type(7)');
-    expect(await page.locator('h2').first().textContent()).toContain('Sunday, June 14');
     await page.click('article a >> nth=0');
     await shows(page, '.text');
     expect(page.url()).toContain('ride=');
@@ -118,7 +109,6 @@ describe('the calendar page on Portland’s rides', () => {
 
   it.each([
     [360, 'dark'],
-    [768, 'light'],
     [1280, 'light'],
   ] as const)('at %i pixels, %s, fits and is for everybody', async (width, colorScheme) => {
     for (const search of ['?metro=portland', '?view=week&day=2015-06-12', '?day=2015-01-01', '?ride=pp15r4935']) {
@@ -159,18 +149,25 @@ describe('the calendar page, whatever it is sent', () => {
   }
   const day = (nights: unknown[]) => ({ json: { metro: 'portland', day: '2015-06-13', nights } });
 
-  it('shows a called-off night struck through with its reason, a secret place as such, riders’ texts as text', async () => {
-    const page = await openWith(() => day([night]));
+  it('shows a called-off night struck through, a secret place as such, and riders’ texts as text that turns nothing beside it', async () => {
+    const turned = '\u202Eturned';
+    const meeting = { withheld: false, place_name: turned, neighbourhood: turned, neighbourhood_slug: 'turned' };
+    const other = { ...night, ride: 'efgh', title: turned, cancellation_reason: turned, meeting };
+    const page = await openWith(() => day([night, other]));
     await shows(page, 'article.past');
-    expect(await page.textContent('article s')).toBe(night.title);
-    expect(await page.textContent('article .off')).toBe('Called off: <b>Storm</b>');
-    expect(await page.textContent('article .place')).toContain('Secret meeting point');
+    expect(await page.locator('article s').first().textContent()).toBe(night.title);
+    expect(await page.locator('article .off').first().textContent()).toBe('Called off: <b>Storm</b>');
+    expect(await page.locator('article .place').first().textContent()).toContain('Secret meeting point');
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(await barriers(page)).toEqual([]);
+    const isolated = `[...document.querySelectorAll('article *, label *')].filter(({ childNodes }) =>
+      [...childNodes].some(({ nodeType, data }) => nodeType === 3 && data.includes('\u202E')))
+      .map((each) => getComputedStyle(each).unicodeBidi)`;
+    expect(await page.evaluate(isolated)).toEqual(Array(5).fill('isolate'));
     await page.close();
   });
 
-  it('asks again every ten seconds, and marks what changed', async () => {
+  it('asks again every ten seconds, marks what changed, and keeps what a visitor typed, selected and reached', async () => {
     let going = 3;
     const page = await openWith(() =>
       day([
@@ -179,20 +176,9 @@ describe('the calendar page, whatever it is sent', () => {
       ]),
     );
     await shows(page, 'article');
-    going = 4;
-    await page.waitForSelector('article.new', { timeout: 30_000 });
-    expect(await page.locator('article.new').count()).toBe(1);
-    expect(await page.textContent('article.new .going')).toBe('4 were going');
-    expect(await page.textContent('#news')).toBe('These rides changed just now.');
-    await page.close();
-  });
-
-  it('keeps what a visitor typed, selected and reached when it asks again', async () => {
-    const page = await openWith(() => day([night]));
-    await shows(page, 'article');
     await page.fill('#q', 'half a wo');
     await page.focus('.requests summary');
-    await page.evaluate("getSelection().selectAllChildren(document.querySelector('.off'))");
+    await page.evaluate("getSelection().selectAllChildren(document.querySelector('[id^=efgh] .off'))");
     const again = page.waitForResponse('**/api/metros/**', { timeout: 30_000 });
     await page.evaluate("document.querySelector('code').textContent = ''");
     await again;
@@ -200,18 +186,10 @@ describe('the calendar page, whatever it is sent', () => {
     expect(await page.inputValue('#q')).toBe('half a wo');
     expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
     expect(await page.evaluate('getSelection().toString()')).toContain('Storm');
-    await page.close();
-  });
-
-  it('lets no character of a rider’s text turn what stands beside it', async () => {
-    const turned = '\u202Eturned';
-    const meeting = { withheld: false, place_name: turned, neighbourhood: turned, neighbourhood_slug: 'turned' };
-    const page = await openWith(() => day([{ ...night, title: turned, cancellation_reason: turned, meeting }]));
-    await shows(page, 'article');
-    const isolated = `[...document.querySelectorAll('article *, label *')].filter(({ childNodes }) =>
-      [...childNodes].some(({ nodeType, data }) => nodeType === 3 && data.includes('\u202E')))
-      .map((each) => getComputedStyle(each).unicodeBidi)`;
-    expect(await page.evaluate(isolated)).toEqual(Array(5).fill('isolate'));
+    going = 4;
+    await page.waitForSelector('article.new', { timeout: 30_000 });
+    expect(await page.locator('article.new .going').allTextContents()).toEqual(['4 were going']);
+    expect(await page.textContent('#news')).toBe('These rides changed just now.');
     await page.close();
   });
 
@@ -277,6 +255,13 @@ describe('the calendar page on the sample', () => {
     await shows(page, '.own:has-text("★")');
     await shows(page, '.flag:has-text("You flagged")');
     expect(await page.locator('.requests >> nth=0 >> code').count()).toBe(4);
+    // A ride's page shows of its nights what the week does.
+    const card = page.locator('article:has(.own):has(.flag)').first();
+    const seen = (of: Locator): Promise<string[]> => of.locator('.own, .flag').allTextContents();
+    const [id, own] = [await card.getAttribute('id'), await seen(card)];
+    await card.locator('a').click();
+    await shows(page, '.text');
+    expect(await seen(page.locator(`article[id="${id}"]`))).toEqual(own);
     await page.click('#mine');
     await shows(page, 'h2:has-text("Coming up")');
     await shows(page, '.own:has-text("You are going")');
@@ -304,32 +289,20 @@ describe('the calendar page on the sample', () => {
     page.on('request', (request) => {
       if (request.url().endsWith('/oauth/token')) refreshes.push(request.postData() ?? '');
     });
-    await page.evaluate(
-      "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), endsMs: 0 }))",
-    );
+    const edit = (change: string) =>
+      page.evaluate(
+        `sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), ${change} }))`,
+      );
+    await edit('endsMs: 0');
     await page.click('#week');
     await shows(page, 'section:nth-of-type(7)');
     expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
     // So it does with one that is refused, as all are after a leaked signing key was replaced.
-    await page.evaluate(
-      "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), access_token: 'x' }))",
-    );
+    await edit("access_token: 'x'");
     await page.click('#day');
     await shows(page, '#parts:not([aria-busy]) section:only-of-type');
     expect(refreshes).toHaveLength(2);
     expect(await page.textContent('#account')).toBe('Sign out');
-    await page.close();
-  });
-
-  it('shows a rider on a ride’s page what is theirs of its nights, as the week does', async () => {
-    const { page } = await open(sample, '?view=week');
-    await signIn(page);
-    const card = page.locator('article:has(.own):has(.flag)').first();
-    const seen = (of: Locator): Promise<string[]> => of.locator('.own, .flag').allTextContents();
-    const [id, own] = [await card.getAttribute('id'), await seen(card)];
-    await card.locator('a').click();
-    await shows(page, '.text');
-    expect(await seen(page.locator(`article[id="${id}"]`))).toEqual(own);
     await page.close();
   });
 

@@ -45,12 +45,7 @@ describe('the command line', () => {
     expect(programs.map(([name]) => name)).toContain('backends');
     for (const [name, file] of programs) {
       const { code, out, err } = await run(`"${process.execPath}" "${join(root, file)}" --help`);
-      expect({ name, code, err, out }).toEqual({
-        name,
-        code: 0,
-        err: '',
-        out: expect.stringContaining(`npm run ${name}`),
-      });
+      expect([name, code, err, out]).toEqual([name, 0, '', expect.stringContaining(`npm run ${name}`)]);
     }
   });
 
@@ -101,8 +96,8 @@ describe('the command line', () => {
     expect(err).not.toContain('    at ');
   });
 
-  it.each([['topics'], ['simulate'], ['archive save x'], ['archive load x']])(
-    '%s without Kafka exits 2 naming KAFKA_BROKERS',
+  it.each(['topics', 'simulate', 'archive save x', 'archive load x'])(
+    '%s without Kafka exits 2 naming it',
     async (command) => {
       const { code, out, err } = await told(command.split(' '));
       expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -155,16 +150,12 @@ describe('a folder', () => {
   it.each([
     [['archive', 'load', ''], "Cannot run archive load: the folder's name is empty"],
     [['archive', 'check', ''], "Cannot run archive check: the folder's name is empty (an unset variable?)"],
-    [['archive', 'forget', 'ada', ''], "Cannot run archive forget: the folder's name is empty"],
     [['archive', 'check', '/nope'], 'Cannot read the archive /nope: there is no such folder'],
     [['archive', 'forget', 'ada', '/nope'], 'Cannot read the archive /nope: there is no such folder'],
     [['archive', 'save', ''], "Cannot run archive save: the folder's name is empty"],
     [['simulate', '--archive', ' '], "Cannot run simulate --archive: the folder's name is empty"],
-    // Before Kafka is asked.
-    [
-      ['archive', 'load', '/nope'],
-      'Cannot read the archive /nope: there is no such folder. archive load: name a folder',
-    ],
+    [['archive', 'load', '/nope'], 'Cannot read the archive /nope: there is no such folder. archive load: name a'],
+    [['export', '', '--archive', portland], "the folder's name is empty"],
   ])('%j is refused, with exit code 2', async (args, words) => {
     const { code, out, err } = await told(args, kafka);
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -178,9 +169,11 @@ describe('a folder', () => {
     for (const [args, words] of [
       [['archive', 'save', other], 'other holds other files, want a new or empty folder, or an archive'],
       [['archive', 'save', join(other, 'note')], "can't be read (ENOTDIR), want a new or empty folder"],
+      [['export', other], 'other is not empty (it holds note and 1 more), want a new or empty'],
       [['simulate', '--archive', other], 'other is not empty (it holds note and 1 more), want a new or empty folder'],
     ] as const) {
-      const { code, err } = await told([...args], kafka);
+      const archive = args[0] === 'export' ? { ARCHIVE_DIR: portland } : kafka;
+      const { code, err } = await told([...args], archive);
       expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(words) });
     }
     expect(await readdir(other)).toEqual(['note', 'second']);

@@ -34,10 +34,13 @@ describe('the package', () => {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1))
       .filter((file) => !file.startsWith('node_modules'));
-    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']));
-    expect(files).toContain('services/ride-calendar.js');
-    expect(files).toContain('dist/schemas/events/rides.avsc');
-    expect(files).toContain('infra/deploy/systemd/ride-calendar-api@.service');
+    const documents = ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md'];
+    const some = [
+      'services/ride-calendar.js',
+      'dist/schemas/events/rides.avsc',
+      'infra/deploy/systemd/ride-calendar-api@.service',
+    ];
+    expect(files).toEqual(expect.arrayContaining([...documents, ...some]));
     expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
     const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|md))$/.test(file);
     expect(files.filter((file) => file.startsWith('dist') && !isBuilt(file))).toEqual([]);
@@ -98,18 +101,9 @@ describe('the package', () => {
       const answer = await fetch(day!, { headers: { 'X-Api-Key': key } });
       expect(answer.status).toBe(200);
       expect(((await answer.json()) as { nights: object[] }).nights).not.toEqual([]);
-      for (const path of [
-        '/api/openapi.json',
-        '/docs',
-        '/docs/oauth.md',
-        '/calendar',
-        '/calendar/calendar.js',
-        '/healthz',
-        '/readyz',
-        '/metrics',
-      ]) {
+      const docs = ['/api/openapi.json', '/docs', '/docs/oauth.md', '/calendar', '/calendar/calendar.js'];
+      for (const path of [...docs, '/healthz', '/readyz', '/metrics'])
         expect(`${path} ${(await fetch(`http://127.0.0.1:${port}${path}`)).status}`).toBe(`${path} 200`);
-      }
       const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       expect(metrics).toContain(`,commit="${commit.trim()}",`);
     } finally {

@@ -77,12 +77,12 @@ it('sign-in end ends what all riders gave a client, what one gave it, or all of 
 });
 
 it.each([
-  [['end'], {}, 'Cannot run sign-in end: want --rider or --client, or both'],
-  [['end', '--client', ''], {}, 'Cannot run sign-in end: --client is empty'],
-  [['list', '--rider', ''], {}, 'Cannot run sign-in list: --rider is empty'],
-  [['list'], { AUTH_REDIS_URL: '' }, 'Cannot run sign-in list: AUTH_REDIS_URL is missing'],
-])('sign-in %j cannot be run so', async (args, env, said) => {
-  const { code, out } = await runs(args, { AUTH_REDIS_URL: redisUrl(), ...env });
-  expect([code, out]).toEqual([2, expect.stringContaining(said)]);
+  ['end', {}, 'end: want --rider or --client, or both'],
+  ['end --client=', {}, 'end: --client is empty'],
+  ['list --rider=', {}, 'list: --rider is empty'],
+  ['list', { AUTH_REDIS_URL: '' }, 'list: AUTH_REDIS_URL is missing'],
+])('sign-in %s cannot be run so', async (command, env, said) => {
+  const { code, out } = await runs(command.split(' '), { AUTH_REDIS_URL: redisUrl(), ...env });
+  expect([code, out]).toEqual([2, expect.stringContaining(`Cannot run sign-in ${said}`)]);
   expect((await list('--rider', 'rider-ada')).clients).toHaveLength(1);
 });

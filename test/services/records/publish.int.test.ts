@@ -51,16 +51,16 @@ const placesOf = (out: readonly string[]) =>
 it('records publish puts each record where it says, a key’s in order', async () => {
   await using kafka = await setUp();
   const path = join(tmpdir(), `publish-${process.pid}.jsonl`);
-  const lines = Array.from({ length: 12_000 }, (_, i) => rider(`r${i % 3_000}`, `handle ${i}`));
+  const lines = Array.from({ length: 6_000 }, (_, i) => rider(`r${i % 3_000}`, `handle ${i}`));
   await writeFile(path, [...lines, '{"topic":"riders","key":"r7","value":null}'].join('\n'));
   const { code, out, err } = await kafka.publish([path, '--json']);
-  expect({ code, err, printed: out.length }).toEqual({ code: 0, err: [], printed: 12_001 });
+  expect({ code, err, printed: out.length }).toEqual({ code: 0, err: [], printed: 6_001 });
   const held = await kafka.held();
   const byPlace = (a: { place: string }, b: { place: string }) => (a.place < b.place ? -1 : 1);
   expect(placesOf(out).sort(byPlace)).toEqual(held.map(({ place, key }) => ({ place, key })).sort(byPlace));
   expect(
     held.filter(({ key }) => key === 'r7').map(({ value }) => value && (value as { handle: string }).handle),
-  ).toEqual(['handle 7', 'handle 3007', 'handle 6007', 'handle 9007', null]);
+  ).toEqual(['handle 7', 'handle 3007', null]);
   expect(new Set(held.map(({ place }) => place.split('@')[0])).size).toBe(4);
 });
 
@@ -84,11 +84,8 @@ it('publishes what came through a pipe without waiting for more, and Ctrl-C says
   while ((await kafka.held()).length < 2) await sleep(50);
   input.push(rider('never ended'));
   stop.abort();
-  expect(await running).toEqual({
-    code: 1,
-    out: [],
-    err: ['Stopped before the end of standard input: 2 records acknowledged, all up to line 2'],
-  });
+  const err = ['Stopped before the end of standard input: 2 records acknowledged, all up to line 2'];
+  expect(await running).toEqual({ code: 1, out: [], err });
 });
 
 it('looks at the topics first: none, and none of another partitioner', async () => {
@@ -98,13 +95,9 @@ it('looks at the topics first: none, and none of another partitioner', async () 
   expect(gone).toMatchObject({ code: 2, err: [expect.stringContaining('make them with: npx ride-calendar topics')] });
   const many = Array.from({ length: 20 }, (_, i) => rider(`r${i}`)).join('\n');
   expect(await kafka.publish([], input(many), { KAFKA_PARTITIONER: 'crc32' })).toMatchObject({ code: 0 });
-  for (const args of [[], ['--dry-run']]) {
-    const { code, err } = await kafka.publish(args, input(one));
-    expect({ code, err }).toEqual({
-      code: 2,
-      err: [expect.stringMatching(/^Cannot run records publish: \d+ misplaced records of riders/)],
-    });
-  }
+  const words = /^Cannot run records publish: \d+ misplaced records of riders/;
+  for (const args of [[], ['--dry-run']])
+    expect(await kafka.publish(args, input(one))).toMatchObject({ code: 2, err: [expect.stringMatching(words)] });
   expect(await kafka.held()).toHaveLength(20);
 });
 
@@ -117,13 +110,11 @@ it('records print and records check read what was published', async () => {
   expect(code).toBe(0);
   expect(out.sort()).toEqual(readFileSync(example, 'utf8').trim().split('\n').sort());
   expect((await kafka.records('check')).out.join()).toMatch(/^9 records in Kafka at .*: 0 errors, 0 warnings$/);
-  expect(
-    await kafka.publish([], () => Readable.from([Buffer.from('{"topic":"metros","key":"portland","value":null}')])),
-  ).toMatchObject({ code: 0 });
+  const gone = () => Readable.from([Buffer.from('{"topic":"metros","key":"portland","value":null}')]);
+  expect(await kafka.publish([], gone)).toMatchObject({ code: 0 });
   const found = (await kafka.records('check', '--json')).out.map((line) => JSON.parse(line));
-  expect(found).toContainEqual(
-    expect.objectContaining({ code: 'unknown_metro', count: 1, places: [expect.stringMatching(/^rides\/\d@0$/)] }),
-  );
+  const places = [expect.stringMatching(/^rides\/\d@0$/)];
+  expect(found).toContainEqual(expect.objectContaining({ code: 'unknown_metro', count: 1, places }));
 });
 
 // docs/rules.md#json-lines, #tombstones

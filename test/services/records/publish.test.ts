@@ -33,15 +33,14 @@ describe('records publish --archive', () => {
     const { code, out } = await publish(['--archive', dir, '--json'], [rider('a'), rider('b'), rider('a')]);
     const places = out.map((line) => JSON.parse(line));
     expect(code).toBe(0);
-    expect(places.map(({ line, topic, key }) => [line, topic, key])).toEqual([
-      [1, 'riders', 'a'],
-      [2, 'riders', 'b'],
-      [3, 'riders', 'a'],
+    expect(places.map(({ line, topic, key }) => `${line} ${topic} ${key}`)).toEqual([
+      '1 riders a',
+      '2 riders b',
+      '3 riders a',
     ]);
-    expect(places[2]).toMatchObject({
-      partition: places[0].partition,
-      offset: places[0].offset + (places[1].partition === places[0].partition ? 2 : 1),
-    });
+    const [first, second, last] = places;
+    expect(last.partition).toBe(first.partition);
+    expect(last.offset - first.offset).toBe(second.partition === first.partition ? 2 : 1);
     for (const { place, partition, offset } of places) expect(place).toBe(`riders/${partition}@${offset}`);
     expect(await heard((io) => runCli(['archive', 'check', dir], io, {}))).toMatchObject({ code: 0 });
     expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({
@@ -88,17 +87,11 @@ describe('records publish --archive', () => {
     [[folder], 'is a folder, want a file of JSON Lines'],
     [[], 'KAFKA_BROKERS is missing'],
     [['--archive', ''], "the folder's name is empty"],
-  ])('%j is wrong usage', async (args, words) => {
-    const { code, err } = await publish(args);
+    [['--archive', fresh()], 'KAFKA_PARTITIONER is other for', { KAFKA_PARTITIONER: 'other' }],
+  ])('%j is wrong usage', async (args, words, env: object = {}) => {
+    const { code, err } = await publish(args, [rider('a')], env);
     expect(code).toBe(2);
     expect(err.join()).toContain(words);
-  });
-
-  it('refuses a partitioner that is not known', async () => {
-    expect(await publish(['--archive', fresh()], [rider('a')], { KAFKA_PARTITIONER: 'other' })).toMatchObject({
-      code: 2,
-      err: [expect.stringContaining('KAFKA_PARTITIONER is other for')],
-    });
   });
 });
 

@@ -37,22 +37,13 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
     await publisher.rejects.publish([{ ...reject, raw: key === 'ada' ? { ...raw, value: good } : raw }]);
   }
   const listed = await run('rejected', 'list', '--json', '--show');
+  const one = { topic: 'riders', partition: 1, key: '(hidden)', unresolved: true, set_aside: true };
   expect(listed.out.map((line) => JSON.parse(line))).toMatchObject([
-    { topic: 'riders', partition: 1, offset: 0, key: '(hidden)', bad_now: null, unresolved: true, set_aside: true },
-    {
-      topic: 'riders',
-      partition: 1,
-      offset: 1,
-      key: '(hidden)',
-      bad_now: expect.stringMatching(/^not Avro: /),
-      unresolved: true,
-      set_aside: true,
-    },
+    { ...one, offset: 0, bad_now: null },
+    { ...one, offset: 1, bad_now: expect.stringMatching(/^not Avro: /) },
   ]);
-  expect(await run('rejected', 'resubmit')).toMatchObject({
-    code: 2,
-    err: ['Cannot run rejected resubmit: want one of --all, --reason TEXT and --place PLACE'],
-  });
+  const usage = ['Cannot run rejected resubmit: want one of --all, --reason TEXT and --place PLACE'];
+  expect(await run('rejected', 'resubmit')).toMatchObject({ code: 2, err: usage });
   const resubmitted = async (...args: string[]) => {
     const { code, out } = await run('rejected', 'resubmit', '--json', ...args);
     return { code, out: out.map((line) => JSON.parse(line)) };
@@ -65,13 +56,11 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
   // Of a log without a projector nobody sets this one aside.
   await publisher.publish('riders', [{ partition: 0, key: 'cy', value: Buffer.from('bad'), timestampMs }]);
   const { code, out } = await run('rejected', 'list');
-  expect({ code, words: out.slice(-2) }).toEqual({
-    code: 1,
-    words: [
-      expect.stringMatching(/^3 bad records in Kafka .*, 2 unresolved/),
-      expect.stringMatching(/^1 of them are in the log and not in the topic of rejected records/),
-    ],
-  });
+  expect([code, ...out.slice(-2)]).toEqual([
+    1,
+    expect.stringMatching(/^3 bad records in Kafka .*, 2 unresolved/),
+    expect.stringMatching(/^1 of them are in the log and not in the topic of rejected records/),
+  ]);
   expect(out.filter((line) => line.includes('riders/')).map((line) => line.trim().split(/ +/).slice(0, 2))).toEqual([
     ['unresolved', 'riders/0@0'],
     ['resolved', 'riders/1@0'],

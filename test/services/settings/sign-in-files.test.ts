@@ -84,12 +84,10 @@ describe('a fault of the data folder', () => {
     );
   });
 
-  test.each([
-    ['cookie-key', (dir: string) => loadCookieKeys(null, dir)],
-    ['oauth-keys.json', (dir: string) => loadSigningKeys(null, dir)],
-  ])('names the path and the setting where %s is a folder', async (name, load) => {
-    const path = join(await folder(), name);
+  test('names the path and the setting where the file is a folder', async () => {
+    const path = join(await folder(), 'oauth-keys.json');
     await mkdir(path);
-    await expect(load(dirname(path))).rejects.toThrow(`Cannot use ${path}: EISDIR: illegal operation on a directory`);
+    const loading = loadSigningKeys(null, dirname(path));
+    await expect(loading).rejects.toThrow(`Cannot use ${path}: EISDIR: illegal operation on a directory`);
   });
 });
