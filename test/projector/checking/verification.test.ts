@@ -33,8 +33,12 @@ async function left(): Promise<SharedStore> {
 
 const verification = (store: SharedStore, eventLog: MemoryEventLog, more = {}): Verification =>
   new Verification({
-    ...{ eventLog, live: store.live(), clock: fastClock, log: silentLog },
-    ...{ signal: new AbortController().signal, ...more },
+    eventLog,
+    live: store.live(),
+    clock: fastClock,
+    log: silentLog,
+    signal: new AbortController().signal,
+    ...more,
   });
 
 async function verify(store: SharedStore, eventLog = logOf(smallWorld.records), more = {}): Promise<Verified> {

@@ -58,8 +58,12 @@ async function following(limit: Position | null = null) {
 
 const rider = (offset: number) =>
   toLogRecord({
-    ...{ topic: 'riders', partition: 0, offset, timestampMs: 7 },
-    ...{ key: 'r1', value: { ...sampleRecords.riders, rider: 'r1' } },
+    topic: 'riders',
+    partition: 0,
+    offset,
+    timestampMs: 7,
+    key: 'r1',
+    value: { ...sampleRecords.riders, rider: 'r1' },
   });
 
 /** Whether a promise is settled by now. */

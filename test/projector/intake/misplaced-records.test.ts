@@ -13,7 +13,9 @@ const commonKey = (topic: TopicName): string =>
   )!;
 
 const at = (topic: TopicName, partition: number, offset: number, text: string | null) => ({
-  ...{ topic, partition, offset },
+  topic,
+  partition,
+  offset,
   keyBytes: text === null ? null : Buffer.from(text),
 });
 

@@ -24,7 +24,9 @@ const placed = { partition: 0, timestampMs: 7, value: null };
 /** Every other one is a tombstone with a key that no rider has. */
 const records = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => ({
-    ...{ topic: 'riders' as const, offset: from + i, key: (from + i) % 2 === 0 ? `not an id ${from + i}` : 'r1' },
+    topic: 'riders' as const,
+    offset: from + i,
+    key: (from + i) % 2 === 0 ? `not an id ${from + i}` : 'r1',
     ...placed,
   }));
 

@@ -15,8 +15,13 @@ async function folding(rides: number) {
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
   const deps = {
-    ...{ eventLog, rejects: null, metrics: noMetrics, clock: realClock },
-    ...{ log: { info: say, warn: say, error: say }, signal: stop.signal, identity: 'the log' },
+    eventLog,
+    rejects: null,
+    metrics: noMetrics,
+    clock: realClock,
+    log: { info: say, warn: say, error: say },
+    signal: stop.signal,
+    identity: 'the log',
   };
   const folding = new Folding(await eventLog.bounds(), at(rides), deps);
   void folding.follow(stop.signal);

@@ -22,7 +22,11 @@ async function looked(role: Status['role'], folded: number, stored = 5, policy: 
   });
   let looks = 0;
   const watch = new DeletionWatch({
-    ...{ clock, signal: stop.signal, status, tags: [0], identity: 'l' },
+    clock,
+    signal: stop.signal,
+    status,
+    tags: [0],
+    identity: 'l',
     log: { ...silentLog, error: (line: string) => lines.push(line) },
     folding: { begin: positionAt({ rides: folded }) },
     leadership: {

@@ -65,7 +65,13 @@ async function taking(store: SharedStore, { records = smallWorld.records, bounds
   const deps = { ...shared, writer, folding, pending, tags: allTags, identity: null, life, status, checkEveryMs: null };
   const leader = new Leader(taken, deps);
   return {
-    ...{ steps: () => steps.mock.calls.map(([step]) => step), stop, status, told, written, eventLog, taken },
+    steps: () => steps.mock.calls.map(([step]) => step),
+    stop,
+    status,
+    told,
+    written,
+    eventLog,
+    taken,
     lead: () =>
       leader.lead().finally(async () => {
         following.abort();

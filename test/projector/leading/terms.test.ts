@@ -81,7 +81,16 @@ describe('a projector', () => {
     };
     const folding = { limit: null, intake: { aside: { end: () => void done.push(['reject no more']) } } };
     const deps = {
-      ...{ leadership, tags, life, lead, clock, folding, status, signal: stop.signal, identity: null, eventLog },
+      leadership,
+      tags,
+      life,
+      lead,
+      clock,
+      folding,
+      status,
+      signal: stop.signal,
+      identity: null,
+      eventLog,
       signs: { takeRefusal: () => null } as unknown as SignsOfLife,
       log: { info: say, warn: say, error: say },
     };
@@ -146,10 +155,17 @@ describe('a standby folds', () => {
       },
     };
     const deps = {
-      ...{ leadership, tags, folding, bounds, signal: stop.signal, identity: 'the log', clock: new SteppingClock() },
+      leadership,
+      tags,
+      folding,
+      bounds,
+      signal: stop.signal,
+      identity: 'the log',
+      clock: new SteppingClock(),
       eventLog: { bounds: async () => bounds },
       status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {} },
-      ...{ signs: { takeRefusal: () => null }, log: silentLog },
+      signs: { takeRefusal: () => null },
+      log: silentLog,
     };
     const life = new Life('stand by', () => {});
     const run = new Terms({ ...deps, life } as unknown as ConstructorParameters<typeof Terms>[0]).run();

@@ -8,7 +8,9 @@ const bounds = (partitions: number): LogBounds =>
   byTopic(() => Array.from({ length: partitions }, () => ({ low: 0, end: 9 })));
 const stored = (partitions: number, log: string): StoredPosition => ({
   position: byTopic(() => new Array(partitions).fill(5)),
-  ...{ log, sum: '', fanOuts: [] },
+  log,
+  sum: '',
+  fanOuts: [],
 });
 
 // docs/rules.md#partition-growth

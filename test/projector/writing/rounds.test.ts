@@ -17,8 +17,15 @@ import { positionAt } from '../../support/stores/placed-log.ts';
 import { applyTo, markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
+interface Marked {
+  records?: LoggedRecord[];
+  tickMs?: number;
+  inlineMax?: number;
+  slice?: number;
+}
+
 /** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
-function marked({ tickMs = 0, records = smallWorld.records, ...fanOut } = {}) {
+function marked({ tickMs = 0, records = smallWorld.records, ...fanOut }: Marked = {}) {
   const fold = new Fold();
   const barriers = new PositionBarriers(positionAt());
   const pending = new PendingWrites({ fold, barriers, subscribe: () => () => {} }, { take() {} }, fanOut);
@@ -115,7 +122,8 @@ it('rounds tell watchers slice by slice, after all else, and store beside the po
   const { facts, pending, barriers, lanes, added, idle, run } = marked({
     // Relations first, so that there is somebody to tell.
     records: smallWorld.records.toReversed(),
-    ...{ inlineMax: 0, slice: 1 },
+    inlineMax: 0,
+    slice: 1,
   });
   const told: number[] = [];
   for (let round = 0; round < 12; round++) {

@@ -18,8 +18,10 @@ export const load = (dir: string, log: MemoryEventLog, options: Partial<LoadOpti
     { dir, prefix: defaultTopicPrefix },
     { publisher: log, log },
     {
-      ...{ signal: new AbortController().signal, append: false },
-      ...{ partitioners: defaultPartitioners, givenPartitioners: defaultPartitioners },
+      signal: new AbortController().signal,
+      append: false,
+      partitioners: defaultPartitioners,
+      givenPartitioners: defaultPartitioners,
       ...options,
     },
   );
