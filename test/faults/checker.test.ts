@@ -110,7 +110,6 @@ const broken: [name: string, rule: Rule, says: RegExp, edit: Edit][] = [
   ['an unreadable change of which nobody tells', 'silent', /did not show a change/, all(toldNothing, lateBy20)],
   ['a metric says well in 503s', 'says well', /api-1's metrics/, scraped({ ride_calendar_store_answers: 1 }, 'api-1')],
   ['the age of changes is 0 though one is not readable', 'says well', /projector-1's metrics/, lateBy20],
-  ['an alert that did not fire', 'alert', /ReadsUnavailable, which did not fire/, without('alerts', any)],
   ['a 503 without a fault', 'unanswered', /503 without a fault/, answers(503, {}, day(1, 20))],
   ['a 503 for ever', 'unanswered', /gets 503 to the end/, answers(503, {}, day(1, 75, 230))],
   ['a 500 in a fault', 'unanswered', /500 is no answer/, answers(500, {}, day(1, 60))],

@@ -1,5 +1,5 @@
 import { checkAnswers, usualLimits } from './check-answers.ts';
-import { FaultSpans, settleMs } from './fault-spans.ts';
+import { FaultSpans } from './fault-spans.ts';
 import type { Finding, HistoryEvent, Line, Rule } from './history.ts';
 import { type ProbeVersions, probeVersions } from './probe-versions.ts';
 import { checkTellings } from './stalls.ts';
@@ -9,7 +9,7 @@ type Events = { [T in HistoryEvent['type']]: Line<T>[] };
 
 const none: Events = {
   ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [], process: [] },
-  ...{ ready: [], note: [], metrics: [], alerts: [], final: [], reject: [] },
+  ...{ ready: [], note: [], metrics: [], final: [], reject: [] },
 };
 
 const eventsOf = (lines: readonly Line[]): Events => ({
@@ -41,7 +41,6 @@ export function checkHistory(lines: readonly Line[], limits = usualLimits): Find
     ...checkRejects(events),
     ...checkEnds(events.process),
     ...checkTellings(stalls.all, tellers, spans.firstMs),
-    ...checkAlerts(events),
   ];
 }
 
@@ -108,16 +107,6 @@ function checkFinals(finals: readonly Line<'final'>[], { readers, line }: Line<'
     ...missing.map(({ process, path }) => finding('history', `has no final answer of ${path} at ${process}`, line)),
     ...different.map((each) => finding('bytes', `${each.process} ${each.path} differs from a fresh replay`, each.line)),
   ];
-}
-
-/** The alert that a fault was made for fires while it lasts, or soon after. */
-function checkAlerts({ fault, alerts }: Events): Finding[] {
-  return fault.flatMap(({ id, state, alert, name, at, line }) => {
-    if (state === 'end' || alert === null) return [];
-    const to = (fault.find((each) => each.id === id && each.state === 'end')?.at ?? at) + settleMs;
-    const fired = alerts.some((each) => each.at >= at && each.at <= to && each.firing.includes(alert));
-    return fired ? [] : [finding('alert', `${name} was made for ${alert}, which did not fire`, line)];
-  });
 }
 
 const instanceOf = (process: string): string => process.split('+')[0]!;

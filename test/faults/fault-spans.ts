@@ -4,7 +4,7 @@ import type { Line } from './history.ts';
  * "Within seconds" of docs/operations.md#outages: a standby takes over, a store is repaired, a process starts. The only
  * longer time there is the minute without both Kafka and Redis, which ends as soon as Kafka is back.
  */
-export const settleMs = 15_000;
+const settleMs = 15_000;
 
 /** When faults were under way, or had ended less than the documented time ago. */
 export class FaultSpans {

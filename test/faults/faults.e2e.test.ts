@@ -18,7 +18,7 @@ const faults = [
 
 it('a minute of faults leaves a history without a finding', async () => {
   const { history, alone, together, failures } = await runFaults({
-    ...{ seed: 1068, minutes: 1, redis: 'single', faults, out: null, alerts: false, isQuiet: false },
+    ...{ seed: 1068, minutes: 1, redis: 'single', faults, out: null, isQuiet: false },
   });
   const findings = checkHistory(await readHistory((await open(history)).readLines()), busyLimits);
   // Kept on failure.

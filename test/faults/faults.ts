@@ -11,7 +11,6 @@ const usage = `npm run faults -- --minutes 30 --seed 7
   --redis cluster     single (default), replica or cluster
   --faults "a,b"      only these faults; --list prints all of them
   --out FOLDER        where the history goes
-  --alerts            first a long fault for each alert, over twenty minutes more
   --quiet-machine     the strict limits: well again within 15 s, and without a fault nothing over 50 ms older than elsewhere`;
 
 const text = { type: 'string' } as const;
@@ -24,7 +23,6 @@ function given() {
     redis: text,
     faults: text,
     out: text,
-    alerts: flag,
     list: flag,
     help: flag,
   };
@@ -39,8 +37,8 @@ function given() {
   const faults = values.faults?.split(',') ?? null;
   const unknown = faults?.filter((name) => !allFaults.some((fault) => fault.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`--faults has none called ${unknown.join(', ')}: --list prints them`);
-  const { out = null, alerts, list, help, 'quiet-machine': isQuiet } = values;
-  return { minutes: number('minutes', 10), seed: number('seed', 1), redis, faults, out, alerts, isQuiet, list, help };
+  const { out = null, list, help, 'quiet-machine': isQuiet } = values;
+  return { minutes: number('minutes', 10), seed: number('seed', 1), redis, faults, out, isQuiet, list, help };
 }
 
 /** How often each fault came, and each pair. */

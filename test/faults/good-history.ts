@@ -20,20 +20,13 @@ const tailN = 180;
 export function goodHistory(): HistoryEvent[] {
   const events: HistoryEvent[] = [{ type: 'begin', at: 0, seed: 1, readers }];
   const isPaused = (at: number): boolean => at >= paused.from && at < paused.to;
-  const fault = (
-    id: number,
-    name: string,
-    span: { from: number; to: number },
-    targets: string[],
-    alert: string | null,
-  ) =>
+  const fault = (id: number, name: string, span: { from: number; to: number }, targets: string[]) =>
     (['begin', 'end'] as const).forEach((state, i) => {
-      events.push({ type: 'fault', at: [span.from, span.to][i]!, id, state, name, targets, alert });
+      events.push({ type: 'fault', at: [span.from, span.to][i]!, id, state, name, targets });
     });
-  fault(1, 'pause', paused, ['redis'], 'ReadsUnavailable');
-  events.push({ type: 'alerts', at: 74_000, firing: ['ReadsUnavailable'] });
-  fault(2, 'kill', killed, ['api-2'], null);
-  fault(3, 'lose the tail', tailLost, ['kafka'], null);
+  fault(1, 'pause', paused, ['redis']);
+  fault(2, 'kill', killed, ['api-2']);
+  fault(3, 'lose the tail', tailLost, ['kafka']);
   const publish = (at: number, offset: number, probe: string | null, n: number, more: Partial<HistoryEvent> = {}) =>
     events.push({
       ...{ type: 'publish', sent: at - 5, at, as: 'good', topic: probe === 'key' ? 'developer-keys' : 'rides' },

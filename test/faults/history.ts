@@ -50,10 +50,9 @@ interface Events {
     shows: Record<string, number | boolean>;
   };
   /**
-   * A fault begins or ends. `id` is one of this history's own. `targets` are the names of the processes and servers. `alert`: the
-   * alert that this fault was made long enough for.
+   * A fault begins or ends. `id` is one of this history's own. `targets` are the names of the processes and servers.
    */
-  fault: { id: number; state: 'begin' | 'end'; name: string; targets: string[]; alert: string | null };
+  fault: { id: number; state: 'begin' | 'end'; name: string; targets: string[] };
   /**
    * A process of the service was started, or ended. Its name is new with every start: `api-1`, then `api-1+1`.
    * `asked`: `kill` (SIGKILL) and `stop` (SIGTERM) by the nemesis; `refuse`: the docs say that it ends in the fault under way, with
@@ -74,8 +73,6 @@ interface Events {
    * series that tell of stalls, by name and labels as in /metrics; null: it did not answer.
    */
   metrics: { process: string; values: Record<string, number> | null };
-  /** The alerts that fire, by a Prometheus with the shipped rules. */
-  alerts: { firing: string[] };
   /** After all faults, what a process answers, and what a service answers that has just replayed the log: for each path that was read. */
   final: { process: string; path: string; answered: Body; replay: Body };
   /** A record found in the rejected topic at the end, with the place that its headers name. */
@@ -129,5 +126,4 @@ export type Rule =
   | 'rejects'
   | 'ended' // a process ended unasked
   | 'silent' // nobody told of a stall
-  | 'says well' // a metric said well in a stall
-  | 'alert'; // an alert did not fire
+  | 'says well'; // a metric said well in a stall

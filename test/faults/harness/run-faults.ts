@@ -10,7 +10,6 @@ import { type Env, Processes } from '../../support/processes/process.ts';
 import { type SteppedClock, steppedClock } from '../../support/processes/stepped-clock.ts';
 import { riderTokens } from '../../support/sign-in/rider-tokens.ts';
 import { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
-import { alertFaults, patientAlertFaults } from '../nemesis/alert-faults.ts';
 import type { Arena } from '../nemesis/fault.ts';
 import { allFaults, Nemesis } from '../nemesis/nemesis.ts';
 import { rejectedPlaces, writeFinalAnswers } from './final-answers.ts';
@@ -20,7 +19,7 @@ import { Publisher } from './publisher.ts';
 import { Readers, readersOf } from './readers.ts';
 import { Service } from './service.ts';
 import { type StoreKind, startStores } from './stores.ts';
-import { Watcher, watchAlerts } from './watcher.ts';
+import { Watcher } from './watcher.ts';
 
 /** The calendar's clock: Portland's archive is of that week. */
 const now = '2015-06-13T19:00:00Z';
@@ -41,8 +40,6 @@ export interface RunOptions {
   redis: StoreKind;
   /** The names of the faults to choose from; all that are possible if absent. */
   faults: readonly string[] | null;
-  /** First a long fault for each alert: twenty minutes and more. */
-  alerts: boolean;
   /** Whether the machine has nothing else to do, so that the strict limits hold. */
   isQuiet: boolean;
   /** Where the history goes; a new temporary folder if absent. */
@@ -156,10 +153,6 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const chosen = possible.filter(({ name }) => options.faults?.includes(name) ?? true);
   const nemesis = new Nemesis(arena, chosen, { ...options, isWell });
   await isWell();
-  if (options.alerts) {
-    await using _ = await watchAlerts(services, await processes.folder(), history);
-    await nemesis.doLong(patientAlertFaults, alertFaults);
-  }
   await nemesis.run(nowMs() + options.minutes * 60_000);
 
   await publisher.stop();

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPrometheus } from '../../support/processes/prometheus.ts';
 import type { HistoryWriter } from './history-writer.ts';
 import type { Service } from './service.ts';
 
@@ -52,20 +51,4 @@ export class Watcher {
       await sleep(everyMs);
     }
   }
-}
-
-/** Writes down every second which alerts a Prometheus with the shipped rules has firing. */
-export async function watchAlerts(services: readonly Service[], folder: string, history: HistoryWriter) {
-  const origins = services.map(({ origin }) => origin);
-  const prometheus = await startPrometheus(origins, folder, '5s');
-  const asking = setInterval(async () => {
-    const found = await prometheus.query('ALERTS{alertstate="firing"}').catch(() => []);
-    history.add({ type: 'alerts', firing: found.map(({ metric }) => metric.alertname!) });
-  }, 1_000);
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(asking);
-      await prometheus.end();
-    },
-  };
 }

@@ -46,8 +46,6 @@ export interface Readied {
 
 export interface Fault {
   name: string;
-  /** The alert that it lasts long enough for. */
-  alert?: string;
   /** Whether these servers can have it. */
   isPossible?(arena: Arena): boolean;
   ready(arena: Arena, random: Random): Readied;

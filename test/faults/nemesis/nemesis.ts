@@ -54,16 +54,6 @@ export class Nemesis {
     this.#options = options;
   }
 
-  /** Some together, and then others one after the other. */
-  async doLong(together: readonly Fault[], inTurn: readonly Fault[]): Promise<void> {
-    await Promise.all(together.map((fault) => this.#do(fault)));
-    for (const fault of inTurn) {
-      await this.#options.isWell();
-      await this.#do(fault);
-    }
-    await this.#options.isWell();
-  }
-
   /** Steps until the time is over, each after all is well again. */
   async run(untilMs: number): Promise<void> {
     while (nowMs() < untilMs) {
@@ -83,11 +73,11 @@ export class Nemesis {
     }
   }
 
-  async #do({ name, alert, ready }: Fault): Promise<void> {
+  async #do({ name, ready }: Fault): Promise<void> {
     const { targets, run } = ready(this.#arena, this.#random);
     await Promise.all(targets.map((target) => this.#busy.get(target)));
     const { history } = this.#arena;
-    const event = { type: 'fault', id: this.#ids++, name, targets, alert: alert ?? null } as const;
+    const event = { type: 'fault', id: this.#ids++, name, targets } as const;
     history.add({ ...event, state: 'begin' });
     console.log(`${(nowMs() / 1_000).toFixed(1)} s  ${name}: ${targets.join(', ')}`);
     const done = run().catch((error: Error) => {
