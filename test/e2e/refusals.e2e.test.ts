@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { runCli } from '../../services/command-line.ts';
 import { heard } from '../support/processes/heard.ts';
@@ -14,10 +12,6 @@ import { portlandDirectory } from '../support/worlds/portland.ts';
 // exit code that means something. What may come yet is waited for.
 
 const processes = new Processes();
-let folder: string;
-beforeAll(async () => {
-  folder = await processes.folder();
-});
 afterAll(() => processes.close());
 
 // docs/rules.md#picking-a-rider
@@ -30,16 +24,6 @@ it('riders can not be picked where others reach the page: made-up data is served
   expect((await fetch(first, { headers: { 'x-api-key': key } })).status).toBe(200);
   const page = await fetch(`${service.origin}/oauth/authorize?response_type=code&client_id=x`, { redirect: 'manual' });
   expect(page.status).toBeGreaterThanOrEqual(400);
-});
-
-it('files that settings name are read before anything else, and each wrong one is named', async () => {
-  const [keys, clients] = [join(folder, 'keys.json'), join(folder, 'clients.json')];
-  await Promise.all([writeFile(keys, '{"keys":[]}'), writeFile(clients, 'hunter2')]);
-  const env = { OAUTH_KEYS: keys, OAUTH_CLIENTS: clients, REDIS_URL: 'redis://127.0.0.1:1' };
-  const ended = await refused(processes, 'api', env);
-  expect([ended.code, ended.err.split('\n').length]).toEqual([2, 3]);
-  expect(ended.err).toContain(`Cannot read OAUTH_KEYS ${keys}: "keys" is empty`);
-  expect(ended.err).toContain(`Cannot read OAUTH_CLIENTS ${clients}: want a JSON array of client metadata`);
 });
 
 it.each([

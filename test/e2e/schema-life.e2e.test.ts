@@ -7,8 +7,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
+import { runCli } from '../../services/command-line.ts';
 import { liveKey, metro, night, ride } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
+import { heard } from '../support/processes/heard.ts';
 import { withNewerNights } from '../support/processes/next-version.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { kafkaBrokers } from '../support/servers/backends.ts';
@@ -69,8 +71,13 @@ const soon = { timeout: 60_000, interval: 100 };
 const shows = (api: RunningService, id: string, status = 'cancelled') =>
   expect.poll(() => statusOf(api, id), soon).toBe(status);
 const projector = (of: Processes, more: Env = {}) => of.start('projector', { ...env, ...more });
+/** A command in this process: what it says, and its exit code. */
+async function tool(args: string[], settings: Env) {
+  const { code, out, err } = await heard((io) => runCli(args, io, { ...settings, LOG_LEVEL: 'warn' }));
+  return { code, out: out.join('\n'), err: err.join('\n') };
+}
 const unresolved = async (): Promise<string> => {
-  const { code, out } = await old.run(['lag'], env);
+  const { code, out } = await tool(['lag'], env);
   return `${code} ${/.* set aside/.exec(out)?.[0] ?? ''}`;
 };
 
@@ -133,9 +140,9 @@ it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it
   await expect.poll(unresolved, soon).toBe('1 1 record of a schema that nobody knows: set aside');
   for (const each of [first, standby])
     await expect.poll(async () => (await fetch(`${each.origin}/readyz`)).text(), soon).toContain('WRITER_SCHEMAS');
-  const verified = await old.run(['verify'], env);
+  const verified = await tool(['verify'], env);
   expect([verified.code, verified.err]).toEqual([0, expect.stringContaining('1 record of a schema')]);
-  const { out } = await old.run(['rejected', 'list'], env);
+  const { out } = await tool(['rejected', 'list'], env);
   expect(out).toMatch(
     /unknown fingerprint\n\s+unresolved +nights\/0@\d+ .* got c301[0-9a-f]{16}, .*; known for nights: c301[0-9a-f]{16}/,
   );
@@ -167,11 +174,11 @@ it('WRITER_SCHEMAS does in place of the store, for projectors and for commands',
   const service = await (await old.start('start', elsewhere)).ready();
   for (const id of ['loop', 'taco']) await shows(service, id);
   const { REDIS_URL: _, ...withoutStore } = elsewhere;
-  const list = async (more: Env) => (await old.run(['rejected', 'list', '--show'], { ...withoutStore, ...more })).out;
+  const list = async (more: Env) => (await tool(['rejected', 'list', '--show'], { ...withoutStore, ...more })).out;
   expect(await list({})).toContain('"bad_now":null');
   expect(await list({ WRITER_SCHEMAS: '' })).toContain('"bad_now":"unknown fingerprint: got');
   await writeFile(join(writerSchemas, 'broken.avsc'), '{"type":"record"}');
-  const wrong = await old.run(['projector'], elsewhere);
+  const wrong = await tool(['projector'], elsewhere);
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('broken.avsc is not one Avro schema')]);
   await service.stop();
 }, 120_000);
