@@ -15,6 +15,7 @@ export class MemoryViewStore {
   writer(): ViewWriter {
     return {
       leadership: null,
+      beat: null,
       commit: async (tag, writes, { stamp } = {}) => {
         for (const write of writes) this.#write(tag, write);
         if (stamp) this.#write(tag, { kind: 'complete', id: '', value: Buffer.from(stamp) });

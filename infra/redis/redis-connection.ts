@@ -13,6 +13,8 @@ const connectTimeoutMs = 5_000;
 export type Arg = string | Buffer;
 /** The few commands used, on one server or on each master of a cluster. */
 export interface RedisConnection {
+  /** The tags are spread over several masters: no call reaches two of them. */
+  readonly isCluster: boolean;
   /** Sends a command to the master of this key. Bulk replies are Buffers. */
   command(key: string, args: Arg[]): Promise<unknown>;
   /** One function for each master, which sends it a command. */
@@ -113,6 +115,7 @@ async function singleConnection(url: string, told: Told): Promise<RedisConnectio
   const failed = new Promise((resolve) => client.once('error', resolve));
   await settledWithin(race(null, connecting, failed), connectTimeoutMs, backgroundClock);
   return {
+    isCluster: false,
     command: (_key, args) => send(args),
     masters: async () => [send],
     close: async () => current.client.destroy(),
@@ -162,6 +165,7 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
     throw error instanceof ClientOfflineError ? awayError(fault, urls[0]!, told) : told(error);
   };
   return {
+    isCluster: true,
     async command(key, args) {
       await ready();
       const { typed, owed } = current;

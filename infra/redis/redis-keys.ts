@@ -1,3 +1,4 @@
+import { isFree } from '../../projector/ports/leading.ts';
 import type { StoredName } from '../../projector/ports/view-writer.ts';
 import { allTags, tagOf, viewFormat } from '../../schemas/views/view-keys.ts';
 import { factKinds, parseKey, publicKinds, type ViewKind } from '../../schemas/views/view-kinds.ts';
@@ -48,8 +49,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
       const id = redisKey.slice(prefix.length);
       const tag = Number(/^[^{]*\{v(\d+)\}/.exec(id)?.[1] ?? -1);
       if (!allTags.includes(tag)) return { tag: -1, kind: 'foreign', id };
-      const notes = [this.fence, this.complete, this.position, this.open, this.coming, this.led, this.unreadable];
-      const isNote = notes.some((note) => note(tag) === redisKey);
+      const ofTags = [this.fence, this.complete, this.position, this.open, this.coming, this.led];
+      const isNote = [...ofTags, this.unreadable, this.asked].some((note) => note(tag) === redisKey);
       return isNote ? null : { tag, kind: 'foreign', id };
     },
     /** The view key of a Redis key. Null if the key is not a view of this generation. */
@@ -69,6 +70,8 @@ export function redisKeys(keyPrefix: string, format: number = viewFormat) {
     led: note('led'),
     /** How old the oldest change is that is not readable, in milliseconds; empty: all are. Of no tag in particular. */
     unreadable: (): string => note('unreadable')(0),
+    /** Another text each time that an open list was made to say `compare` from outside: a beat reads no lists. Of no tag in particular. */
+    asked: (): string => note('asked')(0),
     /** Writers' schemas, of every view format (docs/rules.md#kept-schemas). */
     schemas: `${keyPrefix}schemas`,
     /** The tag whose fence this Redis key is, or -1. */
@@ -94,6 +97,13 @@ export interface Fence {
   owner: string;
   state: 'led' | 'free' | '';
 }
+
+/**
+ * What moves while a tag is led. On one Redis a beat moves the first tag's fence alone, for all tags of its owner
+ * (docs/rules.md#fence): `first`, where it is that owner's. In a cluster each tag's own moves.
+ */
+export const beating = (fence: string | null, first: string | null): string | null =>
+  fence && first && !isFree(fence) && parseFence(fence).owner === parseFence(first).owner ? first : fence;
 
 /** An empty text, where nobody has led, has epoch 0 and no owner. */
 export function parseFence(text: string): Fence {

@@ -71,13 +71,10 @@ async function untilFree(deps: StandbyDeps, untilMs: number): Promise<readonly s
     if (signal.aborted || leftMs <= 0) return null;
     await clock.sleep(Math.min(freeEveryMs, leftMs), signal);
     // If the store is away, the next look logs it.
-    const look = (some: readonly number[]) => leadership.look(some).catch(() => []);
-    const areFree = (looks: readonly TagLook[]): boolean =>
-      looks.length > 0 && looks.every(({ fence }) => isFree(fence));
-    if (signal.aborted || !areFree(await look(tags.slice(0, 1)))) continue;
+    if (signal.aborted || !(await leadership.isFree(tags[0]!).catch(() => false))) continue;
     life.to('look');
-    const looks = await look(tags);
-    if (areFree(looks)) {
+    const looks = await leadership.look(tags).catch(() => []);
+    if (looks.length > 0 && looks.every(({ fence }) => isFree(fence))) {
       deps.onLook(looks);
       if ((await deps.isFolded()) && !signal.aborted) return looks.map(({ fence }) => fence);
     }

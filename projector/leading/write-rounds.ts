@@ -30,7 +30,7 @@ interface WriteRoundsDeps {
 
 /**
  * Writes rounds until told to stop: one after another while changes come, with a pause after a heavy one. After each doubt
- * (TagLanes.doubts) it folds the log to its ends meanwhile: a round that begins after that writes views as new as any that
+ * (StampProof.doubts) it folds the log to its ends meanwhile: a round that begins after that writes views as new as any that
  * a reader has seen, so tags may be stamped again (docs/rules.md#complete).
  */
 export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
@@ -52,7 +52,7 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
   let stands = false;
   // At least one round: it holds what was left by the leader before.
   while (!signal.aborted) {
-    if (lanes.doubts !== doubt.seen) foldAfter(lanes.doubts);
+    if (lanes.proof.doubts !== doubt.seen) foldAfter(lanes.proof.doubts);
     const provenAfter = doubt.folded;
     const bytesBefore = lanes.bytesWritten;
     const begun = changes.begin();

@@ -2,7 +2,7 @@ import type { StoredName, StoredView } from './view-writer.ts';
 
 /** What a tag's keys that are no views say. */
 export interface LiveNotes {
-  /** Moves with each batch and beat of the leader; empty where there is none. */
+  /** Moves with each batch of the leader and with each beat; empty where there is none. */
   fence: string;
   /** The stored position, as it was written; null where there is none. */
   position: string | null;

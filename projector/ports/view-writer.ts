@@ -58,11 +58,27 @@ export interface TagNotes {
   stamp?: string;
 }
 
+/** What a beat of several tags says of them all. */
+export interface BeatNotes {
+  /** As of TagNotes. `cut`: those tags whose open lists may have names. */
+  position?: { text: string; round: number; cut: readonly number[] };
+  /** As of TagNotes. */
+  stamp: string;
+}
+
+export type BeatResult =
+  /** All tags are as they were left. `asked`: another text each time that somebody asked for a compare (LiveViews.askCompare). */
+  { committed: true; process: string; asked: string } | Refused;
+
+/** Nothing is written. `fenced`: another leader took the tag. `lost`: the fence is not as this leader left it (emptied, restored or failed-over store). */
+interface Refused {
+  committed: false;
+  reason: 'fenced' | 'lost';
+}
+
 export type CommitResult =
   /** All of the batch is written. `process`: which process of the store answered, if that was asked; `compare`: the open list says so. */
-  | { committed: true; process: string; compare: boolean }
-  /** Nothing is written. `fenced`: another leader took the tag. `lost`: the fence is not as this leader left it (emptied, restored or failed-over store). */
-  | { committed: false; reason: 'fenced' | 'lost' };
+  { committed: true; process: string; compare: boolean } | Refused;
 
 /** Where a view, or a key that is none, is stored. */
 export interface StoredName {
@@ -87,6 +103,11 @@ export interface ViewWriter {
    * batch only checks and moves the fence.
    */
   commit(tag: number, writes: readonly ViewWrite[], notes?: TagNotes): Promise<CommitResult>;
+  /**
+   * Checks the fences of some tags in one step, and moves only the first one's. It is a batch of each of them: no other may
+   * be in flight. Null: each tag beats by itself, with an empty batch.
+   */
+  readonly beat: ((tags: readonly number[], notes: BeatNotes) => Promise<BeatResult>) | null;
   /**
    * Every view stored under the given tags, with the digests of values or where `whole` all of them, and every other key
    * there, in no order. It may return a view twice, and may miss one that is written meanwhile.
@@ -119,7 +140,9 @@ export interface TakenTag {
 export interface Leadership {
   /** The tags as they are now, in the given order. */
   look(tags: readonly number[]): Promise<TagLook[]>;
-  /** Says that a projector is there and will lead: moves a key of each tag. */
+  /** Whether a tag's leader has given it up. */
+  isFree(tag: number): Promise<boolean>;
+  /** Says that a projector is there and will lead: moves a key. */
   coming(tags: readonly number[]): Promise<void>;
   /** Says, for operators' commands, how old the oldest change is that is not readable. Null: all are. */
   unreadable(ageMs: number | null): Promise<void>;

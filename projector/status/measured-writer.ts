@@ -19,7 +19,7 @@ const ofTag = (tag: number): string => `tag ${tag}`;
 
 /** The same writer, which says how long each call took and which waits it begins or ends. Closing says nothing about the store. */
 export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: MeasuredWriterDeps): ViewWriter {
-  const { leadership } = writer;
+  const { leadership, beat } = writer;
   const call = async <T>(
     operation: string,
     ends: readonly string[],
@@ -50,6 +50,15 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: Me
         () => writer.commit(tag, batch, notes),
         ({ committed }) => committed,
       ),
+    beat:
+      beat &&
+      ((tags, notes) =>
+        call(
+          'beat',
+          [...tags.map(ofTag), ...writes],
+          () => beat(tags, notes),
+          ({ committed }) => committed,
+        )),
     async *list(tags, whole) {
       const iterator = writer.list(tags, whole)[Symbol.asyncIterator]();
       try {
@@ -66,6 +75,7 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: Me
     leadership: leadership && {
       ...leadership,
       look: (tags) => call('look', reads, () => leadership.look(tags)),
+      isFree: (tag) => call('look', reads, () => leadership.isFree(tag)),
       coming: (tags) => call('coming', [...tags.map(ofTag), ...writes], () => leadership.coming(tags)),
       take: (tag, seen, doubtful) =>
         call(

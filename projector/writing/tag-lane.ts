@@ -1,7 +1,8 @@
-import type { CommitResult, TagNotes, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
+import type { TagNotes, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from '../position/settled-position.ts';
 import type { Clock } from '../running/clock.ts';
 import { retry, WakeUp } from '../running/waiting.ts';
+import type { StampProof } from './stamp-proof.ts';
 
 // A batch is one script call, and blocks the store for about a millisecond (docs/rules.md#batch). A rider's fields are
 // short, and many of them are one command.
@@ -28,31 +29,30 @@ const emptyBatch = (): Batch => ({ writes: [], views: 0, fields: 0, bytes: 0 });
  */
 type Comparing = { at: 'not' } | { at: 'begun' } | { at: 'under way' } | { at: 'compared'; round: number };
 
-/** What a lane needs of all lanes together. */
-export interface LaneOwner {
+/** What the lanes of a term share. */
+interface LaneDeps {
   readonly writer: ViewWriter;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly proof: StampProof;
   /** The round under way. */
   readonly round: number;
   /** The position to store; null before the first round is finished. */
   readonly settled: SettledPosition | null;
   /** The term ends: the last batches carry the position, even if one was stored just now. */
   readonly leaving: boolean;
-  /** The process that a tag may be stamped for; empty where it may not. */
-  stampOf(tag: number): string;
-  /** A process of the store answered a beat: the tag was still this leader's when it was asked, at `askedMs`. */
-  answered(tag: number, process: string, turn: number, askedMs: number): void;
   wrote(views: number, bytes: number): void;
   refused(reason: 'fenced' | 'lost'): void;
+  /** A beat is due. */
+  beat(): void;
   /** The store has put `compare` into the open list, which was too long. */
   mustCompare(tag: number): void;
 }
 
 /** The batches of one tag, written one after another: a tag has one batch in flight. */
 export class TagLane {
-  readonly #tag: number;
-  readonly #owner: LaneOwner;
+  readonly tag: number;
+  readonly #deps: LaneDeps;
   readonly #changed = new WakeUp();
   #buffer = emptyBatch();
   #queue: Batch[] = [];
@@ -63,13 +63,15 @@ export class TagLane {
   #beatDue = 0;
   #carried: SettledPosition | null = null;
   #carriedMs = 0;
+  /** The round that last put a name into the open list; 0 for names that were there. */
+  #namedIn = 0;
   #comparing: Comparing = { at: 'not' };
   /** The last beat that was answered stamped the tag. */
   #isStamped = false;
 
-  constructor(tag: number, owner: LaneOwner) {
-    this.#tag = tag;
-    this.#owner = owner;
+  constructor(tag: number, deps: LaneDeps) {
+    this.tag = tag;
+    this.#deps = deps;
   }
 
   /** Batches that were sent and are not written yet. */
@@ -116,6 +118,32 @@ export class TagLane {
     this.#run();
   }
 
+  /** A beat of several tags may stand for one of this: nothing is in flight, due, or to be compared. */
+  get isQuiet(): boolean {
+    return this.#running === null && !this.#isDue && this.#comparing.at === 'not';
+  }
+
+  /** The position is to be stored, though there is nothing to write. */
+  get isPositionDue(): boolean {
+    return this.#carries(this.#deps.settled);
+  }
+
+  /** The open list may have names. */
+  get mayHaveNames(): boolean {
+    return this.#namedIn >= (this.#carried?.start.round ?? 0);
+  }
+
+  /** A beat of several tags is this lane's batch. Nothing else is sent before it is answered. */
+  joins(beat: Promise<unknown>): void {
+    this.#inFlight(beat);
+  }
+
+  /** That beat was answered. `carried`: the position that it has stored. */
+  joined(isStamped: boolean, carried: SettledPosition | null): void {
+    this.#isStamped = isStamped;
+    if (carried) [this.#carried, this.#carriedMs] = [carried, this.#deps.clock.nowMs()];
+  }
+
   /** The tag is in doubt: its open list says so before anything else is written. */
   beginCompare(saidAlready: boolean): void {
     this.#comparing = { at: saidAlready ? 'under way' : 'begun' };
@@ -123,11 +151,12 @@ export class TagLane {
 
   /** All its views were compared. Its open list is complete again once it has the names of a whole round. */
   endCompare(): void {
-    this.#comparing = { at: 'compared', round: this.#owner.round + 1 };
+    this.#comparing = { at: 'compared', round: this.#deps.round + 1 };
   }
 
-  /** Sends an empty batch behind all others: `settled` waits for its answer. */
-  check(): void {
+  /** Sends an empty batch behind all others, for whose answer `settled` waits. `turn`: it is a beat too, or the one before it. */
+  ping(turn = this.#beatDue): void {
+    this.#beatDue = turn;
     this.#queue.push(emptyBatch());
     this.#run();
   }
@@ -137,7 +166,7 @@ export class TagLane {
    * beats: with a slow store there is always one under way.
    */
   async settled(patience: boolean): Promise<void> {
-    const { signal } = this.#owner;
+    const { signal } = this.#deps;
     while (this.queued > 0 && !signal.aborted && (patience || !this.away)) await this.#changed.wait();
   }
 
@@ -151,16 +180,20 @@ export class TagLane {
   }
 
   #run(): void {
-    this.#running ??= this.#sendAll().finally(() => {
+    if (!this.#running) this.#inFlight(this.#sendAll());
+  }
+
+  #inFlight(calls: Promise<unknown>): void {
+    this.#running = calls.then(() => {
       this.#running = null;
       // Something was added after the queue was found empty.
-      if (this.#isDue && !this.#owner.signal.aborted) this.#run();
+      if (this.#isDue && !this.#deps.signal.aborted) this.#run();
       this.#changed.notify();
     });
   }
 
   async #sendAll(): Promise<void> {
-    while (this.#isDue && !this.#owner.signal.aborted) {
+    while (this.#isDue && !this.#deps.signal.aborted) {
       const [batch] = this.#queue;
       if (!(await this.#send(batch ?? emptyBatch()))) break;
       if (batch) this.#queue.shift();
@@ -170,58 +203,76 @@ export class TagLane {
 
   /** False when told to stop, or refused. */
   async #send({ writes, views, bytes }: Batch): Promise<boolean> {
-    const { notes, done } = this.#notes();
-    const result = await this.#untilAnswered(() => this.#owner.writer.commit(this.#tag, writes, notes));
+    const { writer } = this.#deps;
+    const { notes, done } = this.#notes(writes.length > 0);
+    const result = await untilAnswered([this], () => writer.commit(this.tag, writes, notes), this.#deps);
     if (result === null) return false;
     if (!result.committed) {
-      this.#owner.refused(result.reason);
+      this.#deps.refused(result.reason);
       return false;
     }
     done(result);
-    this.#owner.wrote(views, bytes);
+    this.#deps.wrote(views, bytes);
     return true;
   }
 
-  #notes(): { notes: TagNotes; done(result: { process: string; compare: boolean }): void } {
-    const { settled, round, clock } = this.#owner;
+  /** Whether a batch stores this position: it is news, or names leave the open list with it, or a compare ends. */
+  #carries(settled: SettledPosition | null): settled is SettledPosition {
+    const { clock, leaving } = this.#deps;
+    if (settled === null || settled === this.#carried) return false;
+    if (!leaving && clock.nowMs() - this.#carriedMs < positionEveryMs) return false;
+    const isNews = settled.text !== this.#carried?.text || this.#comparing.at === 'compared';
+    return isNews || (this.mayHaveNames && this.#namedIn < settled.start.round);
+  }
+
+  #notes(isNaming: boolean): { notes: TagNotes; done(result: { process: string; compare: boolean }): void } {
+    const { settled, round, clock, proof } = this.#deps;
     const comparing = this.#comparing;
     const turn = this.#beatDue;
     const askedMs = clock.nowMs();
-    const isDue = this.#owner.leaving || askedMs - this.#carriedMs >= positionEveryMs;
-    const carries = settled !== null && settled !== this.#carried && isDue;
+    const carries = this.#carries(settled);
     const ends = carries && comparing.at === 'compared' && settled.start.round >= comparing.round;
     const notes: TagNotes = {
       ...(!this.comparing && { round }),
       ...(carries && { position: { text: settled.text, round: settled.start.round } }),
       ...(comparing.at === 'begun' && { compare: 'begin' }),
       ...(ends && { compare: 'end' }),
-      ...(turn > 0 && { stamp: this.comparing ? '' : this.#owner.stampOf(this.#tag) }),
+      ...(turn > 0 && { stamp: this.comparing ? '' : proof.stampOf([this.tag]) }),
     };
     const done = ({ process, compare }: { process: string; compare: boolean }): void => {
       if (carries) [this.#carried, this.#carriedMs] = [settled, clock.nowMs()];
+      if (isNaming && notes.round !== undefined) this.#namedIn = notes.round;
       if (comparing === this.#comparing) {
         if (comparing.at === 'begun') this.#comparing = { at: 'under way' };
         else if (ends) this.#comparing = { at: 'not' };
-        else if (comparing.at === 'not' && compare) this.#owner.mustCompare(this.#tag);
+        else if (comparing.at === 'not' && compare) this.#deps.mustCompare(this.tag);
       }
       if (turn > 0) this.#isStamped = process === notes.stamp;
-      if (turn > 0) this.#owner.answered(this.#tag, process, turn, askedMs);
       if (turn === this.#beatDue) this.#beatDue = 0;
+      if (turn > 0 && proof.answered([this.tag], process, turn, askedMs)) this.#deps.beat();
     };
     return { notes, done };
   }
 
-  /** Attempts until the store answers; null when told to stop. */
-  async #untilAnswered(attempt: () => Promise<CommitResult>): Promise<CommitResult | null> {
-    const { clock, signal } = this.#owner;
-    const onFailure = (): void => {
-      this.away = true;
-      this.#changed.notify();
-    };
-    const result = await retry(attempt, { limits, clock, signal, onFailure });
-    this.away = false;
-    return result;
+  /** The store does not answer for this tag, or does again. */
+  setAway(away: boolean): void {
+    this.away = away;
+    if (away) this.#changed.notify();
   }
+}
+
+/** Attempts until the store answers for these lanes; null when told to stop. */
+export async function untilAnswered<T>(
+  lanes: readonly TagLane[],
+  attempt: () => Promise<T>,
+  { clock, signal }: Pick<LaneDeps, 'clock' | 'signal'>,
+): Promise<T | null> {
+  const onFailure = (): void => {
+    for (const lane of lanes) lane.setAway(true);
+  };
+  const result = await retry(attempt, { limits, clock, signal, onFailure });
+  for (const lane of lanes) lane.setAway(false);
+  return result;
 }
 
 /** Bytes of a write's names and values, nearly: texts are ASCII. */

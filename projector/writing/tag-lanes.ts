@@ -1,9 +1,10 @@
-import { beatMs, takeOverMsMin } from '../ports/leading.ts';
+import { beatMs } from '../ports/leading.ts';
 import type { ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { SettledPosition } from '../position/settled-position.ts';
 import type { Clock } from '../running/clock.ts';
 import { Stop } from '../running/stop.ts';
-import { batchFieldsMax, type LaneOwner, TagLane } from './tag-lane.ts';
+import { StampProof } from './stamp-proof.ts';
+import { batchFieldsMax, TagLane, untilAnswered } from './tag-lane.ts';
 
 // Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.
 const queuedMax = 32;
@@ -22,7 +23,7 @@ interface TagLanesDeps {
   onWritten(views: number, bytes: number): void;
   /** The views of a tag must be compared: its open list has become too long. */
   onCompare(tag: number): void;
-  /** `doubts` has risen: tags are stamped once `beginStamping` is called again. */
+  /** `proof.doubts` has risen: tags are stamped once `beginStamping` is called again. */
   onDoubt?(): void;
 }
 
@@ -30,11 +31,11 @@ interface TagLanesDeps {
  * One lane per tag, side by side. A tag whose store does not answer is tried again, with back-off of up to a second, while
  * the others flow on. A fence that is not as this leader left it ends all lanes.
  */
-export class TagLanes implements LaneOwner {
+export class TagLanes {
   readonly #deps: TagLanesDeps;
   readonly writer: ViewWriter;
   readonly clock: Clock;
-  readonly mustCompare: LaneOwner['mustCompare'];
+  readonly mustCompare: (tag: number) => void;
   readonly #lanes: ReadonlyMap<number, TagLane>;
   /** Why the store takes no more of this leader: another one leads, or it is not as it was left. Null while it does. */
   refusal: 'fenced' | 'lost' | null = null;
@@ -45,29 +46,19 @@ export class TagLanes implements LaneOwner {
   leaving = false;
   /** Of all views so far. */
   bytesWritten = 0;
-  // By tag, the store's process that answered last. Processes are stamped only once every tag was answered since the last
-  // new one was noticed: each answer proves that the tag is as this leader left it.
-  readonly #processes = new Map<number, string>();
-  readonly #answeredTurns = new Map<number, number>();
-  #noticedTurn = 0;
-  #turn = 0;
-  /** When a tag was last known to be this leader's. */
-  #ledMs: number;
-  /** How many processes of the store have answered so far, each counted once. */
-  #answering = 0;
-  /**
-   * How often a process of the store was new, after a silence so long that another leader may have come and gone: the
-   * store may be a copy from before it, and the views older than what readers have seen.
-   */
-  doubts = 0;
-  /** What `doubts` was when the views were last known to be as new as any that a reader has seen. */
-  #provenAt = -1;
+  readonly proof: StampProof;
+  /** The lanes that a beat of several tags is in flight for. */
+  #together: ReadonlySet<TagLane> = new Set();
+  /** Another beat was due meanwhile. */
+  #isBeatDue = false;
+  /** What the store said last of compares that somebody asked for. */
+  #asked = '';
 
   constructor(deps: TagLanesDeps) {
     this.#deps = deps;
     this.writer = deps.writer;
     this.clock = deps.clock;
-    this.#ledMs = deps.clock.nowMs();
+    this.proof = new StampProof(deps);
     this.mustCompare = deps.onCompare;
     this.#stop = new Stop([deps.signal]);
     this.signal = this.#stop.signal;
@@ -127,11 +118,54 @@ export class TagLanes implements LaneOwner {
     await Promise.all([...this.#lanes.values()].map((lane) => lane.ended()));
   }
 
-  /** Every lane beats now, also during a long round: API processes take it as a sign of life. */
+  /**
+   * Every lane beats now, also during a long round: API processes take it as a sign of life. Where the store can, those with
+   * nothing in flight beat together; a beat that comes while that is under way follows it.
+   */
   beat(): void {
-    if (this.leaving) return;
-    this.#turn += 1;
-    for (const lane of this.#lanes.values()) lane.beat(this.#turn);
+    if (this.leaving || this.signal.aborted) return;
+    const turn = this.proof.nextTurn();
+    const lanes = [...this.#lanes.values()];
+    const canJoin = (lane: TagLane): boolean => lane.isQuiet || this.#together.has(lane);
+    const joining = this.writer.beat ? lanes.filter(canJoin) : [];
+    for (const lane of lanes) if (!joining.includes(lane)) lane.beat(turn);
+    if (joining.length === 0) return;
+    if (this.#together.size > 0) this.#isBeatDue = true;
+    else this.#beatTogether(joining, turn);
+  }
+
+  #beatTogether(lanes: readonly TagLane[], turn: number): void {
+    const beat = this.#sendBeat(lanes, turn);
+    for (const lane of lanes) lane.joins(beat);
+    this.#together = new Set(lanes);
+    // After the lanes, which are free to send by then.
+    void beat.then(() => {
+      this.#together = new Set();
+      if (!this.#isBeatDue) return;
+      this.#isBeatDue = false;
+      this.beat();
+    });
+  }
+
+  async #sendBeat(lanes: readonly TagLane[], turn: number): Promise<void> {
+    const { clock, settled, proof } = this;
+    const tags = lanes.map(({ tag }) => tag);
+    const askedMs = clock.nowMs();
+    const stamp = proof.stampOf(tags);
+    const carried = lanes.some(({ isPositionDue }) => isPositionDue) ? settled : null;
+    const cut = lanes.filter(({ mayHaveNames }) => mayHaveNames).map(({ tag }) => tag);
+    const position = carried && { text: carried.text, round: carried.start.round, cut };
+    const notes = { stamp, ...(position && { position }) };
+    const result = await untilAnswered(lanes, () => this.writer.beat!(tags, notes), this);
+    if (result === null) return;
+    if (!result.committed) return this.refused(result.reason);
+    const { process, asked } = result;
+    for (const lane of lanes) lane.joined(process === stamp, carried);
+    if (proof.answered(tags, process, turn, askedMs)) this.#isBeatDue = true;
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    // Their open lists say whether they must be compared.
+    for (const lane of this.#lanes.values()) lane.ping();
   }
 
   /**
@@ -139,59 +173,32 @@ export class TagLanes implements LaneOwner {
    * between two calls that give the same was read from one state of the store. Throws RefusedError.
    */
   async processesSeen(tags: readonly number[]): Promise<number> {
-    this.beat();
-    for (const tag of tags) this.lane(tag).check();
+    const turn = this.proof.nextTurn();
+    for (const tag of tags) this.lane(tag).ping(turn);
     await this.written(tags);
-    return this.#answering;
+    return this.proof.answering;
   }
 
   /** As `drain`, with a last batch in every lane that carries the position. No fence moves after it. */
   leave(): Promise<boolean> {
     this.leaving = true;
-    for (const lane of this.#lanes.values()) lane.check();
+    for (const lane of this.#lanes.values()) lane.ping();
     return this.drain();
   }
 
   /**
-   * The views are as new as any that a reader has seen: the log's ends, asked for when `doubts` was this, are folded and
-   * written. Tags are stamped as complete from now on, until the next doubt.
+   * The views are as new as any that a reader has seen: the log's ends, asked for when `proof.doubts` was this, are folded
+   * and written. Tags are stamped as complete from now on, until the next doubt.
    */
   beginStamping(doubts: number): void {
-    this.#provenAt = doubts;
+    this.proof.begin(doubts);
     this.beat();
-  }
-
-  /** The process of the store that a tag may be stamped complete for (docs/rules.md#complete); empty for none. */
-  stampOf(tag: number): string {
-    if (this.#provenAt !== this.doubts) return '';
-    const answered = this.#deps.tags.every((each) => (this.#answeredTurns.get(each) ?? 0) > this.#noticedTurn);
-    return answered ? this.#processes.get(tag)! : '';
   }
 
   /** Whether all that is written is there to be read: every tag is stamped complete, and none waits for a compare. */
   get isComplete(): boolean {
     const { tags } = this.#deps;
-    return this.stampOf(tags[0]!) !== '' && tags.every((tag) => this.lane(tag).isComplete);
-  }
-
-  answered(tag: number, process: string, turn: number, askedMs: number): void {
-    const silentMs = this.clock.nowMs() - this.#ledMs;
-    this.#ledMs = Math.max(this.#ledMs, askedMs);
-    const isNew = ![...this.#processes.values()].includes(process);
-    this.#processes.set(tag, process);
-    this.#answeredTurns.set(tag, turn);
-    if (!isNew) {
-      // The last tag to answer since then: all may be stamped now.
-      if (turn === this.#noticedTurn + 1 && this.stampOf(tag) !== '') this.beat();
-      return;
-    }
-    this.#answering += 1;
-    this.#noticedTurn = this.#turn;
-    if (silentMs >= takeOverMsMin) {
-      this.doubts += 1;
-      this.#deps.onDoubt?.();
-    }
-    this.beat();
+    return this.proof.stampOf(tags.slice(0, 1)) !== '' && tags.every((tag) => this.lane(tag).isComplete);
   }
 
   wrote(views: number, bytes: number): void {

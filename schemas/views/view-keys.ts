@@ -7,7 +7,7 @@
  * The number of the view format. Every change of stored bytes raises it: projectors and API processes of two formats
  * share nothing in a store, and may run side by side (test/schemas/views/view-format.test.ts).
  */
-export const viewFormat = 4;
+export const viewFormat = 5;
 
 export const tagCount = 64;
 export const allTags: readonly number[] = Array.from({ length: tagCount }, (_, i) => i);

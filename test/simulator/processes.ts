@@ -4,7 +4,7 @@ import type { Answer } from '../../api/messages/answer.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { ReadGuard } from '../../infra/redis/leadership/read-guard.ts';
 import { type Arg, type RedisConnection, storeErrors } from '../../infra/redis/redis-connection.ts';
-import { type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
+import { beating, type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
 import { guardedReads } from '../../infra/redis/views/guarded-reads.ts';
 import { Invalidations } from '../../infra/redis/views/invalidations.ts';
 import { viewWriterOver } from '../../infra/redis/views/redis-view-writer.ts';
@@ -61,6 +61,7 @@ function redisConnectionOf(all: readonly Connection[]): RedisConnection {
       throw told(cause);
     });
   return {
+    isCluster: all.length > 1,
     command: (key, args) => send(all[tagOfKey(key) % all.length]!, args),
     masters: async () => all.map((each) => (args) => send(each, args)),
     close: async () => {},
@@ -153,11 +154,12 @@ export class ApiProcess {
         processes: async () =>
           all.every(({ ready }) => ready) ? ((await Promise.all(all.map(processOf))) as string[]) : null,
         async look(tag) {
-          const own = [keys.fence(tag), keys.complete(tag), keys.coming(tag), keys.led(tag)];
+          const first = around.masters.length > 1 ? tag : tags[0]!;
+          const own = [keys.fence(tag), keys.complete(tag), keys.coming(first), keys.led(tag), keys.fence(first)];
           const names = [...own, ...others.map((other) => other.keys.fence(tag))];
-          const [fence, stamp, coming, led, ...found] = await textsOf(on(tag), names);
+          const [fence, stamp, coming, led, moves, ...found] = await textsOf(on(tag), names);
           const formats = others.filter((_, i) => found[i] !== null).map(({ format }) => format);
-          return { fence: fence!, stamp: stamp!, coming: coming!, led: led!, others: formats };
+          return { fence: beating(fence!, moves!), stamp: stamp!, coming: coming!, led: led!, others: formats };
         },
       },
       this.process.clock,
@@ -205,7 +207,12 @@ export class ApiProcess {
     return {
       ...reads,
       listen: (listener) => {
-        invalidations = new Invalidations(keys, listener, this.process.clock, around.tags.length);
+        invalidations = new Invalidations(
+          keys,
+          listener,
+          this.process.clock,
+          around.masters.length > 1 ? around.tags.length : 1,
+        );
         this.#track(around, keys, invalidations);
       },
       noticePause: () => invalidations?.noticePause(),

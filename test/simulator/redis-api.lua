@@ -1,10 +1,10 @@
 -- What Redis 7 gives its scripts, as far as ours use it. Its main function runs a script.
 local getinfo = debug.getinfo
 
-redis = { call = hostCall, pcall = hostPcall }
+redis = { call = hostCall, pcall = hostPcall, sha1hex = hostSha1 }
 cmsgpack = { unpack = hostUnpack }
 
-for _, name in ipairs { 'hostCall', 'hostPcall', 'hostUnpack', 'debug', 'dofile', 'io', 'loadfile', 'module', 'newproxy', 'os', 'package', 'print', 'require' } do
+for _, name in ipairs { 'hostCall', 'hostPcall', 'hostSha1', 'hostUnpack', 'debug', 'dofile', 'io', 'loadfile', 'module', 'newproxy', 'os', 'package', 'print', 'require' } do
   _G[name] = nil
 end
 setmetatable(_G, {

@@ -111,6 +111,17 @@ export const commands: Record<string, Command> = {
       return 'OK';
     },
   },
+  MSET: {
+    writes: true,
+    grows: true,
+    run(space, pairs) {
+      for (let i = 0; i < pairs.length; i += 2) {
+        space.keys.set(pairs[i]!, bytes(pairs[i + 1]!));
+        space.changed(pairs[i]!);
+      }
+      return 'OK';
+    },
+  },
   DEL: { writes: true, run: deleted },
   HSET: {
     writes: true,

@@ -14,6 +14,7 @@ let running: Call | null = null;
 const lua = new Lua(readFileSync(new URL('redis-api.lua', import.meta.url), 'utf8'), {
   hostCall: (args) => called(args, true),
   hostPcall: (args) => called(args, false),
+  hostSha1: ([text]) => createHash('sha1').update(String(text), 'latin1').digest('hex'),
   hostUnpack: ([packed]) => ({ items: unpacked(Buffer.from(String(packed), 'latin1')).map((items) => ({ items })) }),
 });
 

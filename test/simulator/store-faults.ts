@@ -6,14 +6,14 @@ import { tags } from './world.ts';
 const anyMaster = ({ random, masters }: Scene): number => random.int(0, masters.length - 1);
 
 /** A master goes away, and another process comes back with what it held when the snapshot was made. */
-function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot): void {
+function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot, outageMsMax = 3_000): void {
   const { random, masters } = scene;
   const master = masters[index]!;
   if (!master.up) return;
   // A replica that was resynchronised keeps its run id.
   const process = scene.newProcess(random.chance(0.2) ? master.redis.runId : null);
   master.stop();
-  const outageMs = random.int(1, random.pick([100, 1_000, 3_000]));
+  const outageMs = random.int(1, random.pick([Math.min(100, outageMsMax), Math.min(1_000, outageMsMax), outageMsMax]));
   // What it holds now is to be read.
   if (outageMs < 1_000) scene.goesOn(outageMs + 800);
   scene.readOften(outageMs, outageMs + 600);
@@ -72,6 +72,24 @@ export const storeFaults = {
     const { snapshot } = scene.masters[index]!.redis;
     scene.later(scene.random.int(0, 300), () => comeBack(scene, 'failOver', index, snapshot));
   },
+  /** Between two beats: some tags' fences have moved since the snapshot, with batches, or the first one's alone has. */
+  restoreBetweenBeats(scene: Scene) {
+    const { random, around } = scene;
+    const index = anyMaster(scene);
+    const fences = (): string[] => tags.map((tag) => String(scene.redisOf(tag).keys.get(around.keys.fence(tag))));
+    const [before, { snapshot }] = [fences(), scene.masters[index]!.redis];
+    for (let i = random.int(0, 2); i > 0; i--) scene.later(random.int(0, 50), () => scene.publish());
+    const wantsBatch = random.chance(0.7);
+    let looks = 400;
+    const look = (): void => {
+      const moved = fences().map((fence, i) => fence !== before[i]);
+      const isDue = wantsBatch ? moved.slice(1).includes(true) && !moved[0] : moved[0];
+      if (isDue || looks-- === 0) return comeBack(scene, 'restoreBetweenBeats', index, snapshot, 40);
+      scene.later(5, look);
+    };
+    scene.goesOn(500);
+    look();
+  },
   emptyStore(scene: Scene) {
     scene.masters[anyMaster(scene)]!.redis.empty();
     scene.struck('emptyStore');
@@ -93,10 +111,11 @@ export const storeFaults = {
     byAnother(redis, 'DEL', key);
     byAnother(redis, 'RPUSH', key, 'x');
     // The next sign of life replaces it.
-    const isSign = /:(coming|unreadable)$/.test(key);
+    const isSign = /:(coming|unreadable|asked)$/.test(key);
     const ask = (): void => {
       if (isSign || redis.keys.get(key) !== 'list') return;
       if (key !== open && redis.keys.get(open) !== 'list') byAnother(redis, 'ZADD', open, '+inf', 'compare');
+      byAnother(redis, 'SET', keys.asked(), String(timeline.nowMs));
       timeline.after(1_000, ask);
     };
     ask();

@@ -7,6 +7,7 @@ type Masters =
 
 /** What a tag's keys say of its stamp, all read at the same moment. */
 export interface StampLook {
+  /** What moves while the tag is led (redis-keys.ts, `beating`). */
   fence: string | null;
   /** The sign of life of a projector that stands by. */
   coming: string | null;

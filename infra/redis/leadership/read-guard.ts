@@ -3,7 +3,7 @@ import { backgroundClock, type Clock } from '../../../projector/running/clock.ts
 import { Stop } from '../../../projector/running/stop.ts';
 import { WakeUp } from '../../../projector/running/waiting.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { otherFormats, redisKeys } from '../redis-keys.ts';
+import { beating, otherFormats, redisKeys } from '../redis-keys.ts';
 import { FailoverState, type StampLook } from './failover-state.ts';
 import { type FormatLook, GenerationState } from './generation-state.ts';
 
@@ -110,6 +110,8 @@ export class ReadGuard {
 export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): ReadGuard {
   const keys = redisKeys(keyPrefix);
   const othersKeys = otherFormats.map((format) => redisKeys(keyPrefix, format));
+  // Projectors that stand by write one sign of life, or in a cluster one for each tag.
+  const signTag = (tag: number): number => (client instanceof Cluster ? tag : 0);
   const masters: GuardedMasters = {
     async processes() {
       // A cluster's masters are not known before.
@@ -119,12 +121,18 @@ export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): Read
       return (await Promise.all(processes)).filter((process) => process !== null);
     },
     async look(tag, formats) {
-      const own = [keys.fence(tag), keys.complete(tag), keys.coming(tag), keys.led(tag)];
+      const own = [
+        keys.fence(tag),
+        keys.complete(tag),
+        keys.coming(signTag(tag)),
+        keys.led(tag),
+        keys.fence(signTag(tag)),
+      ];
       const fences = formats ? othersKeys.map((other) => other.fence(tag)) : [];
       // One command: all of one moment.
-      const [fence, stamp, coming, led, ...found] = await client.mget(...own, ...fences);
+      const [fence, stamp, coming, led, first, ...found] = await client.mget(...own, ...fences);
       const others = otherFormats.filter((_, i) => typeof found[i] === 'string');
-      return { fence: fence!, stamp: stamp!, coming: coming!, led: led!, others };
+      return { fence: beating(fence!, first!), stamp: stamp!, coming: coming!, led: led!, others };
     },
   };
   const guard = new ReadGuard(masters, backgroundClock);

@@ -1,10 +1,11 @@
-import type { Cluster, Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { hasMoved, isFree, unledMs } from '../../../projector/ports/leading.ts';
-import { backgroundClock } from '../../../projector/running/clock.ts';
+import { backgroundClock, type Clock } from '../../../projector/running/clock.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import type { RedisKeys } from '../redis-keys.ts';
+import { beating, parseFence, type RedisKeys } from '../redis-keys.ts';
 
 const lookMs = 500;
+const lookAtAllMs = 5_000;
 
 /** Counts the tags that nobody leads, from looks at all fences. No I/O. */
 export class UnledTags {
@@ -41,11 +42,10 @@ export class UnledTags {
 export function watchUnledTags(client: Redis | Cluster, keys: RedisKeys, signal: AbortSignal): () => number | null {
   const tags = new UnledTags();
   const clock = backgroundClock;
-  // MGET, because GET would fail for a key of another type. Of one key, because in a cluster each is elsewhere.
-  const fence = async (tag: number): Promise<string | null> => (await client.mget(keys.fence(tag)))[0]!;
+  const look = client instanceof Cluster ? fencesOfCluster(client, keys) : fencesOfOne(client, keys, clock);
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      await Promise.all(allTags.map(fence)).then(
+      await look().then(
         (fences) => tags.looked(fences, clock.nowMs()),
         // The store is away, which says nothing of who leads.
         () => undefined,
@@ -55,4 +55,27 @@ export function watchUnledTags(client: Redis | Cluster, keys: RedisKeys, signal:
   };
   void run();
   return () => tags.count(clock.nowMs());
+}
+
+type Look = () => Promise<(string | null)[]>;
+
+/** MGET, because GET would fail for a key of another type. Of one key, because each tag is elsewhere. */
+const fencesOfCluster =
+  (client: Cluster, keys: RedisKeys): Look =>
+  () =>
+    Promise.all(allTags.map(async (tag) => (await client.mget(keys.fence(tag)))[0]!));
+
+/** Reads the fence that moves for all tags; now and then, and when another projector leads, whether all name its owner. */
+function fencesOfOne(client: Redis, keys: RedisKeys, clock: Clock): Look {
+  let all: (string | null)[] = [];
+  let allMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const [first] = await client.mget(keys.fence(0));
+    const isOther = parseFence(all[0] ?? '').owner !== parseFence(first ?? '').owner;
+    if (isOther || clock.nowMs() - allMs >= lookAtAllMs) {
+      all = await client.mget(allTags.map(keys.fence));
+      allMs = clock.nowMs();
+    }
+    return all.map((fence) => beating(fence, first!));
+  };
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { commandLookMs, commandLooks, hasMoved, isFree } from '../../../projector/ports/leading.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { nullIfOtherType, type RedisConnection, readText, withRedis } from '../redis-connection.ts';
-import { otherFormats, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
+import { beating, otherFormats, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 import { processOf } from './read-guard.ts';
 
@@ -44,13 +44,17 @@ export async function whoLeads(
   const texts = (name: (tag: number) => string) => Promise.all(allTags.map((tag) => readText(connection, name(tag))));
   const ofFormat = async (format: number): Promise<WhoLeads> => {
     const keys = redisKeys(keyPrefix, format);
-    const before = await texts(keys.fence);
+    const fences = async (): Promise<(string | null)[]> => {
+      const found = await texts(keys.fence);
+      return connection.isCluster ? found : found.map((fence) => beating(fence, found[0]!));
+    };
+    const before = await fences();
     const seen = [await texts(keys.coming)];
     for (let look = 0; look < commandLooks; look++) {
       await sleep(commandLookMs, undefined, { signal });
       seen.push(await texts(keys.coming));
     }
-    return { ...leadersOf(before, await texts(keys.fence)), standbys: standbysIn(seen) };
+    return { ...leadersOf(before, await fences()), standbys: standbysIn(seen) };
   };
   return Promise.all(formats.map(ofFormat));
 }

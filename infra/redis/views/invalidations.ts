@@ -1,12 +1,11 @@
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import { unheardMsMax } from '../../../projector/ports/leading.ts';
 import type { Clock } from '../../../projector/running/clock.ts';
-import { tagCount } from '../../../schemas/views/view-keys.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 
 /**
- * Passes Redis's invalidation messages to a listener, and says whether they are reliably heard. They are once every tag's
- * fence has been heard to move, until a tag falls silent or a connection changes. No I/O.
+ * Passes Redis's invalidation messages to a listener, and says whether they are reliably heard. They are once the fences that
+ * a beat moves have all been heard to move, until one falls silent or a connection changes. No I/O.
  */
 export class Invalidations {
   readonly #keys: RedisKeys;
@@ -16,13 +15,13 @@ export class Invalidations {
   #state: 'deaf' | 'hearing' = 'deaf';
   #checkedMs: number;
 
-  /** `tags`: how many tags views are in, from 0 on. */
-  constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock, tags = tagCount) {
+  /** `beating`: of how many tags a beat moves the fence, from 0 on: on one Redis the first one's, which says that its connection is heard. */
+  constructor(keys: RedisKeys, listener: ChangeListener, clock: Clock, beating: number) {
     this.#keys = keys;
     this.#listener = listener;
     this.#clock = clock;
     this.#checkedMs = clock.nowMs();
-    this.#heardMs = new Float64Array(tags).fill(Number.NEGATIVE_INFINITY);
+    this.#heardMs = new Float64Array(beating).fill(Number.NEGATIVE_INFINITY);
   }
 
   /** The keys of one message. Null: all keys, as after FLUSHALL. */

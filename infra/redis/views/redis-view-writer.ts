@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { isFree } from '../../../projector/ports/leading.ts';
 import {
-  type CommitResult,
+  type BeatNotes,
+  type BeatResult,
   type Leadership,
   openNames,
   StoreRefusesError,
+  type TagLook,
   type TagNotes,
   type ViewWrite,
   type ViewWriter,
@@ -15,6 +18,7 @@ import { memoryIn } from '../redis-memory.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
 import { listStored, readStored } from './stored-views.ts';
+import { beatScript, digestOf, LastLook, lookScript } from './tags-at-once.ts';
 import { commitScript, freeScript, type Script, takeScript } from './view-scripts.ts';
 
 /** The part of a held fence that moves. */
@@ -41,10 +45,22 @@ export function viewWriterOver(
   const notesOf = (tag: number) => [keys.fence, keys.position, keys.open, keys.complete, keys.led].map((of) => of(tag));
 
   /** Fenced (docs/rules.md#fence): another owner has taken the tag since. Anything else means that the store lost or changed something. */
-  const refused = (own: Held, found: string): CommitResult => {
+  const refused = (own: Held, found: string) => {
     const fence = parseFence(found);
     const fenced = fence.owner !== owner && fence.epoch >= own.epoch;
-    return { committed: false, reason: fenced ? 'fenced' : 'lost' };
+    return { committed: false, reason: fenced ? 'fenced' : 'lost' } as const;
+  };
+
+  /** By one call where that is possible: told only what has changed. */
+  const lastLook = new LastLook();
+  const lookAtAll = async (tags: readonly number[]): Promise<TagLook[]> => {
+    const reply = await script(lookScript, [keys.fence(tags[0]!), keys.position(tags[0]!)], lastLook.args(tags));
+    return lastLook.looks(reply as Parameters<LastLook['looks']>[0]);
+  };
+  const lookAt = async (tag: number): Promise<TagLook> => {
+    const names = [keys.fence(tag), keys.position(tag)];
+    const [fence, position] = (await connection.command(names[0]!, ['MGET', ...names])) as (Buffer | null)[];
+    return { fence: fence?.toString() ?? '', position: position?.toString() ?? null };
   };
 
   let fit = false;
@@ -52,15 +68,15 @@ export function viewWriterOver(
     async look(tags) {
       if (!fit) await checkFitness(connection);
       fit = true;
-      return Promise.all(
-        tags.map(async (tag) => {
-          const names = [keys.fence(tag), keys.position(tag)];
-          const [fence, position] = (await connection.command(names[0]!, ['MGET', ...names])) as (Buffer | null)[];
-          return { fence: fence?.toString() ?? '', position: position?.toString() ?? null };
-        }),
-      );
+      return connection.isCluster ? Promise.all(tags.map(lookAt)) : lookAtAll(tags);
     },
-    async coming(tags) {
+    async isFree(tag) {
+      // MGET, because GET would fail for a key of another type.
+      const [fence] = (await connection.command(keys.fence(tag), ['MGET', keys.fence(tag)])) as (Buffer | null)[];
+      return isFree(String(fence));
+    },
+    async coming(all) {
+      const tags = connection.isCluster ? all : all.slice(0, 1);
       const value = `${owner}:${Math.floor(clock.nowMs())}`;
       await Promise.all(tags.map((tag) => connection.command(keys.coming(tag), ['SET', keys.coming(tag), value])));
     },
@@ -90,8 +106,26 @@ export function viewWriterOver(
     },
   };
 
+  const beat = async (tags: readonly number[], { stamp, position }: BeatNotes): Promise<BeatResult> => {
+    const [first] = tags;
+    const [own, ...others] = tags.map((tag) => held.get(tag));
+    if (!own || !others.every((each) => each !== undefined)) return { committed: false, reason: 'lost' };
+    const moved = spell(next(own));
+    const fences = [spell(own), moved, stamp || '?', tags.join(), digestOf(others.map((each) => spell(each)))];
+    const notes = [position?.text ?? '', String(position?.round ?? 0), position?.cut.join() ?? ''];
+    const reply = await script(beatScript, [...notesOf(first!), keys.asked()], [...fences, ...notes]);
+    const [left, process, asked] = reply as [Buffer | Buffer[], Buffer, Buffer];
+    if (!Array.isArray(left)) {
+      held.set(first!, next(own));
+      return { committed: true, process: process.toString(), asked: asked.toString() };
+    }
+    const isFenced = tags.some((tag, i) => refused(held.get(tag)!, String(left[i])).reason === 'fenced');
+    return { committed: false, reason: isFenced ? 'fenced' : 'lost' };
+  };
+
   return {
     leadership,
+    beat: connection.isCluster ? null : beat,
     async commit(tag, writes, notes = {}) {
       const own = held.get(tag);
       if (!own) return { committed: false, reason: 'lost' };

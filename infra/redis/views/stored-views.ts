@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { LiveViews } from '../../../projector/ports/live-views.ts';
 import type { StoredName, StoredView } from '../../../projector/ports/view-writer.ts';
 import { allTags, tagCount } from '../../../schemas/views/view-keys.ts';
@@ -11,7 +12,7 @@ import {
   redisConnection,
   scanKeys,
 } from '../redis-connection.ts';
-import { type RedisKeys, redisKeys } from '../redis-keys.ts';
+import { beating, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 
 // Keys that a step of SCAN finds and reads, nearly. What a leader writes meanwhile waits for them, so of whole values they
@@ -102,19 +103,22 @@ export function liveViewsOver(connection: RedisConnection, keys: RedisKeys): Liv
   return {
     list: () => listStored(connection, keys, { tags: everywhere, whole: true }),
     read: (names) => readStored(connection, keys, names),
-    notes: (tags) =>
-      Promise.all(
+    async notes(tags) {
+      const first = connection.isCluster ? null : await text(keys.fence(0));
+      return Promise.all(
         tags.map(async (tag) => ({
-          fence: (await text(keys.fence(tag))) ?? '',
+          fence: beating(await text(keys.fence(tag)), first) ?? '',
           position: await text(keys.position(tag)),
           compare: await saysCompare(keys.open(tag)),
         })),
-      ),
+      );
+    },
     // As commitScript does (view-scripts.ts). Its reply to the leader's next batch or beat says so. Of a list of another type
-    // that batch finds it by itself.
+    // that batch finds it by itself. A beat of several tags asks for such a batch of each.
     askCompare: async (tags) => {
       const ask = (key: string) => connection.command(key, ['ZADD', key, '+inf', 'compare']).catch(nullIfOtherType);
       await Promise.all(tags.map((tag) => ask(keys.open(tag))));
+      if (!connection.isCluster) await connection.command(keys.asked(), ['SET', keys.asked(), randomUUID()]);
     },
     spell: ({ tag, kind, id }) => keys.of(tag, kind, id),
     close: () => connection.close(),

@@ -2,6 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { ChangeListener } from '../../../api/ports/view-reader.ts';
 import { backgroundClock } from '../../../projector/running/clock.ts';
 import { Stop } from '../../../projector/running/stop.ts';
+import { tagCount } from '../../../schemas/views/view-keys.ts';
 import type { RedisKeys } from '../redis-keys.ts';
 import { invalidationChannel, missingRight } from '../redis-refusal.ts';
 import { reconnectDelayMs } from '../redis-settings.ts';
@@ -26,7 +27,7 @@ export interface Tracking {
  */
 export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener): Tracking {
   const clock = backgroundClock;
-  const invalidations = new Invalidations(keys, listener, clock);
+  const invalidations = new Invalidations(keys, listener, clock, client instanceof Cluster ? tagCount : 1);
   const trackers = new Map<string, Redis>();
   let refused: unknown = null;
   const stop = new Stop();

@@ -54,6 +54,7 @@ async function stoodBy({
       if (nowMs > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
       return some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null }));
     },
+    isFree: async (tag: number) => (await leadership.look([tag]))[0]!.fence.endsWith(':free'),
   } as unknown as Leadership;
   const stop = new AbortController();
   const { signal } = stop;

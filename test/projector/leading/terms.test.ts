@@ -140,8 +140,8 @@ describe('a standby folds', () => {
       intake: { aside: { end() {} } },
     };
     const leadership = {
-      async look(some: readonly number[]) {
-        if (some.length === 1) return [{ fence: 'led', position: null }];
+      isFree: async () => false,
+      async look() {
         look += 1;
         if (look === looks.length) throw over;
         const { positions, rides: folded = rides } = looks[look]!;

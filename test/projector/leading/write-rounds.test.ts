@@ -22,7 +22,8 @@ describe('rounds', () => {
     let at = -1;
     const late: (() => void)[] = [];
     const now = (): Round => planned[at] ?? {};
-    const lanes = { bytesWritten: 0, doubts: 0, beginStamping: (doubts: number) => void done.push(['stamp', doubts]) };
+    const proof = { doubts: 0 };
+    const lanes = { bytesWritten: 0, proof, beginStamping: (doubts: number) => void done.push(['stamp', doubts]) };
     const foldToEnds = async (): Promise<void> => {
       const { folded = 'at once' } = now();
       done.push(['fold', folded]);
@@ -39,7 +40,7 @@ describe('rounds', () => {
         done.push(['round', position]);
         const { bytes = 0, all = true, doubts } = now();
         lanes.bytesWritten += bytes;
-        lanes.doubts = doubts ?? lanes.doubts;
+        proof.doubts = doubts ?? proof.doubts;
         if (at === planned.length - 1) stop.abort();
         return all;
       },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { Invalidations } from '../../../../infra/redis/views/invalidations.ts';
-import { allTags } from '../../../../schemas/views/view-keys.ts';
+import { allTags, tagCount } from '../../../../schemas/views/view-keys.ts';
 import { SteppingClock } from '../../../support/stores/stepping-clock.ts';
 
 /** Invalidations by a clock that steps, and all that its listener was told. */
@@ -17,6 +17,7 @@ function scene() {
       hearing: (hears: boolean) => void told.push(hears ? 'hearing' : 'deaf'),
     },
     clock,
+    tagCount,
   );
   const message = (...names: string[]) => invalidations.message(names.map((name) => Buffer.from(name)));
   /** These tags are heard of. Returns what the listener was told since the last time. */
