@@ -84,8 +84,8 @@ export const storeFaults = {
     const look = (): void => {
       const moved = fences().map((fence, i) => fence !== before[i]);
       const isDue = wantsBatch ? moved.slice(1).includes(true) && !moved[0] : moved[0];
-      if (isDue || looks-- === 0) return comeBack(scene, 'restoreBetweenBeats', index, snapshot, 40);
-      scene.later(5, look);
+      if (isDue || looks-- === 0) comeBack(scene, 'restoreBetweenBeats', index, snapshot, 40);
+      else scene.later(5, look);
     };
     scene.goesOn(500);
     look();
