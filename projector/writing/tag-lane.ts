@@ -12,6 +12,8 @@ const batchBytesMax = 512 * 1024;
 // A batch that the store refused is sent again before a standby takes the fence for still.
 const limits = { minMs: 50, maxMs: 1_000 };
 const positionEveryMs = 250;
+// One that stands still is stored again: another program may have written over it.
+const positionAgainMs = 60_000;
 
 interface Batch {
   writes: ViewWrite[];
@@ -220,8 +222,10 @@ export class TagLane {
   #carries(settled: SettledPosition | null): settled is SettledPosition {
     const { clock, leaving } = this.#deps;
     if (settled === null || settled === this.#carried) return false;
-    if (!leaving && clock.nowMs() - this.#carriedMs < positionEveryMs) return false;
-    const isNews = settled.text !== this.#carried?.text || this.#comparing.at === 'compared';
+    const sinceMs = clock.nowMs() - this.#carriedMs;
+    if (!leaving && sinceMs < positionEveryMs) return false;
+    const isNews =
+      settled.text !== this.#carried?.text || sinceMs >= positionAgainMs || this.#comparing.at === 'compared';
     return isNews || (this.mayHaveNames && this.#namedIn < settled.start.round);
   }
 

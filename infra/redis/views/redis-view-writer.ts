@@ -18,7 +18,7 @@ import { memoryIn } from '../redis-memory.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 import { type FieldList, packFields } from './packed-fields.ts';
 import { listStored, readStored } from './stored-views.ts';
-import { beatScript, digestOf, LastLook, lookScript } from './tags-at-once.ts';
+import { beatScript, ConditionalLook, digestOf, lookScript } from './tags-at-once.ts';
 import { commitScript, freeScript, type Script, takeScript } from './view-scripts.ts';
 
 /** The part of a held fence that moves. */
@@ -51,12 +51,9 @@ export function viewWriterOver(
     return { committed: false, reason: fenced ? 'fenced' : 'lost' } as const;
   };
 
-  /** By one call where that is possible: told only what has changed. */
-  const lastLook = new LastLook();
-  const lookAtAll = async (tags: readonly number[]): Promise<TagLook[]> => {
-    const reply = await script(lookScript, [keys.fence(tags[0]!), keys.position(tags[0]!)], lastLook.args(tags));
-    return lastLook.looks(reply as Parameters<LastLook['looks']>[0]);
-  };
+  const conditional = new ConditionalLook();
+  const lookAtAll = (tags: readonly number[]): Promise<TagLook[]> =>
+    conditional.at(tags, (args) => script(lookScript, [keys.fence(tags[0]!), keys.position(tags[0]!)], args));
   const lookAt = async (tag: number): Promise<TagLook> => {
     const names = [keys.fence(tag), keys.position(tag)];
     const [fence, position] = (await connection.command(names[0]!, ['MGET', ...names])) as (Buffer | null)[];

@@ -110,25 +110,38 @@ const sha1 = (text: string): string => createHash('sha1').update(text).digest('h
 /** Of fences, as the scripts take it. */
 export const digestOf = (fences: readonly string[]): string => sha1(fences.join('\n'));
 
-/** What the last look at some tags found: the next one is told only what has changed. */
-export class LastLook {
-  #tags = '';
-  #others: string[] | null = null;
-  #texts: string[] | null = null;
-  #places: number[] = [];
+/** What a look at some tags found. */
+interface Found {
+  tags: string;
+  others: readonly string[];
+  /** Each position once, and for each tag the place of its own. */
+  texts: readonly string[];
+  places: readonly number[];
+}
 
-  /** The arguments of lookScript. */
-  args(tags: readonly number[]): string[] {
-    if (tags.join() !== this.#tags) [this.#tags, this.#others, this.#texts] = [tags.join(), null, null];
-    const positions = this.#texts && sha1(this.#texts.join('\n') + this.#places.join());
-    return [this.#tags, this.#others ? digestOf(this.#others) : '', positions ?? ''];
-  }
+type LookReply = [first: Buffer, others: Buffer[], texts: Buffer[], places: number[]];
 
-  /** What the tags say by its reply. */
-  looks([first, others, texts, places]: [Buffer, Buffer[], Buffer[], number[]]): TagLook[] {
-    if (others.length > 0 || !this.#others) this.#others = others.map(String);
-    if (texts.length > 0 || !this.#texts) [this.#texts, this.#places] = [texts.map(String), places];
-    const fences = [String(first), ...this.#others];
-    return fences.map((fence, i) => ({ fence, position: this.#texts![this.#places[i]! - 1] || null }));
+/** Looks at tags of which only what has changed since the last look is told. */
+export class ConditionalLook {
+  #last: Found | null = null;
+
+  /** `ask`: runs lookScript with these arguments. */
+  async at(tags: readonly number[], ask: (args: string[]) => Promise<unknown>): Promise<TagLook[]> {
+    const names = tags.join();
+    // Several looks may be under way: each is told what has changed since what it named.
+    const known = this.#last?.tags === names ? this.#last : null;
+    const digests = known && [digestOf(known.others), sha1(known.texts.join('\n') + known.places.join())];
+    const [first, others, texts, places] = (await ask([names, ...(digests ?? ['', ''])])) as LookReply;
+    const isSame = known !== null && others.length === 0;
+    const stands = known !== null && texts.length === 0;
+    const found: Found = {
+      tags: names,
+      others: isSame ? known.others : others.map(String),
+      texts: stands ? known.texts : texts.map(String),
+      places: stands ? known.places : places,
+    };
+    this.#last = found;
+    const fences = [String(first), ...found.others];
+    return fences.map((fence, i) => ({ fence, position: found.texts[found.places[i]! - 1] || null }));
   }
 }
