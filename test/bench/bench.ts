@@ -2,6 +2,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { archive } from './archive.ts';
 import { freshness } from './freshness.ts';
+import { idle } from './idle.ts';
 import { me } from './me.ts';
 import { publish } from './publish.ts';
 import { reads } from './reads.ts';
@@ -9,7 +10,7 @@ import { start } from './start.ts';
 import { type Bench, measureInTurns } from './versions.ts';
 
 /** `npm run bench -- <name> …`: prints figures; it is no test, and asserts nothing. test/bench/README.md has the options. */
-const benches: Record<string, Bench> = { start, reads, me, freshness, archive, publish };
+const benches: Record<string, Bench> = { start, reads, me, freshness, archive, publish, idle };
 
 if (process.argv[2] === '--help') {
   console.log(`npm run bench -- NAME…   measures: ${Object.keys(benches).join(', ')} (test/bench/README.md)`);

@@ -12,7 +12,7 @@ export type Figures = Record<string, number>;
 /** A row of the report. */
 export interface Row {
   name: string;
-  unit: 'µs' | 'ms' | 's' | 'MiB' | 'B';
+  unit: 'µs' | 'ms' | 's' | 'MiB' | 'B' | '/s' | 'kB/s';
   /** The row that it is a multiple of: of the same round. */
   to?: string;
   aim?: string;

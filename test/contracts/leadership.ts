@@ -147,6 +147,126 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       expect(await one.leadership.take(tag, again!, false)).toEqual({ position: 'P3', open: [], compare: false });
     });
 
+    // docs/rules.md#fence
+    describe('by one beat of several tags, where it can', () => {
+      const [first, ...others] = allTags as [number, ...number[]];
+      const asking = { stamp: '' };
+      const beating = async () => {
+        const w = await leader();
+        return w.beat ? { ...w, beat: w.beat } : null;
+      };
+
+      it('moves the first fence alone, says which process this is, and stamps all of them for it', async () => {
+        const w = await beating();
+        if (!w) return;
+        const before = await fences(w);
+        const asked = await w.beat(allTags, asking);
+        expect(asked).toEqual({ committed: true, process: expect.stringMatching(/^\w+:\w+$/), asked: '' });
+        const after = await fences(w);
+        expect([after[0] === before[0], after.slice(1)]).toEqual([false, before.slice(1)]);
+        expect(allTags.map((each) => w.leadership.isAsLeft(each, after[each]!))).toEqual(allTags.map(() => true));
+        const r = store.reader();
+        const stamps = () => r.get(allTags.map(completeKey)).catch(() => null);
+        await w.beat(allTags, { stamp: 'another:process' });
+        await w.beat(allTags, { stamp: asked.committed ? asked.process : '' });
+        await expect.poll(async () => (await r.ready()).ready, { timeout: 10_000 }).toBe(true);
+        expect((await stamps())!.map(String)).toEqual(allTags.map(() => asked.committed && asked.process));
+        await r.close();
+        expect(await w.commit(first, [])).toMatchObject({ committed: true });
+        expect(await w.commit(tag, [])).toMatchObject({ committed: true });
+      });
+
+      it('stores the position in all of them, and cuts the lists that it is told to', async () => {
+        const [w, other] = [await beating(), await writer()];
+        if (!w) return;
+        await w.commit(tag, [valueWrite(ride, view('1'))], { round: 1 });
+        await w.commit(tag, [valueWrite(rideKey('ride2'), view('2'))], { round: 2 });
+        expect(await w.beat(allTags, { ...asking, position: { text: 'P1', round: 1, cut: [] } })).toMatchObject({
+          committed: true,
+        });
+        await w.beat(allTags, { ...asking, position: { text: 'P2', round: 2, cut: [tag] } });
+        const looks = await other.leadership.look(allTags);
+        expect(new Set(looks.map(({ position }) => position))).toEqual(new Set(['P2']));
+        const taken = await other.leadership.take(tag, looks[tag]!.fence, false);
+        expect(taken!.open.filter((name) => name.startsWith('ride:'))).toEqual(
+          parseKey(rideKey('ride2')).tag === tag ? ['ride:ride2'] : taken!.open,
+        );
+        expect(taken!.open).not.toContain('ride:ride1');
+      });
+
+      it.each([
+        ['lost', async (_: ViewWriter) => store.empty()],
+        [
+          'fenced',
+          async ({ leadership }: ViewWriter) => {
+            const [seen] = await fences({ leadership } as ViewWriter, [tag]);
+            await (await writer()).leadership.take(tag, seen!, false);
+          },
+        ],
+      ] as const)(
+        'writes nothing to any of them where one is not as it was left, and says whether it is %s',
+        async (reason, change) => {
+          const w = await beating();
+          if (!w) return;
+          const asked = await w.beat(allTags, asking);
+          await change(w);
+          const before = await w.leadership.look(allTags);
+          const notes = {
+            stamp: asked.committed ? asked.process : '',
+            position: { text: 'P', round: 1, cut: allTags },
+          };
+          expect(await w.beat(allTags, notes)).toEqual({ committed: false, reason });
+          expect(await w.leadership.look(allTags)).toEqual(before);
+          const r = store.reader();
+          expect((await r.ready()).ready).toBe(false);
+          await r.close();
+          // Of those that are as they were left it may go on.
+          if (reason === 'fenced')
+            expect(
+              await w.beat(
+                others.filter((each) => each !== tag),
+                asking,
+              ),
+            ).toMatchObject({ committed: true });
+        },
+      );
+
+      it('is told that somebody asked for compares', async () => {
+        const w = await beating();
+        if (!w || !store.live) return;
+        const live = await store.live();
+        const askedAt = async () => {
+          const result = await w.beat(allTags, asking);
+          return result.committed && result.asked;
+        };
+        await live.askCompare([tag]);
+        const once = await askedAt();
+        expect(await askedAt()).toBe(once);
+        await live.askCompare([tag]);
+        expect(new Set(['', once, await askedAt()]).size).toBe(3);
+        expect(await w.commit(tag, [])).toMatchObject({ compare: true });
+        await live.close();
+      });
+    });
+
+    it('tells each look what the tags say now, whatever it said before', async () => {
+      const [w, other] = [await leader(), await writer()];
+      const look = (tags = allTags) => other.leadership.look(tags);
+      const all = await look();
+      expect(await look()).toEqual(all);
+      await w.commit(tag, [], { position: { text: 'P1', round: 1 } });
+      const some = await look([tag]);
+      expect(some).toEqual([{ fence: expect.not.stringMatching(all[tag]!.fence), position: 'P1' }]);
+      const now = all.with(tag, some[0]!);
+      expect(await Promise.all([look(), look(), look([tag]), look()])).toEqual([now, now, some, now]);
+      await w.leadership.free(0);
+      expect([await other.leadership.isFree(0), await other.leadership.isFree(1)]).toEqual([true, false]);
+      await store.empty();
+      const none = { fence: '', position: null };
+      expect(await Promise.all([look(), look([tag])])).toEqual([allTags.map(() => none), [none]]);
+      expect(await other.leadership.isFree(0)).toBe(false);
+    });
+
     it('says compare in place of a list that is too long, or where a leader doubts, until a compare has ended', async () => {
       const w = await leader();
       const take = async () => (await w.leadership.take(tag, (await fences(w, [tag]))[0]!, false))!;

@@ -4,6 +4,7 @@ import { type RedisServer, startRedisServer } from '../../infra/local/redis-serv
 import { type Arg, type RedisConnection, redisConnection } from '../../infra/redis/redis-connection.ts';
 import { redisKeys } from '../../infra/redis/redis-keys.ts';
 import { packFields } from '../../infra/redis/views/packed-fields.ts';
+import { beatScript, digestOf, lookScript } from '../../infra/redis/views/tags-at-once.ts';
 import { commitScript, freeScript, openNamesMax, script, takeScript } from '../../infra/redis/views/view-scripts.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
 
@@ -88,7 +89,8 @@ const keys = redisKeys('p*[x]:');
 const notes = [keys.fence(0), keys.position(0), keys.open(0), keys.complete(0), keys.led(0)];
 const views = ['a', 'b|ü', 'c'].map((id) => keys.of(0, 'ride', id));
 const riders = ['d', 'é'].map((id) => keys.of(0, 'reader', id));
-const all = [...notes, ...views, ...riders];
+const second = [keys.fence(1), keys.position(1), keys.open(1), keys.complete(1), keys.led(1)];
+const all = [...notes, ...views, ...riders, ...second, keys.asked()];
 
 async function agreeOnAll(): Promise<void> {
   for (const key of all) {
@@ -124,6 +126,7 @@ const anyCommand = fc.oneof(
   commandOf('MGET', anyKey, anyKey),
   commandOf('GETRANGE', anyKey, '0', fc.constantFrom('0', '5', '80')),
   commandOf('SET', anyKey, value),
+  commandOf('MSET', anyKey, value, anyKey, value),
   commandOf('DEL', anyKey, anyKey),
   commandOf('HSET', anyKey, member, value),
   commandOf('HMGET', anyKey, anyMembers),
@@ -195,6 +198,36 @@ const take = fc.record({
   last: note('0', '5', '9999999999998'),
 });
 
+const beat = fc.record({
+  expected: fc.option(fence),
+  next: fence,
+  stamp: note('?', 'other', 'own'),
+  isAsLeft: fc.constantFrom(true, true, false),
+  position: note('', 'position 7'),
+  since: note('0', '3', '7'),
+  cut: note('', '0', '1', '0,1'),
+});
+
+const textAt = async (key: string): Promise<string> => {
+  const [found] = (await agreed(['MGET', key])) as unknown[];
+  return String(found ?? '').replace(/^\$/, '');
+};
+
+async function beatOf({
+  expected,
+  next,
+  stamp,
+  isAsLeft,
+  position,
+  since,
+  cut,
+}: typeof beat extends fc.Arbitrary<infer T> ? T : never) {
+  const own = `${realProcess.runId}:${realProcess.replicationId}`;
+  const others = digestOf(isAsLeft ? [await textAt(second[0]!)] : ['another']);
+  const fences = [expected ?? (await textAt(notes[0]!)), next, stamp === 'own' ? own : stamp, '0,1', others];
+  await run(beatScript.source, [...notes, keys.asked()], [...fences, position, since, cut]);
+}
+
 async function writeType([key, type]: [string, string]): Promise<void> {
   await agreed(['DEL', key]);
   if (type === 'list') await agreed(['RPUSH', key, 'x']);
@@ -212,6 +245,14 @@ const step = fc.oneof(
     arbitrary: take.map(({ seen, owner, doubtful, last }) => async () => {
       const found = seen ?? String(await agreed(['GET', notes[0]!])).replace(/^\$/, '');
       await run(takeScript.source, notes, [found === 'null' ? '' : found, owner, doubtful, last]);
+    }),
+  },
+  { weight: 4, arbitrary: beat.map((each) => () => beatOf(each)) },
+  {
+    weight: 1,
+    arbitrary: fc.boolean().map((isKnown) => async () => {
+      const known = digestOf(isKnown ? [await textAt(second[0]!)] : ['another']);
+      await run(lookScript.source, notes.slice(0, 2), ['0,1', known, '']);
     }),
   },
   { weight: 1, arbitrary: fc.tuple(fence, fence).map((each) => () => run(freeScript.source, [notes[0]!], each)) },

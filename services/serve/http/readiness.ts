@@ -79,7 +79,7 @@ export async function readyOrAwhile(reader: Pick<ViewReader, 'ready'>, signal: A
 
 // A first connection takes a moment, which is not worth logging.
 const firstCheckMs = 1_500;
-const checkMs = 2_000;
+const checkMs = 5_000;
 
 /** Logs, until the signal aborts, when reads cannot be answered and why, when they can again, and the notes. */
 export async function logReadiness(

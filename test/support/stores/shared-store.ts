@@ -18,7 +18,12 @@ export class SharedStore {
 
   constructor() {
     const command = async (args: readonly Arg[]): Promise<unknown> => this.redis.command(args);
-    this.connection = { isCluster: false, command: (_, args) => command(args), masters: async () => [command], close: async () => {} };
+    this.connection = {
+      isCluster: false,
+      command: (_, args) => command(args),
+      masters: async () => [command],
+      close: async () => {},
+    };
   }
 
   writer(): ViewWriter {

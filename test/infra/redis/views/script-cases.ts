@@ -50,6 +50,7 @@ export function viewScriptCases(): void {
     const store = new SharedStore();
     return {
       writer: async () => store.writer(),
+      live: async () => store.live(),
       reader: () => ({ ...store.reader(), close: async () => {} }) as unknown as ViewReader,
       empty: async () => store.redis.empty(),
       close: async () => {},
@@ -94,6 +95,38 @@ export function viewScriptCases(): void {
       lost.replies = 1;
       await expect(one.commit(tag, change, { round: 1 })).rejects.toThrow('lost');
       expect(await one.commit(tag, change, { round: 1 })).toMatchObject({ committed: true });
+    });
+
+    it('of a beat whose reply was lost is answered when it is sent again, and is carried out once', async () => {
+      const { ask, writer, lost, text } = scene();
+      const one = writer('one');
+      const fences = [tag, tag + 1].map(keys.fence);
+      for (const each of [tag, tag + 1]) await one.leadership.take(each, '', false);
+      await one.commit(tag + 1, [], {});
+      const notes = { stamp: '', position: { text: 'P1', round: 1, cut: [] } };
+      lost.replies = 1;
+      await expect(one.beat!([tag, tag + 1], notes)).rejects.toThrow('lost');
+      const left = await Promise.all(fences.map(text));
+      await ask('SET', keys.position(tag), 'P2');
+      expect(await one.beat!([tag, tag + 1], notes)).toMatchObject({ committed: true });
+      expect(await Promise.all([...fences, keys.position(tag)].map(text))).toEqual([...left, 'P2']);
+      expect(await one.beat!([tag, tag + 1], { stamp: '' })).toMatchObject({ committed: true });
+    });
+
+    it('of a beat that finds an open list of another type doubts that tag', async () => {
+      const { ask, writer, text, spoil } = scene();
+      const one = writer('one');
+      for (const each of [tag, tag + 1]) await one.leadership.take(each, '', false);
+      await one.stamp();
+      await spoil(notes.open);
+      const cut = { text: 'P1', round: 1, cut: [tag + 1, tag] };
+      expect(await one.beat!([tag + 1, tag], { stamp: '', position: cut })).toEqual({
+        committed: false,
+        reason: 'lost',
+      });
+      expect([await text(complete), await text(notes.fence)]).toEqual([null, null]);
+      expect(await ask('ZRANGE', notes.open, '0', '-1')).toEqual([Buffer.from('compare')]);
+      expect(await text(keys.fence(tag + 1))).not.toBeNull();
     });
 
     it('that takes a tag gives it a fence that no term of its leader had, though the store is restored', async () => {
