@@ -14,7 +14,7 @@ export const otherFormats = Array.from({ length: formatsMax }, (_, i) => i + 1).
 );
 
 /**
- * View keys as Redis keys: `<prefix>g4:pub:{v21}:day:portland/2015-06-13`. A generation is a view format: all its keys
+ * View keys as Redis keys: `<prefix>g5:pub:{v21}:day:portland/2015-06-13`. A generation is a view format: all its keys
  * begin alike, fences and positions too. The hash tag keeps a tag's keys in one slot of a Redis Cluster. API processes
  * hear changes of `pub:` keys. `me:` is the riders' own layer. `tag:` keys are notes that projectors leave one another.
  */

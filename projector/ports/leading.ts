@@ -1,11 +1,11 @@
 /**
  * "Does somebody lead this tag?" Everybody who asks uses this module. A leader moves the fence of each of its tags with
- * every batch, and with a beat where there is none (docs/rules.md#fence). A fence that moves is led. A fence that stands
+ * every batch, and some fence with every beat: on one Redis the first tag's, in a cluster each tag's (docs/rules.md#fence). A fence that moves is led. A fence that stands
  * still may have lost its leader: the more a mistake costs, the longer it may stand. No process compares another's clock
  * with its own.
  */
 
-/** A leader moves each fence at least this often. A projector that stands by moves a sign of life (`coming`) beside it. */
+/** A leader beats at least this often. A projector that stands by moves a sign of life (`coming`). */
 export const beatMs = 500;
 
 // Who takes a tag over (docs/rules.md#take-over). A mistake ends the term of a leader that is alive.

@@ -1,6 +1,6 @@
 /**
  * Tags and the spelling of keys. A view's key is `<tag>|<kind>:<id>`, such as `21|day:portland/2015-06-13`. A store spells
- * it in its own way: in Redis it is `<prefix>g4:pub:{v21}:day:portland/2015-06-13` (stored-views.md).
+ * it in its own way: in Redis it is `<prefix>g5:pub:{v21}:day:portland/2015-06-13` (stored-views.md).
  */
 
 /**

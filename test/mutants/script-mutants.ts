@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { signInScripts } from '../../infra/redis/sign-in/sign-in-scripts.ts';
+import { beatScript, lookScript } from '../../infra/redis/views/tags-at-once.ts';
 import { commitScript, freeScript, type Script, takeScript } from '../../infra/redis/views/view-scripts.ts';
 import { Lua } from '../simulator/lua.ts';
 
@@ -27,6 +28,8 @@ const scripts: Record<string, Scripted> = {
   commit: viewScript(commitScript),
   take: viewScript(takeScript),
   free: viewScript(freeScript),
+  beat: viewScript(beatScript),
+  look: viewScript(lookScript),
   ...Object.fromEntries(
     Object.entries(signInScripts).map(([name, script]) => [
       name,

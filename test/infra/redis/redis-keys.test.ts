@@ -22,7 +22,7 @@ describe('the key of a view in Redis', () => {
 
   it.each([
     'other:g3:pub:{v1}:ride:loop',
-    'app:g4:pub:{v1}:ride:loop',
+    'app:g5:pub:{v1}:ride:loop',
     'app:g3:x:pub:{v1}:ride:loop',
     'app:g3:pub:{vx}:ride:loop',
     'app:g3:pub:{v1}:RIDE:loop',
