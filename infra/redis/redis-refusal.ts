@@ -89,7 +89,7 @@ export const invalidationChannel = '__redis__:invalidate';
 
 /** The commands that the writer's scripts call. */
 const writerRights =
-  '+get +getrange +set +del +hset +hdel +zadd +zrem +zscore +zcard +zrange +zremrangebyscore +zunionstore +time +info';
+  '+get +mget +getrange +set +mset +del +hset +hdel +zadd +zrem +zscore +zcard +zrange +zremrangebyscore +zunionstore +time +info';
 /** The commands that sign-in's scripts call. */
 export const signInRights =
   '+set +incrby +pttl +del +hget +hset +hdel +hgetall +hincrby +exists +pexpireat +time +zadd +zrange +zrem +zremrangebyscore +zscan';

@@ -112,6 +112,7 @@ async function writeAll(writer: ViewWriter): Promise<void> {
   for await (const _ of writer.list([tag]));
   await writer.commit(tag, [fieldsWrite(reader, { a: null })]);
   await writer.commit(tag, [valueWrite(rideKey('x'), null)], { round: 2, compare: 'begin' });
+  await writer.beat?.([tag], { stamp: '', position: { text: '{}', round: 3, cut: [tag] } });
   await writer.leadership!.free(tag);
 }
 
