@@ -1,8 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
+import { startRedisServer } from '../../infra/local/redis-server.ts';
+import { Processes } from '../support/processes/process.ts';
 import { less, redisUse } from '../support/servers/redis-use.ts';
-import { LiveChain } from './live-chain.ts';
+import { runCommand } from './commands.ts';
 import type { Bench, Figures } from './versions.ts';
+
+// Of a small world: the leader also compares a 64th of all views every ten seconds, which is not what idling costs.
+const world = [
+  'simulate',
+  '--metros',
+  '1',
+  '--rides',
+  '20',
+  '--riders',
+  '50',
+  '--days',
+  '7',
+  '--seed',
+  '7',
+  '--rate',
+  '0',
+  '--count',
+  '0',
+];
 
 // A first position is stored, and what began with a start is over.
 const settleMs = 5_000;
@@ -15,13 +37,18 @@ const rows = [...processes, 'all'].flatMap((name) => [
 /** What each process asks of Redis while nothing happens: each is started beside those before it. */
 export const idle: Bench = {
   options: { seconds: '20' },
-  async prepare(_versions, { seconds }) {
+  async prepare(versions, { seconds }, ended) {
+    const broker = await startKafkaBroker();
+    ended.defer(() => broker.stop());
+    const log = { KAFKA_BROKERS: broker.brokers };
+    for (const command of [['topics'], world]) await runCommand(versions[0]!, command, log);
     return {
       title: `Idle: commands in Redis (those inside scripts too) and bytes both ways, of ${seconds} s each`,
       rows,
       async measure(version) {
-        await using chain = await LiveChain.start(version);
-        const client = new Redis(chain.redis.url);
+        const redis = await startRedisServer();
+        const running = new Processes(version.folder);
+        const client = new Redis(redis.url);
         const measured = async () => {
           await sleep(settleMs);
           const before = await redisUse(client);
@@ -36,7 +63,8 @@ export const idle: Bench = {
         try {
           let last = await measured();
           for (const name of processes) {
-            await (await (name.endsWith('API') ? chain.api() : chain.projector())).ready(120_000);
+            const [command, env] = name.endsWith('API') ? (['api', {}] as const) : (['projector', log] as const);
+            await (await running.start(command, { ...env, REDIS_URL: redis.url })).ready(120_000);
             const now = await measured();
             say(name, less(now, last));
             say('all', now);
@@ -44,6 +72,8 @@ export const idle: Bench = {
           }
         } finally {
           client.disconnect();
+          await running.close();
+          await redis.stop();
         }
         return figures;
       },
