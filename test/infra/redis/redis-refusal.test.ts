@@ -10,7 +10,7 @@ describe('whether it helps to wait for a Redis that refuses', () => {
     ['NOAUTH Authentication required.', /password of REDIS_URL/],
     ['ERR Protocol error: unauthenticated multibulk length', /password of REDIS_URL/],
     ["NOPERM User rider has no permissions to run the 'client|ID' command", /grant it \+client\|id/],
-    ["The user executing the script can't run this command or subcommand", /grant it \+get \+getrange .*\+info/],
+    ["The user executing the script can't run this command or subcommand", /grant it \+get \+mget \+getrange .*\+info/],
     ['NOPERM No permissions to access a key', /grant it ~<REDIS_KEY_PREFIX>\*/],
     ['NOPERM No permissions to access a channel', /grant it &__redis__:invalidate/],
   ])('it does after %s', (message, words) => {
