@@ -220,6 +220,8 @@ it('who asks which process there is waits for an answer to that, not for a beat 
   store.held = null;
   letGo();
   expect(await later).toBe(seen + 1);
+  const asked = (await next()).find((call) => 'commit' in call && call.commit === 4);
+  expect(asked?.notes.stamp).toBe('');
 });
 
 it.each(['fenced', 'lost'] as const)('a beat that is refused ends all lanes: %s', async (reason) => {
