@@ -24,8 +24,8 @@ export class StampProof {
   /** How many processes of the store have answered so far, each counted once. */
   answering = 0;
   /**
-   * How often a process of the store was new, after a silence so long that another leader may have come and gone: the
-   * store may be a copy from before it, and the views older than what readers have seen.
+   * Counts the new processes of the store that answered only after a silence in which another leader may have led. Such a
+   * store may be a copy from before that leader, with views older than what readers have seen.
    */
   doubts = 0;
   /** What `doubts` was when the views were last known to be as new as any that a reader has seen. */

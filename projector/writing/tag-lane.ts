@@ -135,12 +135,7 @@ export class TagLane {
     return this.#namedIn >= (this.#carried?.start.round ?? 0);
   }
 
-  /** A beat of several tags is this lane's batch. Nothing else is sent before it is answered. */
-  joins(beat: Promise<unknown>): void {
-    this.#inFlight(beat);
-  }
-
-  /** That beat was answered. `carried`: the position that it has stored. */
+  /** A beat of several tags was answered. `carried`: the position that it has stored. */
   joined(isStamped: boolean, carried: SettledPosition | null): void {
     this.#isStamped = isStamped;
     if (carried) [this.#carried, this.#carriedMs] = [carried, this.#deps.clock.nowMs()];
@@ -182,11 +177,12 @@ export class TagLane {
   }
 
   #run(): void {
-    if (!this.#running) this.#inFlight(this.#sendAll());
+    if (!this.#running) this.sends(this.#sendAll());
   }
 
-  #inFlight(calls: Promise<unknown>): void {
-    this.#running = calls.then(() => {
+  /** These calls are in flight for this tag, by itself or with others: nothing else is sent before they are answered. */
+  sends(calls: Promise<void>): void {
+    this.#running = calls.finally(() => {
       this.#running = null;
       // Something was added after the queue was found empty.
       if (this.#isDue && !this.#deps.signal.aborted) this.#run();

@@ -136,10 +136,10 @@ export class TagLanes {
 
   #beatTogether(lanes: readonly TagLane[], turn: number): void {
     const beat = this.#sendBeat(lanes, turn);
-    for (const lane of lanes) lane.joins(beat);
+    for (const lane of lanes) lane.sends(beat);
     this.#together = new Set(lanes);
     // After the lanes, which are free to send by then.
-    void beat.then(() => {
+    void beat.finally(() => {
       this.#together = new Set();
       if (!this.#isBeatDue) return;
       this.#isBeatDue = false;
