@@ -104,7 +104,11 @@ export class SettingAside {
     while (sink && !signal.aborted) {
       status?.waits?.begin('rejects', 'a look');
       const look = async () => {
-        if (!(await race(signal, sink.holdsAll()))) this.#lacks = true;
+        // It says so once. An answer that comes after the term is the next one's.
+        const noted = sink.holdsAll().then((holds) => {
+          if (!holds) this.#lacks = true;
+        });
+        await race(signal, noted);
         if (this.#lacks) await this.#setAsideAgain(sink, signal);
         this.#lacks = false;
       };

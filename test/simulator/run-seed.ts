@@ -61,7 +61,7 @@ export async function runSeed(seed: number): Promise<Outcome> {
 // Each is planned as often as the others, beside faults that come as they may. A restore comes some time after it was
 // planned: the other one follows it.
 const pairs = allPairs(faultNames).map(([one, other]) =>
-  other.startsWith('restoreStore') ? ([other, one] as const) : ([one, other] as const),
+  other.startsWith('restore') ? ([other, one] as const) : ([one, other] as const),
 );
 type Pair = (typeof pairs)[number];
 
@@ -69,6 +69,7 @@ type Pair = (typeof pairs)[number];
 const late = new Set<string>([
   'restoreStore',
   'restoreStoreAndProjectors',
+  'restoreBetweenBeats',
   'failOver',
   'killLeaderAndTail',
   'startProjector',

@@ -86,3 +86,24 @@ it('a standby sets aside what it meets, waits for none of it, and has the rest s
   stop.abort();
   await watching;
 });
+
+it('a loss that is told once a term has ended is mended in the next one', async () => {
+  const records = [0, 1].map((offset) => ({ ...bad, offset, key: `not an id ${offset}` }));
+  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records });
+  const answer = Promise.withResolvers<boolean>();
+  const answers = [answer.promise];
+  const sink: RejectSink = { ...log.rejects, holdsAll: async () => answers.shift() ?? true };
+  const { aside, stop } = asideOf(log, sink);
+  const term = new AbortController();
+  const watching = aside.watch(term.signal);
+  await wait();
+  term.abort();
+  await watching;
+  answer.resolve(false);
+  await wait();
+  expect(log.rejected).toEqual([]);
+  const next = aside.watch(stop.signal);
+  await isSetAside(log, 0, 1);
+  stop.abort();
+  await next;
+});
