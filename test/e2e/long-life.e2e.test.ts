@@ -126,6 +126,7 @@ function refusable(store: SharedStore, owner: string) {
     };
   const { command, masters } = store.connection;
   const connection = {
+    isCluster: false,
     command: asking(command),
     masters: async () => (await masters()).map(asking),
     close: async () => {},
