@@ -33,7 +33,7 @@ async function scene() {
     await way.gate(of);
     return plain(of, writes, notes);
   };
-  const writer: ViewWriter = { commit, list, read, leadership, close };
+  const writer: ViewWriter = { commit, beat: null, list, read, leadership, close };
   await lead(writer, tags);
   const lanes = new TagLanes({
     writer,
