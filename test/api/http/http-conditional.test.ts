@@ -2,7 +2,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { says } from '../../reference/example-log.ts';
 import { startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
-import { everyOperation, publicOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
+import {
+  everyOperation,
+  publicOperations,
+  riderOperations,
+  smallWorld,
+  withKey,
+  withToken,
+} from '../../support/worlds/small-world.ts';
 
 /** Bytes, ETag, If-None-Match and HEAD (docs/rules.md#bytes, #etag, #if-none-match, #head), over sockets. */
 
@@ -90,4 +97,26 @@ describe.each(publicOperations)('$name', ({ path, headers }) => {
     // The same bytes again: the same ETag again.
     expect((await service.ask(path, headers)).headers.etag).toBe(before);
   });
+});
+
+// docs/rules.md#cache-control, #vary
+it.each([
+  [0, 'private, no-cache'],
+  [60, 'private, max-age=60'],
+])('with CACHE_SECONDS=%i public reads are %s, and all else is as ever', async (cacheSeconds, ofPublicReads) => {
+  const cached = await startHttpService({ cacheSeconds });
+  const caching = async (path: string, headers: Record<string, string>, method = 'GET') => {
+    const answer = await cached.ask(path, headers, method);
+    return [answer.headers['cache-control'], answer.headers.vary];
+  };
+  for (const more of [{}, { 'If-None-Match': '*' }] as Record<string, string>[]) {
+    for (const { path, headers } of [...publicOperations, { ...publicOperations[0]!, path: smallWorld.emptyDay }]) {
+      const vary = 'Authorization, X-Api-Key, Accept-Encoding';
+      expect(await caching(path, { ...headers, ...more })).toEqual([ofPublicReads, vary]);
+    }
+    for (const { path, headers } of riderOperations)
+      expect(await caching(path, { ...headers, ...more })).toEqual(['private, no-store', undefined]);
+    expect(await caching('/openapi.json', more)).toEqual(['public, no-cache', 'Accept-Encoding']);
+  }
+  await cached.close();
 });

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 import { parseSigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
@@ -36,68 +36,66 @@ async function runAsRider(command: string, args: string[], answer: (end: URL) =>
   return output;
 }
 
-describe('what the guide says', () => {
-  test('with curl works as it stands', async () => {
-    const flow = blocks('sh').filter((block) => block.includes('$BASE/'));
-    expect(flow).toHaveLength(3);
-    const script = flow.join('\n').replace('http://127.0.0.1:8080', service.origin);
-    const output = await runAsRider('bash', ['-euc', script], async (end) => `${end.searchParams.get('code')}\n`);
-    expect(output).toContain('{"nights":[]');
-    expect(output).toContain('"refresh_token"');
-  });
+test('with curl works as it stands', async () => {
+  const flow = blocks('sh').filter((block) => block.includes('$BASE/'));
+  expect(flow).toHaveLength(3);
+  const script = flow.join('\n').replace('http://127.0.0.1:8080', service.origin);
+  const output = await runAsRider('bash', ['-euc', script], async (end) => `${end.searchParams.get('code')}\n`);
+  expect(output).toContain('{"nights":[]');
+  expect(output).toContain('"refresh_token"');
+});
 
-  test('with the example program works as it stands: the whole way to signing out', async () => {
-    told.length = 0;
-    const output = await runAsRider(process.execPath, [docs('sign-in-example.js'), service.baseUrl], async (end) => {
-      await fetch(end);
-      return '';
-    });
-    expect(output).toContain('"nights": []');
-    expect(told.filter(([event]) => event === 'tokens_issued').map(([, facts]) => facts)).toMatchObject([
-      { cause: 'code' },
-      { cause: 'refresh_token' },
-    ]);
-    expect(told.at(-1)).toMatchObject(['grant_ended', { cause: 'revoked' }]);
-    // Nobody is signed in in this browser.
-    const signOut = /http\S+\/oauth\/sign-out\S+/.exec(output)![0];
-    expect((await new TestBrowser(service.origin).open(signOut)).page).toContain('Go on to an app on this device');
+test('with the example program works as it stands: the whole way to signing out', async () => {
+  told.length = 0;
+  const output = await runAsRider(process.execPath, [docs('sign-in-example.js'), service.baseUrl], async (end) => {
+    await fetch(end);
+    return '';
   });
+  expect(output).toContain('"nights": []');
+  expect(told.filter(([event]) => event === 'tokens_issued').map(([, facts]) => facts)).toMatchObject([
+    { cause: 'code' },
+    { cause: 'refresh_token' },
+  ]);
+  expect(told.at(-1)).toMatchObject(['grant_ended', { cause: 'revoked' }]);
+  // Nobody is signed in in this browser.
+  const signOut = /http\S+\/oauth\/sign-out\S+/.exec(output)![0];
+  expect((await new TestBrowser(service.origin).open(signOut)).page).toContain('Go on to an app on this device');
+});
 
-  test('with openid-client works as it stands', async () => {
-    const script = `const callback = 'http://127.0.0.1:9/callback';
-      const openInBrowser = async (url) => {
-        console.log(url.href);
-        for await (const end of process.stdin) return new URL(end);
-      };
-      ${blocks('js')[0]!.replace('http://127.0.0.1:8080', service.origin)}`;
-    const args = ['--input-type=module', '-e', script];
-    expect(await runAsRider(process.execPath, args, async (end) => end.href)).toContain('nights: []');
-  });
+test('with openid-client works as it stands', async () => {
+  const script = `const callback = 'http://127.0.0.1:9/callback';
+    const openInBrowser = async (url) => {
+      console.log(url.href);
+      for await (const end of process.stdin) return new URL(end);
+    };
+    ${blocks('js')[0]!.replace('http://127.0.0.1:8080', service.origin)}`;
+  const args = ['--input-type=module', '-e', script];
+  expect(await runAsRider(process.execPath, args, async (end) => end.href)).toContain('nights: []');
+});
 
-  test('of a clients’ file is a file that is taken', () => {
-    const [file] = blocks('json');
-    // As it stands it must not be: nobody should go on with a secret from a guide.
-    expect(() => parseClients(file!, 'guide')).toThrow(/client_secret/);
-    const clients = parseClients(file!.replace(/what openssl[^"]+/, 'x'.repeat(64)), 'guide');
-    expect(clients.map((client) => client.token_endpoint_auth_method)).toEqual(['client_secret_basic', 'none']);
-  });
+test('of a clients’ file is a file that is taken', () => {
+  const [file] = blocks('json');
+  // As it stands it must not be: nobody should go on with a secret from a guide.
+  expect(() => parseClients(file!, 'guide')).toThrow(/client_secret/);
+  const clients = parseClients(file!.replace(/what openssl[^"]+/, 'x'.repeat(64)), 'guide');
+  expect(clients.map((client) => client.token_endpoint_auth_method)).toEqual(['client_secret_basic', 'none']);
+});
 
-  test('of making a key makes one that is taken', async () => {
-    const make = blocks('sh').find((block) => block.includes('generateKeyPairSync'))!;
-    const path = `${fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))}:${process.env.PATH}`;
-    const env = { ...process.env, PATH: path };
-    const text = execFileSync('bash', ['-euc', make.replace(/ > \S+/, '')], { encoding: 'utf8', env });
-    expect((await parseSigningKeys(text, 'guide'))[0].d).toBeDefined();
-  });
+test('of making a key makes one that is taken', async () => {
+  const make = blocks('sh').find((block) => block.includes('generateKeyPairSync'))!;
+  const path = `${fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url))}:${process.env.PATH}`;
+  const env = { ...process.env, PATH: path };
+  const text = execFileSync('bash', ['-euc', make.replace(/ > \S+/, '')], { encoding: 'utf8', env });
+  expect((await parseSigningKeys(text, 'guide'))[0].d).toBeDefined();
+});
 
-  test('is offered and nothing else: every path it names is there', async () => {
-    const named = new Set([...guide.matchAll(/\/oauth\/[a-z-]+/g)].map(([path]) => path));
-    expect(named.size).toBeGreaterThan(5);
-    // There only where riders sign in elsewhere.
-    named.delete('/oauth/sign-in-callback');
-    for (const path of named) {
-      const response = await fetch(service.origin + path, { method: 'OPTIONS' });
-      expect([path, response.status]).toEqual([path, expect.toBeOneOf([204, 405])]);
-    }
-  });
+test('is offered and nothing else: every path it names is there', async () => {
+  const named = new Set([...guide.matchAll(/\/oauth\/[a-z-]+/g)].map(([path]) => path));
+  expect(named.size).toBeGreaterThan(5);
+  // There only where riders sign in elsewhere.
+  named.delete('/oauth/sign-in-callback');
+  for (const path of named) {
+    const response = await fetch(service.origin + path, { method: 'OPTIONS' });
+    expect([path, response.status]).toEqual([path, expect.toBeOneOf([204, 405])]);
+  }
 });
