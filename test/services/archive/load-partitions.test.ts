@@ -164,7 +164,7 @@ describe('archive load --repartition', () => {
         }
         expect(tied.toSorted()).toEqual(wantedTies.toSorted());
       }),
-      { numRuns: 25 },
+      { numRuns: 25, endOnFailure: true },
     );
   });
 });
@@ -209,7 +209,7 @@ describe('archive load --append', () => {
           expect(lastOf(log)).toEqual(lastOf(whole));
           expect(await load(archive.dir, log, { ...options, append: true })).toMatchObject({ records: 0, newer: [] });
         }),
-        { numRuns: 30 },
+        { numRuns: 30, endOnFailure: true },
       );
     },
   );

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 /** The program of this checkout, for a shell. One that hangs is killed. */
-const program = `timeout -s KILL 30 "${process.execPath}" "${bin}"`;
+const program = `timeout -s KILL 100 "${process.execPath}" "${bin}"`;
 
 /** Runs a line of shell with nothing of this process's environment but the path. */
 async function run(line: string, env: Record<string, string> = {}) {
