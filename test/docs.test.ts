@@ -41,7 +41,7 @@ const anchorOf = (heading: string): string =>
 describe('the documents', () => {
   it('name this release, and no other, where they upgrade', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
-    const named = [...read('docs/runbook.md').matchAll(/(?:VERSION=|ln -sfn )(\d+\.\d+\.\d+)/g)].map(
+    const named = [...read('docs/tasks.md').matchAll(/(?:VERSION=|ln -sfn )(\d+\.\d+\.\d+)/g)].map(
       ([, found]) => found,
     );
     expect(named).toEqual([version, version]);
@@ -114,11 +114,11 @@ describe('the guides', () => {
     const register = allMetrics();
     const names = (await register.getMetricsAsJSON()).map(({ name }) => name);
     const ours = names.filter((name) => name.startsWith('ride_calendar_')).sort();
-    expect(firstCells(section('docs/operations.md', '## Metrics')).sort()).toEqual(ours);
+    expect(firstCells(section('docs/metrics.md', '## Metrics')).sort()).toEqual(ours);
   });
 });
 
-describe('the runbook', () => {
+describe('the alerts’ page', () => {
   const spelt = (text = '–'): string =>
     text.replace(/(\d)(s|m|h)$/, (_, n, unit) => `${n} ${unit === 'm' ? 'min' : unit}`);
   const seconds: Record<string, number> = { min: 60, day: 86_400, days: 86_400, '%': 0.01 };
@@ -139,7 +139,7 @@ describe('the runbook', () => {
         lasts: spelt(/\n +for: (\w+)/.exec(alert)?.[1]),
       };
     });
-    const rows = section('docs/runbook.md', '## Which alert, and how urgent').matchAll(
+    const rows = section('docs/alerts.md', '## Which alert, and how urgent').matchAll(
       /^\| \[(\w+)\]\(#(\w+)\) \| (\w+) \| (.+) \| (.+) \|$/gm,
     );
     const indexed = [...rows].map(([, name, , severity, threshold, lasts]) => ({

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what compose.yaml keeps secret, in the folder `secrets` beside it, which git ignores. Each password is random.
-# What is there already stays: docs/runbook.md#change-a-password-or-a-secret says how each is changed. Each container sees its own folder only:
+# What is there already stays: docs/tasks.md#change-a-password-or-a-secret says how each is changed. Each container sees its own folder only:
 #
 #   redis/users.acl                 the users of both Redis, with their passwords
 #   projector/redis-url             …

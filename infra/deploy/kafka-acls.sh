@@ -1,5 +1,5 @@
 #!/bin/sh
-# Grants each user of Kafka what its command needs, and no more (docs/least-rights.md). Call it as often as you like:
+# Grants each user of Kafka what its command needs, and no more (docs/permissions.md). Call it as often as you like:
 #
 #   infra/deploy/kafka-acls.sh --bootstrap-server kafka:9092 --command-config admin.properties
 #

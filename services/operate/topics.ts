@@ -30,7 +30,7 @@ function linesOf({ topic, state, partitions, differences }: TopicReport): string
   const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;
   const lines = differences.map(({ setting, value, wanted, harmful }) => {
     // A topic with records keeps its number of partitions: with another one, a key would be in two partitions.
-    // Kafka then takes records whose timestamps hold compaction up (docs/runbook.md#recordsfromthefuture).
+    // Kafka then takes records whose timestamps hold compaction up (docs/alerts.md#recordsfromthefuture).
     const holdsUp = setting === 'message.timestamp.after.max.ms' && Number(value) > Number(wanted);
     const fix = harmful || holdsUp ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
     return `  ${setting} is ${foreignText(value) || 'unset'}, wanted ${wanted}: ${fix}`;

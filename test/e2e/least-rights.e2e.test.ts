@@ -17,7 +17,7 @@ import {
 import { redisRights, redisUserWith, refusedByRedis } from '../support/servers/redis-users.ts';
 import { type SecuredKafka, startSecuredKafka } from '../support/servers/secured-kafka.ts';
 
-// Every command with the rights of docs/least-rights.md and no others, on a broker and a Redis that obey them.
+// Every command with the rights of docs/permissions.md and no others, on a broker and a Redis that obey them.
 
 const password = 'tyre=7;#pump';
 const lines = grantedLines();

@@ -146,7 +146,7 @@ test('a log of librdkafka’s is moved to more partitions by its own partitioner
   expect(await save(join(folder, 'simulated'), { ...to, KAFKA_PARTITIONER: 'crc32' })).toMatchObject({ misplaced: {} });
 });
 
-test('a log that was murmur2 first and CRC32 later is noticed, and put back together as the runbook says', async () => {
+test('a log that was murmur2 first and CRC32 later is noticed, and put back together as docs/tasks.md says', async () => {
   const KAFKA_TOPIC_PREFIX = await topics(3);
   await byKafkaJs(KAFKA_TOPIC_PREFIX, [metro('ulm'), ...ids.map((id) => ride(id, 'old')), ...bad]);
   const later = [...ids.slice(0, 12).map((id) => ride(id, 'new')), gone('ride13'), gone('ride14'), gone('ride15')];
@@ -171,9 +171,9 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   expect([verified.code, JSON.parse(verified.out.at(-1)!).summary]).toMatchObject([0, { differences: 0, misplaced }]);
   await projector.stop();
 
-  const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
+  const tasks = readFileSync(join(root, 'docs/tasks.md'), 'utf8');
   const to = freshTopicPrefix();
-  const commands = /^```sh repartition\n([\s\S]*?)^```$/m.exec(runbook)![1]!.replace('ride-calendar-2.', to);
+  const commands = /^```sh repartition\n([\s\S]*?)^```$/m.exec(tasks)![1]!.replace('ride-calendar-2.', to);
   await writeFile(
     join(folder, 'npx'),
     `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}services/ride-calendar.js" "$@"\n`,

@@ -10,7 +10,7 @@ import { Processes, type RunningService } from '../support/processes/process.ts'
 import { portlandKeys } from '../support/worlds/portland.ts';
 import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
 
-// An upgrade to a new view format and back, as docs/runbook.md has it: processes of two versions over one Redis, while
+// An upgrade to a new view format and back, as docs/tasks.md has it: processes of two versions over one Redis, while
 // the title of one ride counts up four times a second and every API is asked for it all the while.
 
 const id = 'pp15r4125';

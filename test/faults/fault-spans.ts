@@ -1,7 +1,7 @@
 import type { Line } from './history.ts';
 
 /**
- * "Within seconds" of docs/operations.md#outages: a standby takes over, a store is repaired, a process starts. The only
+ * "Within seconds" of docs/reliability.md#outages: a standby takes over, a store is repaired, a process starts. The only
  * longer time there is the minute without both Kafka and Redis, which ends as soon as Kafka is back.
  */
 const settleMs = 15_000;

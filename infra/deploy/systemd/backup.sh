@@ -5,7 +5,7 @@
 #   backup.sh sign-in ./sign-in.rdb   of sign-in's Redis (AUTH_REDIS_URL), as operator, whose password is in REDISCLI_AUTH
 #
 # TEXTFILE_DIR: where that file goes. INSTALLATION: the labels of the installation, `namespace="ride-calendar"` by default
-# (docs/operations.md#installations). RIDE_CALENDAR: how the command is called, `npx ride-calendar` by default.
+# (docs/metrics.md#installations). RIDE_CALENDAR: how the command is called, `npx ride-calendar` by default.
 set -eu
 umask 077
 what=$1

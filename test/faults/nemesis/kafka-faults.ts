@@ -46,7 +46,7 @@ async function withAdmin<T>({ broker }: Arena, act: (admin: Admin) => Promise<T>
   return act(admin).finally(() => admin.disconnect());
 }
 
-/** As docs/runbook.md has it: made again with `topics`, upstream publishes its entities again, projectors start again. */
+/** As docs/tasks.md has it: made again with `topics`, upstream publishes its entities again, projectors start again. */
 async function makeTopicAnew(arena: Arena, random: Random): Promise<void> {
   const { projectors, history, processes, kafkaEnv, publisher, portland } = arena;
   const topic = 'districts';

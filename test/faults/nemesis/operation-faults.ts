@@ -12,7 +12,7 @@ import type { Arena, Fault } from './fault.ts';
 
 const run = promisify(execFile);
 
-/** As docs/runbook.md#upgrade-and-the-way-back has it, to the next view format and back. */
+/** As docs/tasks.md#upgrade-and-the-way-back has it, to the next view format and back. */
 async function upgradeAndBack({ projectors, apis, nextProjectors, processes, next, stores }: Arena): Promise<void> {
   const change = async (to: Processes, come: readonly Service[], go: readonly Service[]): Promise<void> => {
     for (const projector of come) await projector.start(to);

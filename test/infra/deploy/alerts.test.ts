@@ -82,12 +82,12 @@ describe('the alerts', () => {
     expect(alerts.filter((alert) => !fires.has(alert))).toEqual([]);
   });
 
-  it('link a section of the runbook each: what users see, what to look at, what fixes it', () => {
-    const entries = readFileSync(`${folder}../../docs/runbook.md`, 'utf8').split(/^(?=##)/m);
+  it('link a section of docs/alerts.md each: what users see, what to look at, what fixes it', () => {
+    const entries = readFileSync(`${folder}../../docs/alerts.md`, 'utf8').split(/^(?=##)/m);
     const entry = /^### (\w+)\n\n\*\*Users see\*\* [\s\S]+?\n\n\*\*Look\*\*[\s\S]+?\n\n\*\*Fix\*\*/;
     const headings = entries.flatMap((text) => entry.exec(text)?.[1] ?? []);
     const links = [...rules.matchAll(/runbook_url: '\{\{ (.+) \}\}#(\w+)'/g)];
-    const runbook = 'or $externalLabels.ride_calendar_runbook "docs/runbook.md"';
+    const runbook = 'or $externalLabels.ride_calendar_runbook "docs/alerts.md"';
     expect(new Set(links.map((link) => link[1]))).toEqual(new Set([runbook]));
     const sections = links.map((link) => link[2]!);
     expect(sections).toEqual(alerts.map((alert) => alert.toLowerCase()));

@@ -14,7 +14,7 @@ import { pythonWith } from '../../support/servers/python-package.ts';
 
 const run = promisify(execFile);
 
-// What can be told of the files without a cluster. kustomize and kube-score check the rest: docs/deployment.md.
+// What can be told of the files without a cluster. kustomize and kube-score check the rest: infra/deploy/kubernetes/README.md.
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/kubernetes/', import.meta.url));
 const read = (name: string): string => readFileSync(folder + name, 'utf8');

@@ -8,9 +8,9 @@ import { topicNames } from '../../../schemas/events/records.ts';
 import { grantedLines, kafkaAclsFile } from '../../support/servers/kafka-acls.ts';
 import { redisUsersFile } from '../../support/servers/redis-users.ts';
 
-const document = readFileSync(new URL('../../../docs/least-rights.md', import.meta.url), 'utf8');
+const document = readFileSync(new URL('../../../docs/permissions.md', import.meta.url), 'utf8');
 
-describe('docs/least-rights.md', () => {
+describe('docs/permissions.md', () => {
   it('has Redis’s users as the file has them', () => {
     expect(document).toContain(`\`\`\`\n${readFileSync(redisUsersFile, 'utf8')}\`\`\`\n`);
   });

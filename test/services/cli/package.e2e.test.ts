@@ -51,7 +51,7 @@ describe('the package', () => {
     const { version, engines } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
     expect((await run(process.execPath, [launcher, '--version'], { cwd: dir })).stdout).toBe(`${version} ${commit}`);
     const [, wanted] = /want (\S+) or newer/.exec(await readFile(launcher, 'utf8'))!;
-    // It runs from there on; with time zone data of its own day, from engines on (docs/deployment.md).
+    // It runs from there on; with time zone data of its own day, from engines on (docs/first-production-day.md).
     expect(wanted).toBe('22.18');
     expect(engines).toEqual({ node: expect.stringMatching(/^\^22\.\d+\.\d+ \|\| >=24\.\d+$/) });
   });

@@ -7,7 +7,7 @@ import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { refresh, type SignedIn, signedIn } from '../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in/sign-in-service.ts';
 
-// docs/runbook.md: end what a client or a rider has. Apps connect over HTTP, to a service on a real Redis.
+// docs/tasks.md: end what a client or a rider has. Apps connect over HTTP, to a service on a real Redis.
 
 let keyPrefix: string;
 let service: TestService;

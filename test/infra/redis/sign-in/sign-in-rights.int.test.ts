@@ -8,7 +8,7 @@ import { freshKeyPrefix } from '../../../support/servers/backends.ts';
 import { type RedisCluster, startRedisCluster } from '../../../support/servers/redis-cluster.ts';
 import { redisRights, redisUserWith, refusedByRedis } from '../../../support/servers/redis-users.ts';
 
-// Sign-in's Redis user has the rights of docs/least-rights.md alone.
+// Sign-in's Redis user has the rights of docs/permissions.md alone.
 
 let server: RedisServer;
 let cluster: RedisCluster;

@@ -18,22 +18,23 @@ import { kafkaBrokers } from './support/servers/backends.ts';
 import { TestKafka, topicBounds } from './support/servers/kafka.ts';
 import { redisUsersFile } from './support/servers/redis-users.ts';
 
-// The commands that docs/runbook.md says are tested, as they stand there.
+// The commands that docs/tasks.md says are tested, as they stand there.
 
 const run = promisify(execFile);
-const runbook = readFileSync(new URL('../docs/runbook.md', import.meta.url), 'utf8');
+const tasks = readFileSync(new URL('../docs/tasks.md', import.meta.url), 'utf8');
+const alerts = readFileSync(new URL('../docs/alerts.md', import.meta.url), 'utf8');
 const bin = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ride-calendar-runbook-'));
+  folder = await mkdtemp(join(tmpdir(), 'ride-calendar-tasks-'));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** The block of commands with a name. */
 function block(name: string): string {
-  const found = new RegExp(`^( *)\`\`\`sh ${name}\\n([\\s\\S]*?)^ *\`\`\`$`, 'm').exec(runbook);
-  if (!found) throw new Error(`docs/runbook.md has no block ${name}`);
+  const found = new RegExp(`^( *)\`\`\`sh ${name}\\n([\\s\\S]*?)^ *\`\`\`$`, 'm').exec(tasks);
+  if (!found) throw new Error(`docs/tasks.md has no block ${name}`);
   return found[2]!.replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
 }
 
@@ -131,7 +132,7 @@ test('a password of a Redis user is changed: both count at first, then the new o
 });
 
 test('no command shows a password to all users of the machine', () => {
-  const commands = [...runbook.matchAll(/^.*\bredis-cli .*$/gm)].map(([line]) => line);
+  const commands = [...(tasks + alerts).matchAll(/^.*\bredis-cli .*$/gm)].map(([line]) => line);
   expect(commands.length).toBeGreaterThan(5);
   expect(commands.filter((line) => /_URL\b| -a |--pass\b|:\/\/[^" ]*@/.test(line))).toEqual([]);
 });
