@@ -23,6 +23,7 @@ import { redisUsersFile } from './support/servers/redis-users.ts';
 const run = promisify(execFile);
 const tasks = readFileSync(new URL('../docs/tasks.md', import.meta.url), 'utf8');
 const alerts = readFileSync(new URL('../docs/alerts.md', import.meta.url), 'utf8');
+const signIn = readFileSync(new URL('../docs/sign-in.md', import.meta.url), 'utf8');
 const bin = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 let folder: string;
@@ -33,8 +34,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** The block of commands with a name. */
 function block(name: string): string {
-  const found = new RegExp(`^( *)\`\`\`sh ${name}\\n([\\s\\S]*?)^ *\`\`\`$`, 'm').exec(tasks);
-  if (!found) throw new Error(`docs/tasks.md has no block ${name}`);
+  const found = new RegExp(`^( *)\`\`\`sh ${name}\\n([\\s\\S]*?)^ *\`\`\`$`, 'm').exec(tasks + signIn);
+  if (!found) throw new Error(`No document has a block ${name}`);
   return found[2]!.replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
 }
 
@@ -57,12 +58,12 @@ test('a signing key is rotated: the new one is known, then signs, then is the on
     expect((await stat(join(folder, 'oauth-keys.json'))).mode & 0o077).toBe(0);
     return keysNow();
   };
-  const [old] = await step('leaked');
+  const [old] = await step('key');
   const appended = await step('rotate-1');
   expect(appended).toEqual([old, { kid: expect.not.stringMatching(`^${old!.kid}$`), signs: true }]);
   expect(await step('rotate-2')).toEqual([...appended].reverse());
   expect(await step('rotate-3')).toEqual([appended[1]]);
-  expect(await step('leaked')).toEqual([{ kid: expect.not.stringMatching(`^${appended[1]!.kid}$`), signs: true }]);
+  expect(await step('key')).toEqual([{ kid: expect.not.stringMatching(`^${appended[1]!.kid}$`), signs: true }]);
 });
 
 // APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.

@@ -173,7 +173,11 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
 
   const tasks = readFileSync(join(root, 'docs/tasks.md'), 'utf8');
   const to = freshTopicPrefix();
-  const commands = /^```sh repartition\n([\s\S]*?)^```$/m.exec(tasks)![1]!.replace('ride-calendar-2.', to);
+  const commands = /^```sh move\n([\s\S]*?)^```$/m
+    .exec(tasks)![1]!
+    .replace('archive load', 'archive load --repartition')
+    .replace(' --partitions 16', '')
+    .replace('ride-calendar-2.', to);
   await writeFile(
     join(folder, 'npx'),
     `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}services/ride-calendar.js" "$@"\n`,

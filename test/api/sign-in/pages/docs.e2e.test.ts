@@ -14,7 +14,7 @@ const docs = (name: string): string => fileURLToPath(new URL(`../../../../docs/$
 /** The reference for apps, then the operator's guide. */
 const guide = readFileSync(docs('oauth.md'), 'utf8') + readFileSync(docs('sign-in.md'), 'utf8');
 const blocks = (language: string): string[] =>
-  [...guide.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
+  [...guide.matchAll(new RegExp(`^\`\`\`${language}(?: \\w+)?\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
 
 const told: Parameters<AuditTrail>[] = [];
 const service = await startSignInService({ audit: (...event) => void told.push(event) });
