@@ -3,8 +3,9 @@ import { dropGeneration, type Generation, listGenerations } from '../../infra/re
 import { tagCount, viewFormat } from '../../schemas/views/view-keys.ts';
 import { type ExitCode, type Io, needRedis, UsageError } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';
+import { inParts } from './lag.ts';
 
-/** Says which view formats the store holds, and who leads each. */
+/** Says which generations of views the store holds, and who leads each. */
 export async function runGenerationsList(
   { json = false }: { json?: boolean },
   settings: Settings,
@@ -12,18 +13,18 @@ export async function runGenerationsList(
 ): Promise<ExitCode> {
   const redis = needRedis(settings, 'generations list');
   const found = await withRedis(redis, (connection) => listGenerations(connection, redis.keyPrefix, io.signal));
-  if (json) io.out(JSON.stringify({ format: viewFormat, generations: found.map(asJson) }));
+  if (json) io.out(JSON.stringify({ generation: viewFormat, generations: found.map(asJson) }));
   else if (found.length === 0) io.out('The store holds no views');
   else for (const generation of found) io.out(lineOf(generation));
   return 0;
 }
 
 const asJson = ({ format, keys, bytes, leaders, tagsUnled, standbys }: Generation) => ({
-  format,
+  generation: format,
   keys,
   bytes,
-  leaders,
-  tags_unled: tagsUnled,
+  leaders: leaders.map(inParts),
+  parts_unled: tagsUnled,
   standby: standbys.length > 0,
 });
 
@@ -31,31 +32,36 @@ function lineOf({ format, keys, bytes, leaders, tagsUnled, standbys }: Generatio
   const own = format === viewFormat ? ' (of this version)' : '';
   const led = leaders.map(
     ({ epoch, tags, alive }) =>
-      `${alive ? 'led' : 'was led, and shows no sign of life'}: ${tags} of ${tagCount} tags since ${new Date(epoch).toISOString()}`,
+      `${alive ? 'led' : 'was led, and shows no sign of life'}: ${tags} of ${tagCount} parts since ${new Date(epoch).toISOString()}`,
   );
-  const unled = tagsUnled > 0 ? [`nobody leads ${tagsUnled} tags`] : [];
+  const unled = tagsUnled > 0 ? [`nobody leads ${tagsUnled} parts`] : [];
   const standing = standbys.length > 0 ? ['a projector stands by'] : [];
   const size = `${keys.toLocaleString('en')} keys, ${(bytes / 1e6).toFixed(1)} MB`;
-  return [`Format ${format}${own}: ${size}`, ...led, ...unled, ...standing].join('; ');
+  return [`Generation ${format}${own}: ${size}`, ...led, ...unled, ...standing].join('; ');
 }
 
 interface GenerationsDropOptions {
-  format: string;
+  generation: string;
   json?: boolean;
 }
 
-/** Removes the views of a format. Exit code 1 if a projector leads it, or if there are no such views. */
+/** Removes the views of a generation. Exit code 1 if a projector leads it, or if there are no such views. */
 export async function runGenerationsDrop(
-  { format: text, json = false }: GenerationsDropOptions,
+  { generation: text, json = false }: GenerationsDropOptions,
   settings: Settings,
   io: Io,
 ): Promise<ExitCode> {
   const redis = needRedis(settings, 'generations drop');
   const format = Number(text);
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('Cannot run generations drop: want the number of a format');
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new UsageError('Cannot run generations drop: want the number of a generation');
   const removed = await withRedis(redis, (connection) =>
     dropGeneration(connection, redis.keyPrefix, format, io.signal),
   );
-  io.out(json ? JSON.stringify({ format, removed }) : `Dropped format ${format}: ${removed.toLocaleString('en')} keys`);
+  io.out(
+    json
+      ? JSON.stringify({ generation: format, removed })
+      : `Dropped generation ${format}: ${removed.toLocaleString('en')} keys`,
+  );
   return 0;
 }

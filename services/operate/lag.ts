@@ -25,7 +25,7 @@ interface LagOptions {
 
 /**
  * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
- * consumer group. Exit code 1 if no running projector leads some tags, or if records of unknown schemas are set aside.
+ * consumer group. Exit code 1 if no running projector leads some parts of the store, or if records of unknown schemas are set aside.
  */
 export async function runLag(options: LagOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json, until, timeout = 60 } = options;
@@ -38,7 +38,7 @@ export async function runLag(options: LagOptions, settings: Settings, io: Io): P
   const lag = lagOf(...(await ends), store);
   if (json) io.out(JSON.stringify(lag));
   else for (const line of linesOf(lag)) io.out(line);
-  return lag.tags_unled + lag.of_unknown_schemas > 0 ? 1 : 0;
+  return lag.parts_unled + lag.of_unknown_schemas > 0 ? 1 : 0;
 }
 
 function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
@@ -59,15 +59,15 @@ function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
     lag: partitions.reduce((sum, one) => sum + one.lag, 0),
     /** In seconds, as in the leader's metric. Null: every change is readable, or it is not known, since nobody leads. */
     oldest_unreadable_age: tagsUnled > 0 || unreadableMs === null ? null : unreadableMs / 1000,
-    leaders,
+    leaders: leaders.map(inParts),
     /** Ids of projectors that stand by. */
     standbys,
-    /** Tags that no running projector leads, as the API's metric counts them. */
-    tags_unled: tagsUnled,
+    /** Parts of the store that no running projector leads, as the API's metric counts them. */
+    parts_unled: tagsUnled,
     /** Records of schemas that nobody knows, which are set aside and still the last of their key. */
     of_unknown_schemas: Math.max(0, ...written.map(({ ofUnknownSchemas = 0 }) => ofUnknownSchemas)),
-    /** Other view formats that a running projector leads. */
-    other_formats: otherFormats,
+    /** Other generations that a running projector leads. */
+    other_generations: otherFormats,
   };
 }
 
@@ -89,8 +89,8 @@ function linesOf({
   oldest_unreadable_age: age,
   leaders,
   standbys,
-  tags_unled: unled,
-  other_formats: others,
+  parts_unled: unled,
+  other_generations: others,
   of_unknown_schemas: unknown,
 }: ReturnType<typeof lagOf>): string[] {
   const rows = [
@@ -114,16 +114,19 @@ function linesOf({
     standbys.length > 0 ? `Standing by: ${standbys.join(', ')}` : 'Nobody stands by',
     ...(unled > 0
       ? [
-          `No running projector leads ${unled} of 64 tags of view format ${viewFormat}, this version's. ` +
+          `No running projector leads ${unled} of 64 parts of generation ${viewFormat}, this version's. ` +
             'If projectors run, Redis takes no writes: it is full, or a replica',
         ]
       : []),
     ...[unknownSchemaWords(unknown)].filter(Boolean),
-    ...others.map((format) => `A projector leads view format ${format}: ask the lag with its version`),
+    ...others.map((generation) => `A projector leads generation ${generation}: ask the lag with its version`),
   ];
 }
 
-function leaderLine({ epoch, tags, alive }: Leading): string {
+/** A leader in an operator's words. */
+export const inParts = ({ tags, ...leader }: Leading) => ({ ...leader, parts: tags });
+
+function leaderLine({ epoch, parts, alive }: ReturnType<typeof inParts>): string {
   const since = new Date(epoch).toISOString();
-  return `${alive ? 'Leads' : 'Led, and shows no sign of life'}: ${tags} of 64 tags since ${since}`;
+  return `${alive ? 'Leads' : 'Led, and shows no sign of life'}: ${parts} of 64 parts since ${since}`;
 }

@@ -87,18 +87,18 @@ export function signInCommands(program: Commands): void {
     .option(...clientOption);
 }
 
-/** The commands about view formats. */
+/** The commands about generations of views. */
 export function generationsCommands(program: Commands): void {
-  const generations = program.group('generations', 'Lists the formats of views in the store, or drops one.');
+  const generations = program.group('generations', 'Lists the generations of views in the store, or drops one.');
   generations.add(
     'list',
-    'Says which view formats the store holds, who leads each, and their size. Needs REDIS_URL.',
+    'Says which generations of views the store holds, who leads each, and their size. Needs REDIS_URL.',
     ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations list'],
     async () => (await import('./generations.ts')).runGenerationsList,
   );
   generations.add(
-    'drop <format>',
-    'Removes all views of a format that no projector leads any more. Its API processes answer 503 until one fills it again. ' +
+    'drop <generation>',
+    'Removes all views of a generation that no projector leads any more. Its API processes answer 503 until one fills it again. ' +
       'Needs REDIS_URL.',
     ['REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar generations drop 1'],
     async () => (await import('./generations.ts')).runGenerationsDrop,

@@ -96,7 +96,7 @@ const mendedOf = (verified: Verified, left: readonly StoredName[]): number => na
 function summaryJson(verified: Verified, left: Left): string {
   const { compared, unknown, changing, otherFacts, deleted, misplaced, ofUnknownSchemas } = verified;
   const differences = differencesIn(verified);
-  const notKnown = { unknown: unknown.length, unknown_tags: tagsOf(unknown) };
+  const notKnown = { unknown: unknown.length, unknown_parts: tagsOf(unknown) };
   const summary = {
     compared,
     differences,
@@ -108,7 +108,7 @@ function summaryJson(verified: Verified, left: Left): string {
     of_unknown_schemas: ofUnknownSchemas,
   };
   return JSON.stringify({
-    summary: { ...summary, ...(left !== undefined && { mended: left ? mendedOf(verified, left) : 0 }) },
+    summary: { ...summary, ...(left !== undefined && { fixed: left ? mendedOf(verified, left) : 0 }) },
   });
 }
 
@@ -120,8 +120,8 @@ function summaryLines(verified: Verified, left: Left, live: LiveViews): string[]
   const lines = [`${countText(compared, 'view')} compared with the log: ${outcome}${hot}`, ...misplaced.lines];
   if (!left) return lines;
   const mended = mendedOf(verified, left);
-  lines.push(`Mended: ${mended} of ${countText(mended + left.length, 'key')}`);
-  return [...lines, ...left.map((name) => `  not mended: ${foreignText(live.spell(name))}`)];
+  lines.push(`Fixed: ${mended} of ${countText(mended + left.length, 'key')}`);
+  return [...lines, ...left.map((name) => `  not fixed: ${foreignText(live.spell(name))}`)];
 }
 
 const tagsOf = (names: readonly StoredName[]): number[] =>
@@ -132,7 +132,7 @@ function doubtsOf({ unknown, otherFacts, deleted, ofUnknownSchemas }: Verified, 
   const doubts = [unknownSchemaWords(ofUnknownSchemas)].filter(Boolean);
   if (unknown.length > 0)
     doubts.push(
-      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'tag')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
+      `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'part')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
     );
   if (deleted) doubts.push(`Since the views were folded, ${deleted}. The next fold drops what only these held`);
   if (otherFacts)
@@ -140,15 +140,17 @@ function doubtsOf({ unknown, otherFacts, deleted, ofUnknownSchemas }: Verified, 
       'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
     );
   if (left === null)
-    doubts.push('Not mended yet: no projector leads. The next one that does will compare and mend these tags');
+    doubts.push(
+      'Not fixed yet: no projector leads. The next one that does will compare and fix these parts of the store',
+    );
   if (left?.some(({ tag }) => tag < 0))
-    doubts.push('A key in none of the 64 tags is no projector’s to remove: remove it by redis-cli DEL');
+    doubts.push('A key in none of the store’s 64 parts is no projector’s to remove: remove it by redis-cli DEL');
   return doubts;
 }
 
 function jsonOf({ what, name, field }: Difference, position: Position, live: LiveViews): string {
   const { tag, kind, id } = name;
-  const at = { key: live.spell(name), kind, id, tag: tag < 0 ? null : tag };
+  const at = { key: live.spell(name), kind, id, part: tag < 0 ? null : tag };
   return JSON.stringify({ what, ...at, ...(field !== undefined && { field }), position });
 }
 

@@ -60,7 +60,7 @@ test('every panel of the dashboard shows something of a running service', async 
 const unitTests = readFileSync(new URL('../../infra/deploy/alerts.test.yaml', import.meta.url), 'utf8');
 
 // Any value of these may come.
-const valueLabels = ['commit', 'partition', 'status', 'tz', 'version', 'view_format'];
+const valueLabels = ['commit', 'partition', 'status', 'tz', 'version', 'generation'];
 const targetLabels = ['instance', 'job', 'cluster', 'namespace'];
 
 /** A series as text without what Prometheus adds. */

@@ -132,8 +132,8 @@ it('an upgrade of the view format under load, and the way back, fail no read and
   await Promise.all([oldApi.stop(), oldProjector.stop()]);
   const { json } = await generations(next, 'list');
   expect(json.generations).toMatchObject([
-    { format: viewFormat, tags_unled: 64, leaders: [] },
-    { format: nextFormat, tags_unled: 0, leaders: [{ tags: 64, alive: true }] },
+    { generation: viewFormat, parts_unled: 64, leaders: [] },
+    { generation: nextFormat, parts_unled: 0, leaders: [{ parts: 64, alive: true }] },
   ]);
 
   // Later the old version is started again, its API first. It does not serve what it showed when it ended.

@@ -57,7 +57,7 @@ const any = (values: Record<string, number>, metric: string, is: (value: number)
 const saysStalled = (values: Record<string, number>): boolean =>
   any(values, 'unreadable_age_seconds', (age) => age >= 1) ||
   any(values, 'waiting_seconds', (age) => age > 0) ||
-  any(values, 'tags_in_repair', (tags) => tags > 0) ||
+  any(values, 'store_parts_in_repair', (tags) => tags > 0) ||
   any(values, 'projector_ready', (is) => is === 0) ||
   any(values, 'store_answers', (is) => is === 0);
 

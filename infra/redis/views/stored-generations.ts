@@ -54,17 +54,17 @@ export async function dropGeneration(
   let there = 0;
   for await (const { names } of scanKeys(connection, { prefix: keys.prefix, signal })) there += names.length;
   if (there === 0) {
-    throw new Error(`Cannot drop format ${format}: the store holds nothing of it`);
+    throw new Error(`Cannot drop generation ${format}: the store holds nothing of it`);
   }
   const [led] = await whoLeads(connection, keyPrefix, [format], signal);
   if (led!.standbys.length > 0 || led!.leaders.some(({ alive }) => alive)) {
-    throw new Error(`Cannot drop format ${format}: a projector of it runs; stop it first`);
+    throw new Error(`Cannot drop generation ${format}: a projector of it runs; stop it first`);
   }
   const writer = viewWriterOver(connection, keys, randomBytes(8).toString('hex'));
   const assertOurs = (isOurs: boolean): void => {
     if (isOurs) return;
     throw new Error(
-      `Cannot drop format ${format}: a projector of it has begun to lead meanwhile; stop it, and drop it again`,
+      `Cannot drop generation ${format}: a projector of it has begun to lead meanwhile; stop it, and drop it again`,
     );
   };
   for (const tag of allTags) {

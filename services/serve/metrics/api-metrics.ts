@@ -82,8 +82,8 @@ export function apiMetrics(register: Registry) {
       ),
     measureUnledTags: (unledTags: () => number | null): void =>
       value(
-        'tags_unled',
-        'Tags (of 64) that no projector leads: their fences have not moved for 2.5 s; NaN: not known',
+        'store_parts_unled',
+        'How many of the store’s 64 parts no projector writes: none has confirmed its lead for 2.5 s. NaN: Redis does not answer',
         () => unledTags() ?? Number.NaN,
       ),
   };

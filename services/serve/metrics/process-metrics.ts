@@ -66,9 +66,9 @@ export function processMetrics(
   const build = buildInfo();
   series(
     'build_info',
-    '1; the labels say which build runs, in which format it keeps views, and which time zone data its Node has',
-    ['version', 'commit', 'view_format', 'tz'],
-    (set) => set({ ...build, view_format: generation, tz: zones }, 1),
+    '1; the labels say which build runs, which generation of views it keeps, and which time zone data its Node has',
+    ['version', 'commit', 'generation', 'tz'],
+    (set) => set({ ...build, generation, tz: zones }, 1),
   );
   // Both are named after their year, such as 2026c.
   if (zones === 'none' || zones < tzdata.version)

@@ -18,8 +18,8 @@ type MeasuredProjector = Pick<Projector, 'ready' | 'status'>;
 
 export function projectorMetrics(register: Registry) {
   const { counter, histogram, series, value } = metricsIn(register);
-  const folded = counter('folded_records_total', 'Records of the event log folded, by topic', ['topic']);
-  const rejected = counter('rejected_records_total', 'Bad records met, by topic and reason', ['topic', 'reason']);
+  const folded = counter('read_records_total', 'Records of the event log taken in, by topic', ['topic']);
+  const rejected = counter('rejected_records_total', 'Rejected records read, by topic and reason', ['topic', 'reason']);
   const latest = new Map<string, { topic: TopicName; partition: number; latestMs: number }>();
   series(
     'timestamp_ahead_seconds',
@@ -42,15 +42,15 @@ export function projectorMetrics(register: Registry) {
   for (const topic of topicNames) misplaced.inc({ topic }, 0);
   const views = counter('written_views_total', 'Views written');
   const bytes = counter('written_bytes_total', 'Bytes of views written');
-  const compared = counter('compared_views_total', 'Views compared with the facts: how far repairs have got');
+  const compared = counter('compared_views_total', 'Views compared with the log: how far repairs have got');
   const differing = counter(
     'reconciled_views_total',
-    'Views that differed from the facts when compared, and were mended',
+    'Views that differed from the log when compared, and were rewritten',
   );
   let allCheckedMs = 0;
   value(
     'all_checked_timestamp_seconds',
-    'When the background comparison last had been through all tags since the start; 0: not yet',
+    'When the background comparison last had been through all parts of the store since the start; 0: not yet',
     () => allCheckedMs / 1000,
   );
   const faulty = counter(
@@ -125,7 +125,7 @@ function addGauges(register: Registry, current: () => MeasuredProjector): void {
   const partition = ['topic', 'partition'];
   series(
     'partition_readable_offset',
-    'The offset up to which everything of a partition is readable, as the leader knows it; absent while that is in doubt',
+    'The offset up to which everything of a partition is readable, as the leader knows it; absent while that is not known',
     partition,
     (set) => {
       for (const { topic, partition, readable } of status().partitions)
@@ -136,16 +136,21 @@ function addGauges(register: Registry, current: () => MeasuredProjector): void {
     for (const { topic, partition, end } of status().partitions) set({ topic, partition }, end);
   });
   value(
-    'tags_in_repair',
-    'Tags (of 64) whose views are in doubt, and compared with the facts',
+    'store_parts_in_repair',
+    'How many of the store’s 64 parts have views that may be wrong, and are being compared with the log',
     () => status().tagsInRepair,
   );
-  series('unresolved_rejects', 'Bad records that are still the last of their key, by reason', ['reason'], (set) => {
-    const { unresolvedRejects } = status();
-    for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
-  });
+  series(
+    'unresolved_rejects',
+    'Rejected records that are still the last of their key, by reason',
+    ['reason'],
+    (set) => {
+      const { unresolvedRejects } = status();
+      for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
+    },
+  );
   const what =
-    '1: records of the topic were deleted since the views were folded, or its cleanup.policy lets Kafka delete them';
+    '1: records of the topic were deleted since the views were made, or its cleanup.policy lets Kafka delete them';
   series('log_loses_records', what, ['topic'], (set) => {
     for (const topic of topicNames) set({ topic }, Number(status().deletedFrom.has(topic)));
   });

@@ -4,7 +4,7 @@ import type { Service } from './service.ts';
 
 /** The series of a scrape that tell of stalls. */
 function valuesIn(text: string): Record<string, number> {
-  const names = 'role|unreadable_age_seconds|waiting_seconds|tags_in_repair|projector_ready|store_answers';
+  const names = 'role|unreadable_age_seconds|waiting_seconds|store_parts_in_repair|projector_ready|store_answers';
   const found = text.matchAll(new RegExp(`^(ride_calendar_(?:${names})(?:\\{.*\\})?) (\\S+)$`, 'gm'));
   const values = [...found].map(([, series, value]) => [series!, Number(value)] as const);
   // JSON has no NaN, by which a metric says that it is not known.

@@ -30,7 +30,7 @@ const wellSeries = [
   ['ride_calendar_waiting_seconds{instance="a", for="rejects"}', '0x200'],
   ['ride_calendar_faulty_views_total{instance="a", kind="day"}', '0x200'],
   ['ride_calendar_reconciled_views_total{instance="a"}', '0x200'],
-  ['ride_calendar_tags_unled{instance="x"}', '0x200'],
+  ['ride_calendar_store_parts_unled{instance="x"}', '0x200'],
   ['ride_calendar_store_answers{instance="x"}', '1x200'],
   ['ride_calendar_store_answers{instance="y"}', '1x200'],
   ['ride_calendar_redis_memory_used_bytes{instance="x", store="views"}', '1x200'],
@@ -113,8 +113,8 @@ describe('the dashboard', () => {
       ...series('partition_readable_offset', 'topic="rides", partition="1"', 48),
     ];
     const wanted = [
-      ['Bad records in force', '{}', 2],
-      ['Bad records in force, by reason', '{reason="no key"}', 2],
+      ['Rejected records in force', '{}', 2],
+      ['Rejected records in force, by reason', '{reason="no key"}', 2],
       ['Behind the log', '{topic="rides"}', 9],
     ] as const;
     const queries = dashboardQueries({ cluster: 'one', namespace: '' });

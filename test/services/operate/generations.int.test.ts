@@ -65,29 +65,29 @@ it('generations list says which formats there are, their keys and who leads', as
   using _ = beats(other);
   const { code, out } = await runs('list', '--json');
   expect(code).toBe(0);
-  const { format, generations } = JSON.parse(out);
-  expect(format).toBe(viewFormat);
-  expect(generations.map((each: { format: number }) => each.format)).toEqual([viewFormat, other]);
-  for (const { format, keys, bytes, standby } of generations) {
+  const { generation, generations } = JSON.parse(out);
+  expect(generation).toBe(viewFormat);
+  expect(generations.map((each: { generation: number }) => each.generation)).toEqual([viewFormat, other]);
+  for (const { generation: format, keys, bytes, standby } of generations) {
     expect({ keys, standby }).toEqual({ keys: (await names(format)).length, standby: false });
     expect(bytes).toBeGreaterThan(keys * 50);
   }
   // Nobody moves the fences but one.
-  expect(generations.map((each: { tags_unled: number }) => each.tags_unled)).toEqual([64, 63]);
-  expect(generations[0].leaders).toMatchObject([{ tags: 64, alive: false }]);
+  expect(generations.map((each: { parts_unled: number }) => each.parts_unled)).toEqual([64, 63]);
+  expect(generations[0].leaders).toMatchObject([{ parts: 64, alive: false }]);
   expect(generations[1].leaders.map(({ alive }: { alive: boolean }) => alive).sort()).toEqual([false, true]);
   const text = (await runs('list')).out;
   expect(text).toMatch(
-    new RegExp(`^Format ${viewFormat} \\(of this version\\): .* keys, .*shows no sign of life`, 'm'),
+    new RegExp(`^Generation ${viewFormat} \\(of this version\\): .* keys, .*shows no sign of life`, 'm'),
   );
-  expect(text).toMatch(new RegExp(`^Format ${other}: .*; led: 1 of 64 tags since`, 'm'));
+  expect(text).toMatch(new RegExp(`^Generation ${other}: .*; led: 1 of 64 parts since`, 'm'));
 });
 
 it('generations drop removes all of a format and nothing else', async () => {
   await copyToOther();
   const before = (await names(viewFormat)).sort();
   const { code, out } = await runs('drop', String(other), '--json');
-  expect([code, JSON.parse(out)]).toEqual([0, { format: other, removed: before.length }]);
+  expect([code, JSON.parse(out)]).toEqual([0, { generation: other, removed: before.length }]);
   expect(await names(other)).toEqual([]);
   expect((await names(viewFormat)).sort()).toEqual(before);
   // That of this version too.
@@ -99,7 +99,7 @@ it('generations drop removes all of a format and nothing else', async () => {
 it('generations drop refuses a format whose projector runs, and removes nothing', async () => {
   await copyToOther();
   const before = await names(other);
-  const refused = { code: 1, out: `Cannot drop format ${other}: a projector of it runs; stop it first` };
+  const refused = { code: 1, out: `Cannot drop generation ${other}: a projector of it runs; stop it first` };
   {
     using _ = beats(other);
     expect(await runs('drop', String(other))).toEqual(refused);
@@ -131,7 +131,9 @@ it('generations list and drop go through all masters of a Redis Cluster', async 
     await complete(clustered, allTags);
     const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
     const { generations } = JSON.parse((await runsOn(env, 'list', '--json')).out);
-    expect(generations).toMatchObject([{ format: viewFormat, tags_unled: 64, leaders: [{ tags: 64, alive: false }] }]);
+    expect(generations).toMatchObject([
+      { generation: viewFormat, parts_unled: 64, leaders: [{ parts: 64, alive: false }] },
+    ]);
     expect((await runsOn(env, 'drop', String(viewFormat))).code).toBe(0);
     expect((await runsOn(env, 'list')).out).toBe('The store holds no views');
   } finally {

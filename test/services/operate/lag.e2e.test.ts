@@ -41,7 +41,7 @@ const lag = async () => {
 
 it('lag says what no projector has read, what is written, and who leads; of a leader that is gone, and of other formats too', async () => {
   const before = await lag();
-  expect(before).toMatchObject({ code: 1, err: '', leaders: [], tags_unled: 64 });
+  expect(before).toMatchObject({ code: 1, err: '', leaders: [], parts_unled: 64 });
   expect(before.lag).toBeGreaterThan(100);
   // Nobody knows when they arrived.
   expect(before.oldest_unreadable_age).toBeNull();
@@ -50,8 +50,8 @@ it('lag says what no projector has read, what is written, and who leads; of a le
   const projector = await (await processes.start('projector', env)).ready();
   await expect.poll(async () => (await lag()).lag, { timeout: 30_000 }).toBe(0);
   const now = await lag();
-  expect(now).toMatchObject({ code: 0, oldest_unreadable_age: null, tags_unled: 0 });
-  expect(now.leaders).toEqual([expect.objectContaining({ tags: 64, alive: true })]);
+  expect(now).toMatchObject({ code: 0, oldest_unreadable_age: null, parts_unled: 0 });
+  expect(now.leaders).toEqual([expect.objectContaining({ parts: 64, alive: true })]);
   const { out } = await run(['lag']);
   expect(out).toContain('Every change is readable');
   expect(out).toMatch(/^metros\/0 +\d+ +\d+ +0$/m);
@@ -63,14 +63,14 @@ it('lag says what no projector has read, what is written, and who leads; of a le
   await beat();
   const beats = setInterval(beat, 100);
   const after = await lag();
-  expect(after).toMatchObject({ code: 1, lag: 0, tags_unled: 64, other_formats: [98] });
-  expect(after.leaders).toEqual([expect.objectContaining({ tags: 64, alive: false })]);
+  expect(after).toMatchObject({ code: 1, lag: 0, parts_unled: 64, other_generations: [98] });
+  expect(after.leaders).toEqual([expect.objectContaining({ parts: 64, alive: false })]);
   const text = (await run(['lag'])).out;
   clearInterval(beats);
   redis.disconnect();
-  expect(text).toContain(`No running projector leads 64 of 64 tags of view format ${viewFormat}`);
+  expect(text).toContain(`No running projector leads 64 of 64 parts of generation ${viewFormat}`);
   expect(text).toContain('If projectors run, Redis takes no writes');
-  expect(text).toContain('A projector leads view format 98');
+  expect(text).toContain('A projector leads generation 98');
 }, 120_000);
 
 it('lag --until ends once a record is readable, with what is bad of it, or after its timeout, and metric and API agree', async () => {

@@ -85,14 +85,14 @@ describe('verify beside a projector', () => {
     const [, tag, id] = /\{v(\d+)\}:ride:(.*)/.exec(ride!)!;
     expect(found.lines).toEqual(
       expect.arrayContaining([
-        { what: 'different', key: ride, kind: 'ride', id, tag: Number(tag), position },
+        { what: 'different', key: ride, kind: 'ride', id, part: Number(tag), position },
         expect.objectContaining({ what: 'missing', key: other }),
-        expect.objectContaining({ what: 'extra', key: foreign, tag: 5 }),
-        expect.objectContaining({ what: 'extra', key: untagged, tag: null }),
+        expect.objectContaining({ what: 'extra', key: foreign, part: 5 }),
+        expect.objectContaining({ what: 'extra', key: untagged, part: null }),
       ]),
     );
     const repaired = await verify('--repair');
-    expect(repaired).toMatchObject({ code: 1, summary: { differences: 4, mended: 3 } });
+    expect(repaired).toMatchObject({ code: 1, summary: { differences: 4, fixed: 3 } });
     expect(repaired.err).toContain('redis-cli DEL');
     await redis.del(untagged);
     expect(await verify()).toMatchObject({ code: 0, err: '', summary: { differences: 0 } });
@@ -110,7 +110,7 @@ describe('verify beside a projector', () => {
     const found = await verify('--repair');
     expect(await changes).toMatchObject({ code: 0 });
     expect(found.lines).toEqual([expect.objectContaining({ what: 'extra', kind: 'key' })]);
-    expect(found).toMatchObject({ code: 1, summary: { differences: 1, mended: 1 } });
+    expect(found).toMatchObject({ code: 1, summary: { differences: 1, fixed: 1 } });
   });
 });
 
@@ -124,16 +124,16 @@ it('verify where nobody leads changes no key, compares up to the stored position
   const [ride] = await keysOf('g*:pub:*:ride:*');
   await flip(ride!);
   const found = await verify('--repair');
-  expect(found).toMatchObject({ code: 1, summary: { differences: 1, mended: 0 } });
+  expect(found).toMatchObject({ code: 1, summary: { differences: 1, fixed: 0 } });
   expect(found.lines).toEqual([expect.objectContaining({ what: 'different', key: ride })]);
   expect(found.err).toContain('no projector leads');
   await flip(ride!);
   expect(await simulated('--rate', '0', '--count', '50', '--seed', '9')).toMatchObject({ code: 0 });
   const later = await verify();
   expect(later).toMatchObject({ code: 3, summary: { differences: 0 } });
-  const tags = later.summary.unknown_tags as number[];
+  const tags = later.summary.unknown_parts as number[];
   expect(tags.length).toBeGreaterThan(0);
-  expect(later.err).toContain(`which did not move on in ${tags.length} tag`);
+  expect(later.err).toContain(`which did not move on in ${tags.length} part`);
 });
 
 it('verify of an archive compares the views with the archive that was projected, and names what differs as text', async () => {
