@@ -76,6 +76,9 @@ async function see(history: History, clockMs: number): Promise<Seen> {
   };
 }
 
+/** Of rejected records a line a second is told: how many there are depends on the machine. */
+const isUntimed = (line: string): boolean => !line.startsWith('Bad record at');
+
 const isPublic = (request: CalendarRequest): boolean => !('rider' in request);
 const readBy = (request: CalendarRequest): string | null => ('rider' in request ? request.rider : null);
 
@@ -199,7 +202,7 @@ describe('two histories that differ in a secret', { timeout: 600_000 }, () => {
       (one, two) => {
         expect(Object.fromEntries(two.stored)).toEqual(Object.fromEntries(one.stored));
         expect(two.answers).toEqual(one.answers);
-        expect(two.log).toEqual(one.log);
+        expect(two.log.filter(isUntimed)).toEqual(one.log.filter(isUntimed));
         for (const seen of [one, two]) {
           const everything = JSON.stringify([[...seen.stored], seen.answers, seen.log, seen.metrics]).toLowerCase();
           for (const words of [universe.secretMark.toLowerCase(), 'elsewhere yard']) {

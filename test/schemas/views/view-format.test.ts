@@ -13,7 +13,7 @@ import { readPortland } from '../../support/worlds/portland.ts';
  * digests that it prints here.
  */
 const golden = {
-  viewFormat: 4,
+  viewFormat: 5,
   digests: {
     day: 'oEB02whRL7clGfh5',
     night: 'n6S6gPKBW_gGzt6u',
