@@ -87,7 +87,7 @@ it('lets each example of --help that needs servers work as it is pasted', async 
   const drop = after.find((one) => one.includes('generations drop'))!;
   expect(await paste(drop, settingsIn(drop))).toEqual({
     exit: 1,
-    said: 'Cannot drop format 1: the store holds nothing of it',
+    said: 'Cannot drop generation 1: the store holds nothing of it',
   });
   const end = after.find((one) => one.includes('sign-in end'))!;
   expect(await paste(end, settingsIn(end))).toEqual({ exit: 1, said: 'Nothing of that was connected or signed in' });

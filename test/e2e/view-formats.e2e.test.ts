@@ -3,75 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import type { Ride } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { nextFormat, nextVersion } from '../support/processes/next-version.ts';
-import { Processes, type RunningService } from '../support/processes/process.ts';
-import { portlandKeys } from '../support/worlds/portland.ts';
+import { Processes } from '../support/processes/process.ts';
 import { PortlandInKafka } from '../support/worlds/portland-in-kafka.ts';
+import { CountedRide, countIn, watchCount } from './counted-ride.ts';
 
 // An upgrade to a new view format and back, as docs/tasks.md has it: processes of two versions over one Redis, while
 // the title of one ride counts up four times a second and every API is asked for it all the while.
-
-const id = 'pp15r4125';
-
-/** A ride whose title counts up. */
-class CountedRide {
-  /** The number that was published last. */
-  count = 0;
-  readonly #portland: PortlandInKafka;
-  readonly #ride: Ride;
-
-  constructor(portland: PortlandInKafka) {
-    this.#portland = portland;
-    this.#ride = portland.last('rides', id) as Ride;
-  }
-
-  /** Gives the ride its next title. */
-  async publish(): Promise<number> {
-    const value = { ...this.#ride, title: `Ride ${this.count + 1}` };
-    await this.#portland.publish('rides', { key: id, value });
-    return ++this.count;
-  }
-}
-
-/** The number that an API answers with, 0 before the first; null where it has no answer. */
-async function countIn({ api }: RunningService): Promise<number | null> {
-  try {
-    const response = await fetch(`${api}/rides/${id}`, { headers: { 'X-Api-Key': portlandKeys.live } });
-    const body = (await response.json()) as { title?: string };
-    return response.ok ? Number(/^Ride (\d+)$/.exec(body.title!)?.[1] ?? 0) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Asks an API until told to end: there is an answer each time, and none is older than the one before. */
-function watchCount(api: RunningService, from: number) {
-  const stop = new AbortController();
-  const wrong: [last: number, count: number | null][] = [];
-  let [last, answers] = [from, 0];
-  const done = (async () => {
-    while (!stop.signal.aborted) {
-      const count = await countIn(api);
-      if (count === null || count < last) wrong.push([last, count]);
-      last = Math.max(last, count ?? 0);
-      if (count !== null) answers++;
-      await sleep(10);
-    }
-  })();
-  return {
-    get last() {
-      return last;
-    },
-    async end() {
-      stop.abort();
-      await done;
-      expect(wrong).toEqual([]);
-      expect(answers).toBeGreaterThan(10);
-    },
-  };
-}
 
 const old = new Processes();
 let next: Processes;
@@ -118,7 +57,7 @@ async function generations(of: Processes, ...args: string[]) {
 it('an upgrade of the view format under load, and the way back, fail no read and show nothing older', async () => {
   const [oldProjector, oldApi] = await Promise.all([startProjector(old), startApi(old)]);
   await Promise.all([oldProjector.ready(), oldApi.ready()]);
-  const oldReads = watchCount(oldApi, 1);
+  const oldReads = watchCount(oldApi, { from: 1, always: true });
 
   // New projector beside the old, then the API: it serves nothing before its views are there.
   const newApi = await startApi(next);
@@ -126,7 +65,7 @@ it('an upgrade of the view format under load, and the way back, fail no read and
   await newProjector.ready();
   const atSwitch = oldReads.last;
   await newApi.ready();
-  const newReads = watchCount(newApi, atSwitch);
+  const newReads = watchCount(newApi, { from: atSwitch, always: true });
   await sleep(1_000);
   await oldReads.end();
   await Promise.all([oldApi.stop(), oldProjector.stop()]);
@@ -146,7 +85,7 @@ it('an upgrade of the view format under load, and the way back, fail no read and
   const beforeBack = newReads.last;
   const again = await startProjector(old);
   await back.ready();
-  const backReads = watchCount(back, beforeBack);
+  const backReads = watchCount(back, { from: beforeBack, always: true });
   const refused = await generations(old, 'drop', String(nextFormat));
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('stop it first')]);
   await newReads.end();

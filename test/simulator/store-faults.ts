@@ -80,14 +80,14 @@ export const storeFaults = {
     const [before, { snapshot }] = [fences(), scene.masters[index]!.redis];
     for (let i = random.int(0, 2); i > 0; i--) scene.later(random.int(0, 50), () => scene.publish());
     const wantsBatch = random.chance(0.7);
-    let looks = 400;
+    let looks = 200;
     const look = (): void => {
       const moved = fences().map((fence, i) => fence !== before[i]);
       const isDue = wantsBatch ? moved.slice(1).includes(true) && !moved[0] : moved[0];
       if (isDue || looks-- === 0) comeBack(scene, 'restoreBetweenBeats', index, snapshot, 40);
       else scene.later(5, look);
     };
-    scene.goesOn(500);
+    scene.goesOn(1_100);
     look();
   },
   emptyStore(scene: Scene) {

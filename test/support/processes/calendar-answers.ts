@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { answer, isLive } from '../../reference/answers.ts';
 import { dayText } from '../../reference/dates.ts';
 import type { Facts } from '../../reference/facts.ts';
@@ -118,4 +119,49 @@ function wrongness({ wanted }: Question, got: GotAnswer): string | null {
   let at = 0;
   while (got.body[at] === wanted.body[at]) at++;
   return `got …${got.body.slice(Math.max(0, at - 40), at + 40)}…, want …${wanted.body.slice(Math.max(0, at - 40), at + 40)}…`;
+}
+
+/** Asks until every answer is right; what still differs after `timeoutMs`. */
+export async function differencesAfter(api: string, questions: readonly Question[], timeoutMs: number) {
+  for (const end = performance.now() + timeoutMs; ; await sleep(200)) {
+    const wrong = await askAll(api, questions).then((got) => differences(questions, got), String);
+    if (wrong.length === 0 || performance.now() > end) return wrong;
+  }
+}
+
+/** Readers who ask all the while: every answer must be right, or 503. */
+export class Hammer {
+  readonly wrong: string[] = [];
+  right = 0;
+  refused = 0;
+  #stopped = false;
+  readonly #workers: Promise<void>[];
+
+  constructor(api: string, questions: readonly Question[]) {
+    this.#workers = Array.from({ length: 4 }, (_, i) => this.#work(api, questions, i * 37));
+  }
+
+  async #work(api: string, questions: readonly Question[], from: number): Promise<void> {
+    for (let i = from; !this.#stopped; i++) {
+      const question = questions[i % questions.length]!;
+      try {
+        const got = await askOne(api, question);
+        if (got.status === 503) this.refused++;
+        else {
+          const wrong = wrongness(question, got);
+          if (wrong) this.wrong.push(`${question.path}: ${wrong}`);
+          else this.right++;
+        }
+        // A client told to retry does not do it at once, and no client may take the core that the service needs.
+        await sleep(got.status === 503 ? 5 : 2);
+      } catch (error) {
+        this.wrong.push(`${question.path}: no answer, ${(error as Error).message}`);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#workers);
+  }
 }

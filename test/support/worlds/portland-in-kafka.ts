@@ -2,7 +2,7 @@ import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.
 import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { crc32Partition, defaultPartitions } from '../../../schemas/events/partitioner.ts';
-import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import type { AnyRecord, Night, Ride, TopicName } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard, silentLog } from '../processes/heard.ts';
 import type { Env } from '../processes/process.ts';
@@ -58,6 +58,19 @@ export class PortlandInKafka {
     }));
     await this.#publisher.publish(topic, encoded);
     this.records.push(...changes.map((change) => ({ topic, partition: 0, offset: 0, timestampMs, ...change })));
+  }
+
+  /** Publishes rides, each with one night. Their ids. */
+  async publishRides(count = 1): Promise<string[]> {
+    const like = (topic: TopicName) =>
+      this.records.find((record) => record.topic === topic && record.value !== null)!.value!;
+    const ids = Array.from({ length: count }, (_, i) => `new${this.records.length}x${i}`);
+    const rides = ids.map((ride) => ({ ...(like('rides') as Ride), ride, title: `Ride ${ride}`, posted: true }));
+    const nights = ids.map((ride) => ({ ...(like('nights') as Night), ride, meeting: null }));
+    await this.publish('rides', ...rides.map((value) => ({ key: value.ride, value })));
+    const dayOf = ({ day }: Night) => new Date(day * 86_400_000).toISOString().slice(0, 10);
+    await this.publish('nights', ...nights.map((value) => ({ key: `${value.ride}/${dayOf(value)}`, value })));
+    return ids;
   }
 
   close(): Promise<void> {
