@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 import { runCommand } from './commands.ts';
-import { otherCore, pin } from './pinned-process.ts';
+import { kafkaOnOtherCore } from './kafka-on-other-core.ts';
 import type { Bench } from './versions.ts';
 
 const rsvp = (i: number): string => {
@@ -19,12 +17,7 @@ const rsvp = (i: number): string => {
 export const publish: Bench = {
   options: { rsvps: '500000' },
   async prepare(_, { rsvps }, ended) {
-    pin(process.pid, otherCore);
-    const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
-    ended.defer(() => rm(dir, { recursive: true, force: true }));
-    const broker = await startKafkaBroker();
-    ended.defer(() => broker.stop());
-    pin(broker.pid, otherCore);
+    const { dir, broker } = await kafkaOnOtherCore(ended);
     const [large, small] = [join(dir, 'large.jsonl'), join(dir, 'small.jsonl')];
     const file = createWriteStream(large);
     for (let i = 0; i < Number(rsvps); i++) if (!file.write(rsvp(i))) await once(file, 'drain');
