@@ -220,7 +220,7 @@ export class BatchReading {
     const start = this.#at;
     const delta = this.#varint();
     const ms = Number(firstMs) + delta;
-    if (typeof firstMs === 'number' && Number.isSafeInteger(delta) && Number.isSafeInteger(ms)) return ms;
+    if (typeof firstMs === 'number' && Math.abs(delta) < varintExactBelow && Number.isSafeInteger(ms)) return ms;
     return longOf(BigInt.asIntN(64, BigInt(firstMs) + exactVarint(this.#bytes.subarray(start, this.#at))));
   }
 
@@ -242,7 +242,7 @@ export class BatchReading {
     return this.#bytes.subarray(at, this.#at);
   }
 
-  /** Zigzag, of up to 64 bits. Beyond 53 bits it is not exact: no length and no offset is so large. */
+  /** Zigzag, of up to 64 bits. From `varintExactBelow` on it is not exact: no length and no offset is so large. */
   #varint(): number {
     const first = this.#bytes[this.#at++]!;
     if (first < 0x80) return (first >>> 1) ^ -(first & 1);
@@ -256,6 +256,9 @@ export class BatchReading {
     return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
   }
 }
+
+/** A zigzag number from here on has more than 53 bits: as a number it may be another, of the other sign. */
+const varintExactBelow = 2 ** 52;
 
 /** The same from its bytes, exactly. */
 function exactVarint(bytes: Buffer): bigint {
