@@ -74,7 +74,10 @@ describe('record batches', () => {
 
   // docs/rules.md#timestamps
   it('have all 64 bits of a time, and sums beyond them wrap round, as in Kafka', () => {
-    const int64 = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(-1n, 2n ** 53n, -(2n ** 52n) - 1n));
+    const int64 = fc.oneof(
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+      fc.constantFrom(-1n, 2n ** 53n, -(2n ** 52n) - 1n),
+    );
     fc.assert(
       fc.property(int64, int64, (first, delta) => {
         // attributes, the delta as a zigzag varint, and 0 for the rest: an offset, an empty key, a value and no headers
