@@ -58,6 +58,8 @@ export class GroupPositions {
     clearInterval(this.#timer);
     // Bounded: it is not worth waiting for a broker that is away.
     await settledWithin(this.#commit(), closeWaitMs);
+    // A commit that is cut off by closing is no failure to tell of.
+    this.#complained = true;
     await settledWithin(this.#admin.close(), 250);
   }
 }
