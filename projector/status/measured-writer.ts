@@ -84,7 +84,7 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: Me
           () => leadership.take(tag, seen, doubtful),
           (taken) => taken !== null,
         ),
-      free: (tag) => call('free', writes, () => leadership.free(tag)),
+      free: (tag) => call('free', [...writes, ofTag(tag)], () => leadership.free(tag)),
     },
     close: () => writer.close(),
   };
