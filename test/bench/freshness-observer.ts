@@ -1,16 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Agent, get } from 'node:http';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kafkaClient } from '../support/servers/kafka.ts';
+import { pythonWith } from '../support/servers/python-package.ts';
 import { developerKey, nothingObserved, probes, sharedNowMs } from './live-chain.ts';
 
 /** Watches the probes from a process of its own. */
 let observed = nothingObserved();
+const topics = ['rides', 'attendance'].map((name) => `ride-calendar.${name}`);
 
-async function consume(brokers: string): Promise<void> {
+async function consumeByKafkajs(brokers: string): Promise<void> {
   const consumer = kafkaClient(brokers).consumer({ groupId: 'bare', maxWaitTimeInMs: 500, minBytes: 1 });
   await consumer.connect();
-  const topics = ['rides', 'attendance'].map((name) => `ride-calendar.${name}`);
   await consumer.subscribe({ topics, fromBeginning: false });
   const joined = new Promise<void>((resolve) => {
     consumer.on(consumer.events.GROUP_JOIN, () => resolve());
@@ -21,11 +26,25 @@ async function consume(brokers: string): Promise<void> {
       const atMs = sharedNowMs();
       for (const { key, headers } of batch.messages) {
         const probe = headers?.seq ? probes.indexOf(key!.toString() as 'probe0') : -1;
-        if (probe >= 0) observed.consumed[probe]!.push([Number(headers!.seq), atMs]);
+        if (probe >= 0) observed.kafkajs[probe]!.push([Number(headers!.seq), atMs]);
       }
     },
   });
   await joined;
+}
+
+/** A process of its own, which ends with this one. */
+async function consumeByLibrdkafka(brokers: string): Promise<void> {
+  const python = path.join(await pythonWith('confluent-kafka', '2.16.1'), 'python');
+  const script = path.join(import.meta.dirname, 'librdkafka-consumer.py');
+  const consumer = spawn(python, [script, brokers, ...topics], { stdio: ['ignore', 'pipe', 'inherit'] });
+  process.on('exit', () => consumer.kill());
+  const lines = createInterface(consumer.stdout);
+  await once(lines, 'line');
+  lines.on('line', (line) => {
+    const [key, seq, atMs] = line.split(' ');
+    observed.librdkafka[probes.indexOf(key as 'probe0')]!.push([Number(seq), Number(atMs)]);
+  });
 }
 
 /** Reads a probe's ride over HTTP, again and again, and notes when it first had which number. */
@@ -48,7 +67,7 @@ process.on('message', async (message: { brokers: string; port: number } | 'colle
     observed = nothingObserved();
     return;
   }
-  await consume(message.brokers);
+  await Promise.all([consumeByKafkajs(message.brokers), consumeByLibrdkafka(message.brokers)]);
   for (const i of probes.keys()) void read(message.port, i);
   process.send!('watching');
 });

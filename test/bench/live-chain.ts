@@ -71,14 +71,17 @@ export function anyRsvp(): Change {
 /** Milliseconds on a clock that the processes of one machine share. */
 export const sharedNowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** When a bare consumer had which change, and when it could be read over HTTP. */
-export interface Observed {
-  /** By probe: numbers, and when each was first there. */
-  consumed: [seq: number, atMs: number][][];
-  read: [seq: number, atMs: number][][];
-}
+/** Bare consumers of the same changes. */
+export const consumers = ['kafkajs', 'librdkafka'] as const;
 
-export const nothingObserved = (): Observed => ({ consumed: probes.map(() => []), read: probes.map(() => []) });
+/** When a bare consumer had which change, and when it could be read over HTTP. By probe: numbers, and when each was first there. */
+export type Observed = Record<(typeof consumers)[number] | 'read', [seq: number, atMs: number][][]>;
+
+export const nothingObserved = (): Observed => ({
+  kafkajs: probes.map(() => []),
+  librdkafka: probes.map(() => []),
+  read: probes.map(() => []),
+});
 
 export class LiveChain {
   readonly broker: KafkaBroker;
