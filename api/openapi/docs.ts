@@ -3,19 +3,17 @@ import { createRequire } from 'node:module';
 import { normalize } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../schemas/views/view-values.ts';
-import { type Caching, corsHeaders, ownOriginHeaders, send, success } from '../messages/answer.ts';
-import { EncodedBody } from '../messages/encoded-body.ts';
+import { corsHeaders } from '../messages/answer.ts';
 import { Html, html } from '../messages/html.ts';
-import { dayExample } from './openapi-examples.ts';
+import { appHeaders, fileType, fileTypes, serveFile } from '../messages/served-files.ts';
+import { answerExamples } from './openapi-examples.ts';
 
 /** The API reference at /docs: Swagger UI, served from our own origin. It loads nothing from other hosts. */
 
 /** What the reference page shows of this very service. */
 export interface DocsOptions {
-  /** Address of the OpenAPI document: absolute, or a path on this origin. */
-  openapiUrl: string;
-  /** Client id of these pages at the authorization server. The redirect URI is `<origin>/docs/oauth2-redirect.html`. */
-  oauthClientId?: string;
+  /** Without a trailing slash. */
+  baseUrl: string;
   /** Where `/` leads, relative to it. */
   home?: string;
   /** A developer key that anybody at this machine may try. */
@@ -24,12 +22,8 @@ export interface DocsOptions {
   sample?: { metro?: string; ride?: string; day?: string };
 }
 
-const htmlType = 'text/html; charset=utf-8';
-const types: Record<string, string> = {
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  png: 'image/png',
-};
+/** This page's client id at the authorization server. The redirect URI is `<origin>/docs/oauth2-redirect.html`. */
+const clientId = 'docs';
 
 const library = createRequire(import.meta.url);
 const ofLibrary = (name: string): Buffer => readFileSync(library.resolve(`swagger-ui-dist/${name}`));
@@ -58,77 +52,46 @@ function documentText(name: string): string {
 const fromLibrary = ['swagger-ui.css', 'swagger-ui-bundle.js', 'oauth2-redirect.js', 'favicon-32x32.png'];
 const ours = ['reference.css', 'reference.js'];
 
-/**
- * Adds /docs and its files. The page may hold a key, so pages of other origins read none of them (docs/rules.md#cors). The files' URLs contain a digest of their contents, so browsers may cache them forever. The
- * page itself is revalidated each time.
- */
+/** Adds /docs and its files. Their URLs contain a digest of all contents, so browsers may cache them forever. */
 export function registerDocs(app: FastifyInstance, options: DocsOptions): void {
   const assets = new Map([
     ...fromLibrary.map((name) => [name, ofLibrary(name)] as const),
     ...ours.map((name) => [name, ofOurs(name)] as const),
   ]);
   const version = digestOf(Buffer.concat([...assets.values()]));
-  const headers = pageHeaders(options.openapiUrl);
-  // All of these live as long as the process, so they are compressed for their first reader.
-  const serve = (path: string, content: Buffer, type: string, own: Caching): void => {
-    const body = new EncodedBody(content, { lasting: true });
-    const tag = digestOf(content);
-    app.get(path, (request, reply) => {
-      reply.hijack();
-      const caching = { ...own, Vary: 'Accept-Encoding' };
-      send(
-        reply.raw,
-        success(tag, request.headers, caching, () => body, type, ownOriginHeaders),
-      );
-    });
-  };
+  const headers = appHeaders(options.baseUrl, [
+    // Swagger UI sets styles on its elements, and draws its arrows from data URLs.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+  ]);
+  const serve = (path: string, text: string, type = fileTypes.html): void =>
+    serveFile(app, path, Buffer.from(text), type, headers);
 
   app.get('/', (_request, reply) => reply.headers(corsHeaders).redirect(options.home ?? 'docs'));
-  serve('/docs', Buffer.from(docsPage(options, `docs/${version}`)), htmlType, headers);
+  serve('/docs', docsPage(options, `docs/${version}`));
   // Relative, so that it works behind a proxy that adds a path prefix.
   app.get('/docs/', (_request, reply) => reply.headers(corsHeaders).redirect('../docs', 308));
   // The authorization server redirects to it. It hands the code to the page that opened it, and closes.
   const script = 'oauth2-redirect.js';
-  const redirected = String(ofLibrary('oauth2-redirect.html')).replace(script, `${version}/${script}`);
-  serve('/docs/oauth2-redirect.html', Buffer.from(redirected), htmlType, headers);
-  for (const name of documents)
-    serve(`/docs/${name}`, Buffer.from(documentText(name)), 'text/plain; charset=utf-8', headers);
+  serve(
+    '/docs/oauth2-redirect.html',
+    String(ofLibrary('oauth2-redirect.html')).replace(script, `${version}/${script}`),
+  );
+  for (const name of documents) serve(`/docs/${name}`, documentText(name), fileTypes.md);
   for (const [name, content] of assets) {
-    const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
-    serve(`/docs/${version}/${name}`, content, type, {
+    serveFile(app, `/docs/${version}/${name}`, content, fileType(name), {
       'Cache-Control': 'public, max-age=31536000, immutable',
       'X-Content-Type-Options': 'nosniff',
     });
   }
 }
 
-function pageHeaders(openapiUrl: string): Caching {
-  // The interface may be called by another name of this host, such as localhost for 127.0.0.1.
-  const api = URL.canParse(openapiUrl) ? ` ${new URL(openapiUrl).origin}` : '';
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    // Swagger UI sets styles on its elements, and draws its arrows from data URLs.
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    `connect-src 'self'${api}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ];
-  return {
-    'Cache-Control': 'no-cache',
-    'Content-Security-Policy': policy.join('; '),
-    'X-Content-Type-Options': 'nosniff',
-    // The page's address contains the authorization code after sign-in.
-    'Referrer-Policy': 'no-referrer',
-  };
-}
-
 /** The page at /docs. `assets` is the folder of its scripts and styles, relative to the page. */
 function docsPage(options: DocsOptions, assets: string): string {
-  const { openapiUrl, oauthClientId, sampleKey, sample } = options;
-  const data = { openapi: openapiUrl, key: sampleKey, 'client-id': oauthClientId, ...sample };
+  const { baseUrl, sampleKey, sample } = options;
+  const openapiUrl = `${baseUrl}/openapi.json`;
+  const firstUrl = `${baseUrl}/metros/${sample?.metro ?? 'portland'}/days/${sample?.day ?? '2026-06-13'}`;
+  const data = { openapi: openapiUrl, key: sampleKey, 'client-id': clientId, ...sample };
   const attributes = Object.entries(data).map(([name, value]) =>
     value === undefined ? html`` : html` data-${name}="${value}"`,
   );
@@ -155,7 +118,7 @@ over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.j
 <li>
 <h2>Ask for a day</h2>
 <p>Send the key as a header:</p>
-<pre id="request" data-url="${firstUrl(options)}"><code>curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${firstUrl(options)}</code></pre>
+<pre id="request" data-url="${firstUrl}"><code>curl -H 'X-Api-Key: ${sampleKey ?? '<your key>'}' ${firstUrl}</code></pre>
 </li>
 <li>
 <h2>Let riders sign in</h2>
@@ -164,7 +127,7 @@ over HTTP; the whole interface is described in <a href="${openapiUrl}">openapi.j
 </li>
 </ol>
 <h2>The answer</h2>
-<pre id="answer" tabindex="0"><code>${JSON.stringify(dayExample, null, 2)}</code></pre>
+<pre id="answer" tabindex="0"><code>${JSON.stringify(answerExamples.Day, null, 2)}</code></pre>
 <p>Guides: ${Object.entries(guides).map(
     ([name, words], i) => html`${i > 0 ? ' · ' : ''}<a href="docs/${name}.md">${words}</a>`,
   )}</p>
@@ -186,11 +149,6 @@ function keyStep(sampleKey: string | undefined): Html {
   return html`<h2>Take the sample key</h2>
 <p>This service runs on sample data, and has a key for you. It is filled in below already.</p>
 <pre><code>${sampleKey}</code></pre>`;
-}
-
-function firstUrl({ openapiUrl, sample }: DocsOptions): string {
-  const base = openapiUrl.replace(/\/openapi\.json$/, '');
-  return `${base}/metros/${sample?.metro ?? 'portland'}/days/${sample?.day ?? '2026-06-13'}`;
 }
 
 const bicycle =

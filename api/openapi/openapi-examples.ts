@@ -1,17 +1,6 @@
-import type {
-  Day,
-  ErrorAnswer,
-  FlaggedNight,
-  FlaggedNights,
-  FriendNights,
-  KnownNights,
-  MyNights,
-  Night,
-  Problem,
-  Ride,
-} from '../../schemas/interface/answers.ts';
+import type { ErrorAnswer, Problem } from '../../schemas/interface/answers.ts';
 
-/** Made-up examples for the OpenAPI document. Types and tests check them against the schemas. */
+/** Made-up examples for the OpenAPI document. Its test checks each against its schema. */
 
 export const parameterExamples: Record<string, unknown> = {
   metro: 'portland',
@@ -26,7 +15,7 @@ export const parameterExamples: Record<string, unknown> = {
   close_friends_only: true,
 };
 
-const open: Night = {
+const open = {
   ride: 'tacos4ever',
   title: 'Taco Ride',
   day: '2026-06-13',
@@ -45,7 +34,7 @@ const open: Night = {
   url: 'https://rides.example.org/tacos4ever/2026-06-13',
 };
 
-const secret: Night = {
+const secret = {
   ride: 'moonlit7',
   title: 'Moonlit Mystery',
   day: '2026-06-13',
@@ -59,54 +48,52 @@ const secret: Night = {
   url: 'https://rides.example.org/moonlit7/2026-06-13',
 };
 
-const flagged: FlaggedNight = {
+const flagged = {
   ride: 'tacos4ever',
   day: '2026-06-13',
   riders: [{ handle: 'wheelie', name: null }],
 };
 
-export const dayExample: Day = { metro: 'portland', day: '2026-06-13', nights: [open, secret] };
-
-export const rideExample: Ride = {
-  ride: 'tacos4ever',
-  title: 'Taco Ride',
-  description: 'Slow roll, four carts, no one left behind.',
-  type: 'social',
-  metro: 'portland',
-  nights: [open],
-  url: 'https://rides.example.org/tacos4ever',
+/** By the names of components. */
+export const answerExamples = {
+  Day: { metro: 'portland', day: '2026-06-13', nights: [open, secret] },
+  Ride: {
+    ride: 'tacos4ever',
+    title: 'Taco Ride',
+    description: 'Slow roll, four carts, no one left behind.',
+    type: 'social',
+    metro: 'portland',
+    nights: [open],
+    url: 'https://rides.example.org/tacos4ever',
+  },
+  MyNights: { nights: [{ night: open, why: 'going' }], flagged: [flagged] },
+  KnownNights: {
+    nights: [
+      {
+        ride: 'tacos4ever',
+        day: '2026-06-13',
+        known: 3,
+        names: [
+          { handle: 'spoke', name: 'Robin Spoke', flagged: false },
+          { handle: 'wheelie', name: null, flagged: true },
+        ],
+      },
+    ],
+  },
+  FriendNights: {
+    nights: [
+      {
+        night: open,
+        friends: [
+          { handle: 'spoke', name: 'Robin Spoke', close: true, following: true, flagged: false },
+          { handle: 'wheelie', name: null, close: false, following: true, flagged: true },
+        ],
+      },
+    ],
+    flagged: [flagged],
+  },
+  FlaggedNights: { nights: [flagged] },
 };
-
-export const myNightsExample: MyNights = { nights: [{ night: open, why: 'going' }], flagged: [flagged] };
-
-export const knownNightsExample: KnownNights = {
-  nights: [
-    {
-      ride: 'tacos4ever',
-      day: '2026-06-13',
-      known: 3,
-      names: [
-        { handle: 'spoke', name: 'Robin Spoke', flagged: false },
-        { handle: 'wheelie', name: null, flagged: true },
-      ],
-    },
-  ],
-};
-
-export const friendNightsExample: FriendNights = {
-  nights: [
-    {
-      night: open,
-      friends: [
-        { handle: 'spoke', name: 'Robin Spoke', close: true, following: true, flagged: false },
-        { handle: 'wheelie', name: null, close: false, following: true, flagged: true },
-      ],
-    },
-  ],
-  flagged: [flagged],
-};
-
-export const flaggedNightsExample: FlaggedNights = { nights: [flagged] };
 
 /** An example made from a body that is really sent, so the two cannot differ. */
 export const bodyExample = (body: Buffer): ErrorAnswer | Problem => JSON.parse(body.toString());

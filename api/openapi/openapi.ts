@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type OperationName, operationPaths } from '../../schemas/interface/inputs.ts';
 import { wwwAuthenticate } from '../messages/refusals.ts';
 import { type ServiceUrl, serviceUrl } from '../messages/service-url.ts';
@@ -13,15 +14,7 @@ import {
   parametersOf,
   shared,
 } from './openapi-components.ts';
-import { description } from './openapi-description.ts';
-import {
-  dayExample,
-  flaggedNightsExample,
-  friendNightsExample,
-  knownNightsExample,
-  myNightsExample,
-  rideExample,
-} from './openapi-examples.ts';
+import { answerExamples } from './openapi-examples.ts';
 
 /** The interface's version (docs/rules.md#version). It rises when the contract grows. */
 const interfaceVersion = '2.1.0';
@@ -53,10 +46,10 @@ interface Operation {
   answer: { schema: Json; description: string; example: unknown };
 }
 
-const answer = (name: string, description: string, example: unknown) => ({
+const answer = (name: keyof typeof answerExamples, description: string) => ({
   schema: { $ref: componentRef(name) },
   description,
-  example,
+  example: answerExamples[name],
 });
 
 const rangeWords = '`to` may be `from` itself, and is at most 31 days after it.';
@@ -79,20 +72,20 @@ const operations: Record<OperationName, Operation> = {
     description:
       'The nights of one day, by meet time, with those without one last. Within one filter any item is enough; all filters ' +
       'must hold. Cancelled nights stay listed.',
-    answer: answer('Day', 'The day; a day without nights has an empty list.', dayExample),
+    answer: answer('Day', 'The day; a day without nights has an empty list.'),
   },
   getRide: {
     tag: 'Calendar',
     summary: 'One ride and the dates it meets',
     description: 'A posted ride by its public id, with all of its nights: past, coming and cancelled.',
-    answer: answer('Ride', 'The ride.', rideExample),
+    answer: answer('Ride', 'The ride.'),
   },
   getMyNights: {
     tag: 'Rider',
     summary: 'Your nights, and why each is yours',
     description:
       'The nights from 30 days ago to 90 days ahead that the rider led, is going to, rode or saved. Beside them: the riders they flagged who are going to these nights.',
-    answer: answer('MyNights', "The rider's nights.", myNightsExample),
+    answer: answer('MyNights', "The rider's nights."),
   },
   getKnown: {
     tag: 'Rider',
@@ -100,7 +93,7 @@ const operations: Record<OperationName, Operation> = {
     description:
       'For each night in the range that somebody is going to whom the reader follows: how many, and up to two names, close friends ' +
       `first. Only riders who are followed count: a close friend who is not followed is in \`/me/friends\` alone. ${rangeWords}`,
-    answer: answer('KnownNights', 'The nights that somebody is going to whom the reader follows.', knownNightsExample),
+    answer: answer('KnownNights', 'The nights that somebody is going to whom the reader follows.'),
   },
   getFriends: {
     tag: 'Rider',
@@ -108,7 +101,7 @@ const operations: Record<OperationName, Operation> = {
     description:
       'Friends are the riders whom the reader follows, and those they marked as close friends. Nights with a close friend ' +
       `come first; within a night, close friends come first. ${rangeWords}`,
-    answer: answer('FriendNights', 'The nights that friends are going to.', friendNightsExample),
+    answer: answer('FriendNights', 'The nights that friends are going to.'),
   },
   getFlagged: {
     tag: 'Rider',
@@ -116,7 +109,7 @@ const operations: Record<OperationName, Operation> = {
     description:
       'The nights in the range that flagged riders are going to, with these riders. It is for marking the nights of the public ' +
       `calendar, which carries no flags. ${rangeWords}`,
-    answer: answer('FlaggedNights', 'The nights that flagged riders are going to.', flaggedNightsExample),
+    answer: answer('FlaggedNights', 'The nights that flagged riders are going to.'),
   },
 };
 
@@ -177,11 +170,14 @@ function operationObject(name: OperationName): Json {
   };
 }
 
+/** What no operation says by itself, for whoever has nothing but the base URL: a client's developer. */
+const description = readFileSync(new URL('docs/description.md', import.meta.url), 'utf8').trimEnd();
+
 const information = ({ origin, resource }: ServiceUrl): Json => ({
   title: 'Ride Calendar',
   version: interfaceVersion,
   summary: 'A calendar of group bike rides, to read.',
-  description: description(origin, resource),
+  description: description.replaceAll('{origin}', origin).replaceAll('{resource}', resource),
   contact: { name: 'Ride Calendar', url: `${origin}/docs` },
   license: { name: 'MIT', identifier: 'MIT' },
 });

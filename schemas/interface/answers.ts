@@ -217,13 +217,5 @@ export const problem = z
   })
   .register(answerRegistry, { id: 'Problem', description: 'A failure, as RFC 9457 tells one.' });
 
-export type Night = z.infer<typeof night>;
-export type Day = z.infer<typeof calendarDay>;
-export type Ride = z.infer<typeof ride>;
-export type FlaggedNight = z.infer<typeof flaggedNight>;
-export type FlaggedNights = z.infer<typeof flaggedNights>;
-export type MyNights = z.infer<typeof myNights>;
-export type KnownNights = z.infer<typeof knownNights>;
-export type FriendNights = z.infer<typeof friendNights>;
 export type ErrorAnswer = z.infer<typeof errorAnswer>;
 export type Problem = z.infer<typeof problem>;

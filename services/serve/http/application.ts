@@ -51,8 +51,7 @@ export async function application(options: ApplicationOptions, closing: AbortSig
     onAnswer: metrics.answered,
   });
   registerDocs(app, {
-    openapiUrl: `${baseUrl}/openapi.json`,
-    oauthClientId: 'docs',
+    baseUrl,
     ...(calendarPage && { home: 'calendar' }),
     ...(sampleKey !== undefined && { sampleKey }),
     ...(sample && { sample }),

@@ -18,7 +18,7 @@ const busy = rides.flatMap((id, i) => [
 ]);
 const service = await startHttpService({
   records: [...smallWorld.records, ...busy],
-  register: (app) => registerDocs(app, { openapiUrl: '/api/openapi.json' }),
+  register: (app) => registerDocs(app, { baseUrl: 'https://rides.example/api' }),
 });
 const page = await service.exchange('GET /docs HTTP/1.1\r\nHost: a\r\n\r\n');
 const docsFile = /docs\/[\w-]+\/swagger-ui.css/.exec(page.body.toString())![0];

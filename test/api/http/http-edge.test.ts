@@ -16,7 +16,7 @@ import { expectFailure } from './expect-failure.ts';
 
 const service = await startHttpService({
   register: async (app) => {
-    registerDocs(app, { openapiUrl: 'https://rides.example/api/openapi.json', oauthClientId: 'docs' });
+    registerDocs(app, { baseUrl: 'https://rides.example/api' });
     registerOperatorRoutes(app, processMetrics(silentLog), async () => ({ ready: true }));
     await registerSignIn(app, await signInDeps('https://rides.example/api'));
   },

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
-import { dayExample } from '../../../api/openapi/openapi-examples.ts';
+import { answerExamples } from '../../../api/openapi/openapi-examples.ts';
 import { freePort } from '../../../infra/local/free-port.ts';
 import { launchBrowser } from '../../support/processes/browser.ts';
 
@@ -24,10 +24,10 @@ app.addHook('preHandler', async ({ url, headers }) => {
   if (!url.startsWith('/docs')) asked.push({ url, key: headers['x-api-key'] });
 });
 app.get('/api/openapi.json', () => openApiDocument(`${origin}/api`));
-app.get('/api/metros/:metro/days/:day', () => ({ ...dayExample, metro: 'here' }));
+app.get('/api/metros/:metro/days/:day', () => ({ ...answerExamples.Day, metro: 'here' }));
 app.get('/api/me/known', () => ({ nights: [] }));
-const openapiUrl = `${origin}/api/openapi.json`;
-registerDocs(app, { openapiUrl, oauthClientId: 'docs', sampleKey, sample: { day: '2026-06-13' } });
+const baseUrl = `${origin}/api`;
+registerDocs(app, { baseUrl, sampleKey, sample: { day: '2026-06-13' } });
 
 let browser: Browser;
 beforeAll(async () => {
