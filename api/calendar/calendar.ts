@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Answer, options, success } from '../messages/answer.ts';
 import { EncodedBody } from '../messages/encoded-body.ts';
-import { faultStatus } from '../messages/fault-status.ts';
 import { memoize } from '../messages/memoize.ts';
 import { allow, problems, refuse, unauthorized } from '../messages/refusals.ts';
 import { serviceUrl } from '../messages/service-url.ts';
 import { type Route, routePath, splitTarget, targetBytesMax } from '../messages/target.ts';
+import { StoreAwayError } from '../ports/view-reader.ts';
 import { meReads } from './me-reads.ts';
 import { publicReads, type ReadDeps, type Reading } from './public-reads.ts';
 import { readInputs } from './read-inputs.ts';
@@ -69,7 +69,7 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
   const openApi: Reading = (headers) => success(openApiTag, headers, openApiCaching, () => openApiBody);
 
   const fault = (cause: unknown): Answer => {
-    if (faultStatus(cause) === 503) return refuse.failure(problems.unavailable);
+    if (cause instanceof StoreAwayError) return refuse.failure(problems.unavailable);
     deps.onFault(cause);
     return refuse.failure(problems.internal);
   };

@@ -77,7 +77,7 @@ interface LimiterOptions {
 }
 
 interface Limiter {
-  /** Adds points to a key's count, one by default, and resolves to the new count. Throws StateStoreAwayError. */
+  /** Adds points to a key's count, one by default, and resolves to the new count. Throws StoreAwayError. */
   penalty(key: string, points?: number): Promise<{ consumedPoints: number; msBeforeNext: number }>;
 }
 
@@ -85,12 +85,4 @@ export interface OwnedEntry {
   kind: string;
   id: string;
   payload: StatePayload;
-}
-
-/**
- * The store cannot be reached or does not answer in time. Try again later. Everybody may read the message (/readyz), so
- * it names no address; `cause` may.
- */
-export class StateStoreAwayError extends Error {
-  override name = 'StateStoreAwayError';
 }

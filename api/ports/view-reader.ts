@@ -42,7 +42,10 @@ export interface ChangeListener {
   hearing(hears: boolean): void;
 }
 
-/** The store is away, too slow, or not known to be complete. The client gets 503 with Retry-After. */
+/**
+ * A store is away, too slow, or not known to be complete. The client gets 503 with Retry-After. Of sign-in's state everybody
+ * may read the message (/readyz), so it names no address; `cause` may.
+ */
 export class StoreAwayError extends Error {
   override name = 'StoreAwayError';
 }

@@ -1,9 +1,9 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { faultStatus } from '../../messages/fault-status.ts';
 import type { StatePayload } from '../../ports/sign-in-state.ts';
+import { StoreAwayError } from '../../ports/view-reader.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
 import { grantClaim } from '../tokens/access-token.ts';
-import { verifyAccessToken } from '../tokens/token-checker.ts';
+import { keysById, verifyAccessToken } from '../tokens/token-checker.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { accessTokenMark } from './provider-requests.ts';
 import type { RiderErasure } from './rider-erasure.ts';
@@ -111,7 +111,9 @@ async function revocable(
   { keys, service }: Pick<ProviderOptions, 'keys' | 'service'>,
 ): Promise<AdapterPayload | undefined> {
   const expected = { issuer: service.origin, audience: service.resource };
-  const claims = await verifyAccessToken(token, keys, { ...expected, currentDate: new Date(0) }).catch(() => null);
+  const claims = await verifyAccessToken(token, keysById(keys), { ...expected, currentDate: new Date(0) }).catch(
+    () => null,
+  );
   const grantId = claims?.[grantClaim];
   return typeof grantId === 'string'
     ? { kind: 'AccessToken', clientId: String(claims!.client_id), grantId }
@@ -160,7 +162,7 @@ export const translated =
     try {
       return await call(...args);
     } catch (cause) {
-      throw isStoreAway(cause) ? temporarilyUnavailable(cause) : cause;
+      throw cause instanceof StoreAwayError ? temporarilyUnavailable(cause) : cause;
     }
   };
 
@@ -178,5 +180,3 @@ const tooManyRefreshes = (retryAfter: number): errors.OIDCProviderError =>
   Object.assign(tryAgain(429, `too many refreshes of one connection; try again in ${retryAfter} seconds`), {
     retryAfter,
   });
-
-const isStoreAway = (error: unknown): boolean => faultStatus(error) === 503;

@@ -2,10 +2,10 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Client, errors, type Interaction, type KoaContextWithOIDC, Provider, type Session } from 'oidc-provider';
-import { faultStatus } from '../../messages/fault-status.ts';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { type AuditCause, auditEvents } from '../../ports/audit-trail.ts';
 import { DocumentAwayError } from '../../ports/metadata-fetch.ts';
+import { StoreAwayError } from '../../ports/view-reader.ts';
 import type { ClientMetadata } from '../clients/client-policy.ts';
 import { isSecretOf } from '../clients/client-secrets.ts';
 import { readScope } from '../tokens/access-token.ts';
@@ -103,7 +103,7 @@ export type SignInProvider = Awaited<ReturnType<typeof openProvider>>;
 
 /** Whether an error says that a store behind sign-in is away, so that trying again may help. */
 export const isAway = (error: unknown): boolean =>
-  faultStatus(error) === 503 || (error as { statusCode?: number }).statusCode === 503;
+  error instanceof StoreAwayError || (error as { statusCode?: number }).statusCode === 503;
 
 /** The raw request with the origin of BASE_URL, and what else oidc-provider should see of it. */
 const requestAs =

@@ -2,34 +2,26 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 
 import { calculateJwkThumbprint } from 'jose';
 import { z } from 'zod';
 
-/**
- * The keys that sign access tokens: ES256 only, each with a `kid`. The first key signs, all of them verify. So a key is
- * rotated by appending it everywhere, then moving it to the front, then removing the old one (docs/sign-in.md).
- */
-export interface SigningKey {
-  kty: 'EC';
-  crv: 'P-256';
-  x: string;
-  y: string;
-  /** The private part. Absent if a process only checks tokens. */
-  d?: string;
-  kid: string;
-  alg: 'ES256';
-  use: 'sig';
-}
-export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
-
 const coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'is not 32 bytes in base64url');
 const keyShape = z.object({
   kty: z.literal('EC', 'must be "EC"'),
   crv: z.literal('P-256', 'must be "P-256"'),
   x: coordinate,
   y: coordinate,
-  d: coordinate.optional(),
-  kid: z.string().min(1).max(128).optional(),
-  alg: z.literal('ES256', 'must be "ES256"').optional(),
-  use: z.literal('sig', 'must be "sig"').optional(),
+  /** The private part. Absent if a process only checks tokens. */
+  d: coordinate.exactOptional(),
+  kid: z.string().min(1).max(128).exactOptional(),
+  alg: z.literal('ES256', 'must be "ES256"').default('ES256'),
+  use: z.literal('sig', 'must be "sig"').default('sig'),
 });
+
+/**
+ * The keys that sign access tokens: ES256 only, each with a `kid`. The first key signs, all of them verify. So a key is
+ * rotated by appending it everywhere, then moving it to the front, then removing the old one (docs/sign-in.md).
+ */
+export type SigningKey = z.infer<typeof keyShape> & { kid: string };
+export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
+
 const probe = Buffer.from('signed and verified to see whether a key is one pair');
 const setShape = z.object({ keys: z.array(z.unknown()).min(1, 'is empty: it needs at least one key') });
 
@@ -51,23 +43,14 @@ export async function parseSigningKeys(text: string, where: string): Promise<Sig
   for (const [i, entry] of set.data.keys.entries()) {
     const parsed = keyShape.safeParse(entry);
     if (!parsed.success) throw new Error(`Cannot read ${where}: key ${i + 1}: ${problemOf(parsed.error, 'it')}`);
-    const { d, kid, kty, crv, x, y } = parsed.data;
-    const key: SigningKey = {
-      kty,
-      crv,
-      x,
-      y,
-      ...(d !== undefined && { d }),
-      kid: kid ?? (await calculateJwkThumbprint({ kty, crv, x, y })),
-      alg: 'ES256',
-      use: 'sig',
-    };
+    const { data } = parsed;
+    const key: SigningKey = { ...data, kid: data.kid ?? (await calculateJwkThumbprint(data)) };
     if (keys.some((other) => other.kid === key.kid))
       throw new Error(`Cannot read ${where}: key ${i + 1}: its kid is that of an earlier key; each needs its own`);
     try {
       const publicKey = publicKeyOf(key);
       // A private part of another key pair would sign tokens that nobody accepts. Node does not check this.
-      if (d !== undefined && !verify('sha256', probe, publicKey, sign('sha256', probe, privateKeyOf(key))))
+      if (key.d !== undefined && !verify('sha256', probe, publicKey, sign('sha256', probe, privateKeyOf(key))))
         throw new Error('not a pair');
     } catch {
       throw new Error(`Cannot read ${where}: key ${i + 1}: x, y and d are not a key on P-256`);

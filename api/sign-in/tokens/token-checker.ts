@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import { type AuditCause, type AuditTrail, noAudit } from '../../ports/audit-trail.ts';
 import type { TokenChecker } from '../../ports/token-check.ts';
@@ -37,23 +37,20 @@ const timeFault = ({ earliestMs, expMs }: Verified, nowMs: number): 'future' | '
 /** The claims of an access token of ours, once its signature and what `options` want are checked. Throws otherwise. */
 export async function verifyAccessToken(
   token: string,
-  keys: readonly SigningKey[] | ReadonlyMap<string, KeyObject>,
+  keys: ReadonlyMap<string, KeyObject>,
   options: JWTVerifyOptions,
 ): Promise<JWTPayload> {
-  const known = keys instanceof Map ? keys : keysById(keys as readonly SigningKey[]);
-  const { payload } = await jwtVerify(
-    token,
-    ({ kid }) => {
-      const key = known.get(kid ?? '');
-      if (key === undefined) throw new UnknownKeyError();
-      return key;
-    },
-    { algorithms: ['ES256'], typ: 'at+jwt', ...options },
-  );
+  const keyOf = ({ kid }: JWTHeaderParameters): KeyObject => {
+    const key = keys.get(kid ?? '');
+    if (key === undefined) throw new errors.JWKSNoMatchingKey();
+    return key;
+  };
+  const { payload } = await jwtVerify(token, keyOf, { algorithms: ['ES256'], typ: 'at+jwt', ...options });
   return payload;
 }
 
-const keysById = (keys: readonly SigningKey[]): Map<string, KeyObject> =>
+/** What tokens that these keys signed are verified with. */
+export const keysById = (keys: readonly SigningKey[]): Map<string, KeyObject> =>
   new Map(keys.map((key) => [key.kid, publicKeyOf(key)]));
 
 /**
@@ -120,15 +117,11 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   };
 }
 
-class UnknownKeyError extends Error {
-  override name = 'UnknownKeyError';
-}
-
 /** Why an access token is not live, in the audit trail's words. */
 type TokenRefusal = AuditCause<'token_refused' | 'unknown_key_used'>;
 
 function refusalOf(error: unknown): TokenRefusal {
-  if (error instanceof UnknownKeyError) return 'unknown_key';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'unknown_key';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss') return 'issuer';

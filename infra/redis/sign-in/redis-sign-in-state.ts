@@ -1,12 +1,7 @@
 import { type Cluster, Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import {
-  type OwnedEntry,
-  type StatePayload,
-  type StateStore,
-  StateStoreAwayError,
-  type Use,
-} from '../../../api/ports/sign-in-state.ts';
+import type { OwnedEntry, StatePayload, StateStore, Use } from '../../../api/ports/sign-in-state.ts';
+import { StoreAwayError } from '../../../api/ports/view-reader.ts';
 import { race, within } from '../../../projector/running/stop.ts';
 import { ioredisCluster, tlsOf } from '../ioredis-cluster.ts';
 import { redisMemory } from '../redis-memory.ts';
@@ -32,7 +27,7 @@ type Client = (Redis | Cluster) & Record<ScriptName, (...args: (string | number)
 /**
  * Sign-in's state in Redis. An entry is a hash: `p` is its payload as JSON, `a` its account,
  * `u` how often it was used, `f` when it was first used. All keys have one hash tag, so that a script may access several of
- * them in a cluster too. Throws StateStoreAwayError if Redis cannot be reached in time.
+ * them in a cluster too. Throws StoreAwayError if Redis cannot be reached in time.
  */
 export function redisSignInState(options: RedisSignInStateOptions): StateStore {
   const { commandTimeoutMs = 3000 } = options;
@@ -138,7 +133,7 @@ interface Connection {
   /** How long there has been none. 0: it is open, or opened for the first time just now. */
   lostForMs(): number;
   /** The error of a command that failed with `cause`, or was not sent. */
-  away(cause?: unknown): StateStoreAwayError;
+  away(cause?: unknown): StoreAwayError;
 }
 
 /** Says why commands fail. Reports each refusal once, because waiting does not help. */
@@ -175,9 +170,9 @@ function watchConnection(
     away(cause = fault) {
       for (const one of [cause, fault]) {
         const words = refusalOf(one);
-        if (words !== null) return new StateStoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
+        if (words !== null) return new StoreAwayError(`Sign-in's Redis ${words}`, { cause: one });
       }
-      return new StateStoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, { cause });
+      return new StoreAwayError(`Sign-in's Redis (AUTH_REDIS_URL) ${redisAway(cause, fault)}`, { cause });
     },
   };
 }

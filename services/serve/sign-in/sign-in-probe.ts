@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { type StateStore, StateStoreAwayError } from '../../../api/ports/sign-in-state.ts';
+import type { StateStore } from '../../../api/ports/sign-in-state.ts';
+import { StoreAwayError } from '../../../api/ports/view-reader.ts';
 import { causeText } from '../../../infra/net/cause-chain.ts';
 import { backgroundClock } from '../../../projector/running/clock.ts';
 
@@ -44,5 +45,4 @@ export function probeSignIn(
 const asError = (cause: unknown): Error => cause as Error;
 
 /** The text of another fault may name anything, an address for example. */
-const publicText = (error: Error): string =>
-  error instanceof StateStoreAwayError ? error.message : 'the log says why';
+const publicText = (error: Error): string => (error instanceof StoreAwayError ? error.message : 'the log says why');

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
+import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { riderErasure } from '../../../../api/sign-in/provider/rider-erasure.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 
@@ -47,7 +47,7 @@ test('an erasure that the store could not finish is finished later, though the r
     store: {
       ...store,
       async remove(kind, id) {
-        if (away) throw new StateStoreAwayError('away');
+        if (away) throw new StoreAwayError('away');
         await store.remove(kind, id);
       },
     },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
+import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
@@ -37,15 +37,15 @@ describe('a Redis that is restarted', () => {
     await store.put('Token', 'late', { n: 3 }, { lifeSeconds: 60 });
     await server.kill();
     // The loss is noticed while the first waits, and is as old as the limit before the third.
-    for (let n = 0; n < 3; n++) await expect(store.find('Token', 'late')).rejects.toThrow(StateStoreAwayError);
-    await expect(store.use('Token', 'late', rule)).rejects.toThrow(StateStoreAwayError);
+    for (let n = 0; n < 3; n++) await expect(store.find('Token', 'late')).rejects.toThrow(StoreAwayError);
+    await expect(store.use('Token', 'late', rule)).rejects.toThrow(StoreAwayError);
     expect(errors).toHaveLength(1);
     await server.start();
     await expect.poll(() => store.find('Token', 'late').catch(() => null), { timeout: 10_000 }).toEqual({ n: 3 });
     expect(await store.use('Token', 'late', rule)).toEqual({ was: 'first' });
     // It is told of anew once it was there meanwhile.
     await server.kill();
-    await expect(store.find('Token', 'late')).rejects.toThrow(StateStoreAwayError);
+    await expect(store.find('Token', 'late')).rejects.toThrow(StoreAwayError);
     expect(errors).toHaveLength(2);
     await store.close();
   });
@@ -57,7 +57,7 @@ test('a connection that went silent without closing is given up for a new one, a
   try {
     await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
     proxy.stall('data');
-    await expect(store.find('Grant', 'g')).rejects.toThrow(StateStoreAwayError);
+    await expect(store.find('Grant', 'g')).rejects.toThrow(StoreAwayError);
     await expect.poll(() => store.find('Grant', 'g').catch(() => null), { timeout: 5_000 }).not.toBeNull();
   } finally {
     await store.close();

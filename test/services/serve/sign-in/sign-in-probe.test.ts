@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { StateStoreAwayError } from '../../../../api/ports/sign-in-state.ts';
+import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { probeSignIn } from '../../../../services/serve/sign-in/sign-in-probe.ts';
 
 const trouble = "Sign-in's Redis (AUTH_REDIS_URL) cannot be reached (ECONNREFUSED)";
 const address = 'connect ECONNREFUSED 10.1.2.3:6379';
-const away = new StateStoreAwayError(trouble, { cause: new Error(address) });
+const away = new StoreAwayError(trouble, { cause: new Error(address) });
 
 /** A probe that finds what is given, time after time; all that it logged, and its last state. */
 async function probed(finds: (Error | null)[]) {
@@ -26,7 +26,7 @@ async function probed(finds: (Error | null)[]) {
 
 describe('the probe of sign-in’s store', () => {
   it('logs each cause once when nobody can sign in, and once when riders can again', async () => {
-    const full = new StateStoreAwayError("Sign-in's Redis (AUTH_REDIS_URL) is full (OOM); raise its maxmemory");
+    const full = new StoreAwayError("Sign-in's Redis (AUTH_REDIS_URL) is full (OOM); raise its maxmemory");
     const { logged, probe } = await probed([null, away, away, full, full, null, null]);
     expect(logged).toEqual([
       `Nobody can sign in or refresh: ${trouble}: ${address}`,
