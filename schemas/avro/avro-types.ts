@@ -62,44 +62,23 @@ function typeHook(node: Schema): Type | undefined {
   return made;
 }
 
+// avsc adds the types that it meets. One may be named as a member of every object is, such as `constructor`.
+const newRegistry = (): Record<string, Type> => Object.assign(Object.create(null), { long: exactLongType });
+
 /** Parses one of our schemas for reading and writing. A union of null and a type is plainly null or the value. */
-export function parseOurs(schema: Schema): Type {
-  // avsc adds a registry to the options that it is given, so they are new each time.
-  const registry: Record<string, Type> = Object.create(null);
-  registry.long = exactLongType;
-  return avro.Type.forSchema(schema, {
-    wrapUnions: false,
-    omitRecordMethods: true,
-    registry,
-    typeHook,
-  });
-}
+export const parseOurs = (schema: Schema): Type =>
+  avro.Type.forSchema(schema, { wrapUnions: false, omitRecordMethods: true, registry: newRegistry(), typeHook });
 
 /**
- * Parses a writer's schema, for its structure only. `references`: texts of schemas that it refers to, each after those
- * that it refers to itself. Throws if the text is not an Avro schema, or is too deep or too large.
+ * Parses a writer's schema, for its structure, or to read values with avsc and write them again: a union's value is wrapped in
+ * its branch's name, so none is ambiguous. `references`: texts of schemas that it refers to, each after those that it refers to
+ * itself. Throws if the text is not an Avro schema, or is too deep or too large.
  */
 export function parseWriter(text: string, references: readonly string[] = []): Type {
-  const registry: Record<string, Type> = Object.create(null);
-  const structures = structuresOf([...references, text]);
-  // Wrapped unions are never ambiguous, whatever they contain.
-  return structures
+  const registry = newRegistry();
+  return structuresOf([...references, text])
     .map((schema) => avro.Type.forSchema(schema as Schema, { wrapUnions: true, registry, typeHook }))
     .at(-1)!;
-}
-
-/**
- * Parses a writer's schema for reading a value with avsc and writing the same one again: a union's value is wrapped in
- * its branch's name, and a long that is not a safe integer is a bigint.
- */
-export function parseForEditing(text: string): Type {
-  // A type may be named as a member of every object is, such as `constructor`.
-  const registry = Object.assign(Object.create(null), { long: exactLongType });
-  return avro.Type.forSchema(structureOf(JSON.parse(text), () => {}) as Schema, {
-    wrapUnions: true,
-    registry,
-    typeHook,
-  });
 }
 
 /** The limit on types in a writer's schema. avsc takes about a millisecond for each. */

@@ -28,6 +28,8 @@ interface DecoderOptions {
   fieldInPlace?: string;
   /** The decoder says in `Cursor.field` at which field it is. */
   traced?: true;
+  /** Called while it is compiled, where the writer has what the reader lacks: a field, an enum's symbol, a union's branch. */
+  onLoss?: () => void;
 }
 
 /**
@@ -160,6 +162,7 @@ class DecoderCode {
     return this.#function(writer, reader, () => {
       const attempts = writer.types.map((branch) => this.#attempt(() => this.decode(branch, reader)));
       if (attempts.every((each) => typeof each !== 'string')) this.#refuse(attempts, writer, reader);
+      if (attempts.some((each) => typeof each !== 'string')) this.#options.onLoss?.();
       const refusal = ({ message }: Error) =>
         `throw ${this.#constant(undecodable(`incompatible writer schema: ${message}`))};`;
       return this.#branches(attempts.map((each) => (typeof each === 'string' ? `return ${each};` : refusal(each))));
@@ -175,6 +178,7 @@ class DecoderCode {
     this.#needSameName(writer, reader);
     const fallback = (reader as { default?: string }).default ?? null;
     const symbols = writer.symbols.map((symbol) => (reader.symbols.includes(symbol) ? symbol : fallback));
+    if (!writer.symbols.every((symbol) => reader.symbols.includes(symbol))) this.#options.onLoss?.();
     const refusal = undecodable(`unknown enum symbol: ${this.#at}want one of ${reader.symbols.join(', ')}`);
     return `c.symbol(${this.#constant(symbols)}, ${this.#constant(refusal)})`;
   }
@@ -191,8 +195,10 @@ class DecoderCode {
       this.#path.push(field.name);
       const at = `field ${this.#path.join('.')}: want ${nameOf(field.type)}`;
       if (this.#options.traced) statements.push(`c.field = ${JSON.stringify(at)};`);
-      if (wantedBy < 0) statements.push(`${this.skip(field.type)};`);
-      else if (this.#depth === 1 && reader.fields[wantedBy]!.name === this.#options.fieldInPlace) {
+      if (wantedBy < 0) {
+        this.#options.onLoss?.();
+        statements.push(`${this.skip(field.type)};`);
+      } else if (this.#depth === 1 && reader.fields[wantedBy]!.name === this.#options.fieldInPlace) {
         const skip = this.skip(field.type);
         statements.push(`const s${wantedBy} = c.pos; ${skip}; const f${wantedBy} = c.placeFrom(s${wantedBy});`);
       } else statements.push(`const f${wantedBy} = ${this.decode(field.type, reader.fields[wantedBy]!.type)};`);

@@ -1,7 +1,6 @@
-import type { Schema, Type, types } from 'avsc';
+import type { Schema, Type } from 'avsc';
 import { type AnyRecord, byTopic, type TopicName } from '../events/records.ts';
 import { Cursor } from './avro-cursor.ts';
-import { isArray, isEnum, isFixed, isRecord, isUnion } from './avro-type-kinds.ts';
 import { parseOurs, topicSchemas, topicTypes } from './avro-types.ts';
 import { compileDecoder, type Decode } from './compile-decoder.ts';
 import { compileSpell, type Placed, type Spell } from './placed.ts';
@@ -11,7 +10,7 @@ import { kindOf, reasonOf, type UndecodableKind, type UndecodableReason } from '
 export interface TopicDecoder {
   /** The length of the header in front of a value. */
   readonly headerBytes: number;
-  /** Whether the decoded value has everything that the bytes have. False if the writer's schema has more than ours. */
+  /** Whether the decoded value has everything that the bytes have (docs/rules.md#raw-values). In doubt not, which only costs space. */
   readonly holdsAll: boolean;
   /**
    * Decodes a value, strictly, but leaves its texts in place (Cursor.place) and does not check that they are UTF-8. Null is
@@ -32,10 +31,15 @@ const spells = byTopic((topic) => compileSpell<AnyRecord>(topicTypes[topic]));
 export function topicDecoder(topic: TopicName, writer: Type, headerBytes: number): TopicDecoder {
   const type = topicTypes[topic];
   let traced: Decode | null = null;
+  let holdsAll = true;
+  const onLoss = (): void => {
+    holdsAll = false;
+  };
+  const place = compileDecoder<Placed<AnyRecord>>(writer, type, { textsInPlace: true, onLoss });
   return {
     headerBytes,
-    holdsAll: holdsAll(writer, type),
-    place: compileDecoder(writer, type, { textsInPlace: true }),
+    holdsAll,
+    place,
     spell: spells[topic],
     explain(bytes) {
       try {
@@ -60,33 +64,4 @@ export function archivedDecoder(topic: TopicName, writer: Type): TopicDecoder {
     place: compileDecoder(writer, archivedValueTypes[topic], { textsInPlace: true, anyName: true }),
     spell: spells[topic],
   };
-}
-
-const widened: Record<string, readonly string[]> = {
-  long: ['int'],
-  string: ['bytes'],
-  bytes: ['string'],
-};
-
-/**
- * Whether the resolved record has everything that the writer's value has (docs/rules.md#raw-values). Fields that the
- * reader lacks are lost, and so are symbols that the enum's default replaces. In doubt the answer is no, which only
- * costs space.
- */
-function holdsAll(writer: Type, reader: Type): boolean {
-  if (isUnion(writer)) return writer.types.every((branch) => holdsAll(branch, reader));
-  if (isUnion(reader)) return reader.types.some((branch) => holdsAll(writer, branch));
-  if (isRecord(writer)) return isRecord(reader) && holdsFields(writer, reader);
-  if (isEnum(writer)) return isEnum(reader) && writer.symbols.every((symbol) => reader.symbols.includes(symbol));
-  if (isFixed(writer)) return isFixed(reader) && writer.size === reader.size;
-  if (isArray(writer)) return isArray(reader) && holdsAll(writer.itemsType, reader.itemsType);
-  return writer.typeName === reader.typeName || (widened[reader.typeName]?.includes(writer.typeName) ?? false);
-}
-
-function holdsFields(writer: types.RecordType, reader: types.RecordType): boolean {
-  const wanted = new Map(reader.fields.map(({ name, type }) => [name, type]));
-  return writer.fields.every(({ name, type }) => {
-    const into = wanted.get(name);
-    return into !== undefined && holdsAll(type, into);
-  });
 }

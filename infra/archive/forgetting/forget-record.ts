@@ -3,7 +3,7 @@ import type { LogRecord, UndecodableRecord } from '../../../projector/ports/deco
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { isUnion } from '../../../schemas/avro/avro-type-kinds.ts';
-import { parseForEditing, parseWriter } from '../../../schemas/avro/avro-types.ts';
+import { parseWriter } from '../../../schemas/avro/avro-types.ts';
 import { compileSkip } from '../../../schemas/avro/compile-decoder.ts';
 import { isBatchFault } from '../../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../../schemas/events/record-keys.ts';
@@ -24,7 +24,7 @@ export type ForgottenPart = 'record' | 'leaders' | 'headers' | 'raw';
 
 const cursor = new Cursor();
 
-/** A record as avsc has it (parseForEditing). */
+/** A record as avsc has it (parseWriter). */
 type Editable = Record<'headers' | 'raw' | 'value', unknown>;
 
 /** Removes a rider from the records of one file. */
@@ -35,8 +35,8 @@ export class RecordForgetter {
 
   constructor(rider: string, schemaText: string) {
     this.#rider = rider;
-    this.#type = parseForEditing(schemaText) as types.RecordType;
-    this.#skip = compileSkip(parseWriter(schemaText));
+    this.#type = parseWriter(schemaText) as types.RecordType;
+    this.#skip = compileSkip(this.#type);
   }
 
   /** The bytes of the record at `pos` without the rider. Null if the whole record goes. `end`: where it ends. */
