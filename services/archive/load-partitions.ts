@@ -1,5 +1,5 @@
 import type { ArchiveSources } from '../../infra/archive/log/partition-cursor.ts';
-import { eachOfTopic } from '../../infra/archive/log/topic-in-time.ts';
+import { eachOfTopic } from '../../infra/archive/log/records-in-time.ts';
 import { LargeMap } from '../../projector/facts/large-map.ts';
 import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import type { EncodedRecord, EventLog } from '../../projector/ports/event-log.ts';

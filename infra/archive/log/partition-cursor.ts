@@ -43,10 +43,11 @@ export function sourcesOf(
   return { listing, partitions: partitions.map((one, number) => ({ number, ...one })), by };
 }
 
-/** One partition's records in the log's order, with the latest time before each. */
+/** One partition's records in the log's order, all or without those out of the order of times, with the latest time before each. */
 export class PartitionCursor {
   readonly source: PartitionSource;
   readonly #by: RecordClock;
+  readonly #skipsLate: boolean;
   readonly #blocks: AsyncGenerator<EncodedRecord[], void>;
   #records: readonly EncodedRecord[] = [];
   #decoded: AnyLogRecord | null = null;
@@ -57,10 +58,11 @@ export class PartitionCursor {
   /** The latest time of the records up to this one. */
   latestMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ listing, by }: ArchiveSources, source: PartitionSource) {
+  constructor({ listing, by }: ArchiveSources, source: PartitionSource, skipsLate = false) {
     const { topic, partition } = source;
     this.source = source;
     this.#by = by;
+    this.#skipsLate = skipsLate;
     this.#blocks = recordsWithin(source, listing[topic][partition] ?? [], source);
   }
 
@@ -77,6 +79,11 @@ export class PartitionCursor {
 
   /** Moves to the next record, if it is loaded. Otherwise `fill` comes first. */
   step(): void {
+    do this.#next();
+    while (this.#skipsLate && this.encoded !== null && this.isLate);
+  }
+
+  #next(): void {
     this.encoded = this.#records[++this.#at] ?? null;
     this.#decoded = null;
     if (this.encoded === null) return;

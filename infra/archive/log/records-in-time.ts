@@ -1,4 +1,5 @@
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
 import { type ArchiveSources, PartitionCursor, type PartitionSource } from './partition-cursor.ts';
 
 type Bytes = Pick<
@@ -35,7 +36,18 @@ export class TimedRecord implements RecordInTime {
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
 
 /** Called for each record. Returns a promise if the next one must wait. */
-type Visit = (record: RecordInTime) => unknown;
+type Visit<Visited> = (record: Visited) => unknown;
+
+/** Visits a topic's records: each partition in the log's order, and of several partitions the earliest record first. */
+export function eachOfTopic(
+  sources: ArchiveSources,
+  topic: TopicName,
+  signal: AbortSignal,
+  visit: Visit<PartitionCursor>,
+): Promise<void> {
+  const partitions = sources.partitions.filter((source) => source.topic === topic);
+  return merge({ ...sources, partitions }, null, Number.POSITIVE_INFINITY, signal, visit);
+}
 
 /**
  * The records of all partitions in the order of their times. Example: a record of 10:00 stands behind one of 11:00 in
@@ -73,57 +85,57 @@ export class RecordsInTime {
   }
 
   /** Visits the records up to an instant. Of one time, those of the lower partition come first. */
-  async each(untilMs: number, signal: AbortSignal, visit: Visit): Promise<void> {
-    const cursors = this.#sources.partitions.map((partition) => new PartitionCursor(this.#sources, partition));
-    try {
-      // The partitions by their next records, the earliest first.
-      const heads: PartitionCursor[] = [];
-      for (const cursor of cursors) if (await fillInOrder(cursor)) heads.push(cursor);
-      heads.sort((a, b) => (isBefore(a, b) ? -1 : 1));
-      for (let late = 0; late < this.late.length || heads.length > 0; ) {
-        const head = heads[0];
-        const lateOne = this.late[late];
-        const isLate = lateOne !== undefined && (!head || isBefore(lateOne, head));
-        const first: RecordInTime = isLate ? lateOne : head!;
-        if (first.timeMs > untilMs) return;
-        const busy = visit(first);
-        if (busy) await busy;
-        if (isLate) late++;
-        else {
-          stepInOrder(head!);
-          if (head!.encoded === null) signal.throwIfAborted();
-          if (head!.encoded !== null || (await fillInOrder(head!))) moveBack(heads);
-          else heads.shift();
-        }
+  each(untilMs: number, signal: AbortSignal, visit: Visit<RecordInTime>): Promise<void> {
+    return merge(this.#sources, this.late, untilMs, signal, visit);
+  }
+}
+
+/** Visits all partitions' records, the earliest first. With `late`, these stand among the others; without, in their partitions. */
+async function merge<Late extends RecordInTime>(
+  sources: ArchiveSources,
+  late: readonly Late[] | null,
+  untilMs: number,
+  signal: AbortSignal,
+  visit: Visit<PartitionCursor | Late>,
+): Promise<void> {
+  const cursors = sources.partitions.map((partition) => new PartitionCursor(sources, partition, late !== null));
+  try {
+    // The partitions by their next records, the earliest first.
+    const heads: PartitionCursor[] = [];
+    for (const cursor of cursors) if (await cursor.fill()) heads.push(cursor);
+    heads.sort((a, b) => (isAhead(a, b) ? -1 : 1));
+    for (let at = 0; ; ) {
+      const head = heads[0];
+      const lateOne = late?.[at];
+      const isLate = lateOne !== undefined && (!head || isBefore(lateOne, head));
+      const first = isLate ? lateOne : head;
+      if (!first || first.timeMs > untilMs) return;
+      const busy = visit(first);
+      if (busy) await busy;
+      if (isLate) at++;
+      else {
+        head!.step();
+        if (head!.encoded === null) signal.throwIfAborted();
+        if (head!.encoded !== null || (await head!.fill())) moveBack(heads);
+        else heads.shift();
       }
-    } finally {
-      for (const cursor of cursors) await cursor.close();
     }
+  } finally {
+    for (const cursor of cursors) await cursor.close();
   }
-}
-
-/** Moves to the next record, without those out of order. */
-function stepInOrder(cursor: PartitionCursor): void {
-  do cursor.step();
-  while (cursor.encoded !== null && cursor.isLate);
-}
-
-/** Reads more if nothing is loaded. False at the end. */
-async function fillInOrder(cursor: PartitionCursor): Promise<boolean> {
-  while (cursor.encoded === null) {
-    if (!(await cursor.fill())) return false;
-    if (cursor.isLate) stepInOrder(cursor);
-  }
-  return true;
 }
 
 /** Moves the first to where it belongs. The others are in order. */
 function moveBack(heads: PartitionCursor[]): void {
   const moved = heads[0]!;
   let at = 0;
-  for (; at + 1 < heads.length && isBefore(heads[at + 1]!, moved); at++) heads[at] = heads[at + 1]!;
+  for (; at + 1 < heads.length && isAhead(heads[at + 1]!, moved); at++) heads[at] = heads[at + 1]!;
   heads[at] = moved;
 }
+
+/** Which of two partitions has its turn. */
+const isAhead = (a: PartitionCursor, b: PartitionCursor): boolean =>
+  a.latestMs === b.latestMs ? a.source.number < b.source.number : a.latestMs < b.latestMs;
 
 function isBefore(a: RecordInTime, b: RecordInTime): boolean {
   if (a.timeMs !== b.timeMs) return a.timeMs < b.timeMs;

@@ -1,5 +1,5 @@
 import type { ArchiveSources, PartitionCursor } from '../../../infra/archive/log/partition-cursor.ts';
-import { eachOfTopic } from '../../../infra/archive/log/topic-in-time.ts';
+import { eachOfTopic } from '../../../infra/archive/log/records-in-time.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';

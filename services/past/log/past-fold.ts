@@ -1,5 +1,5 @@
 import type { ArchiveSources, PartitionCursor } from '../../../infra/archive/log/partition-cursor.ts';
-import { eachOfTopic } from '../../../infra/archive/log/topic-in-time.ts';
+import { eachOfTopic } from '../../../infra/archive/log/records-in-time.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
