@@ -1,8 +1,14 @@
-import { emptyManifest, type SimulatedArchive, writeManifest } from '../../infra/archive/format/archive-manifest.ts';
+import {
+  emptyManifest,
+  manifestName,
+  type SimulatedArchive,
+  writeManifest,
+} from '../../infra/archive/format/archive-manifest.ts';
 import type { ArchiveRecord } from '../../infra/archive/format/partition-ledger.ts';
 import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
 import { defaultPartitions, type Partitioners, partitionFor } from '../../schemas/events/partitioner.ts';
 import { type AnyRecord, byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { DraftFolder } from '../cli/draft-folder.ts';
 
 interface NewRecord {
   topic: TopicName;
@@ -17,8 +23,15 @@ interface Place {
   offset: number;
 }
 
-/** Writes a new archive, from offset 0 on, with keys where the declared partitioner, never `other`, puts them. */
-export function newArchive(place: { dir: string; prefix: string }, partitioners: Partitioners) {
+/**
+ * Writes a new archive, from offset 0 on, with keys where the declared partitioner, never `other`, puts them. `simulated`:
+ * what its manifest says of a made-up one.
+ */
+export function newArchive(
+  place: { dir: string; prefix: string },
+  partitioners: Partitioners,
+  simulated?: SimulatedArchive,
+) {
   const writer = new ArchiveWriter(place);
   const nextOffsets = byTopic((topic) => Array<number>(defaultPartitions[topic]).fill(0));
   // Empty partitions are created too: a reader learns the number of partitions from the files.
@@ -31,9 +44,9 @@ export function newArchive(place: { dir: string; prefix: string }, partitioners:
       writer.append(topic, { partition, offset, timestampMs, key, value } as ArchiveRecord);
       return { partition, offset };
     },
-    flush: () => writer.flush(),
+    flush: async () => writer.flush(),
     /** Says that everything was added. Until then, the archive has no manifest. */
-    complete(simulated?: SimulatedArchive): void {
+    async complete(): Promise<void> {
       const topics = writer.manifestTopics(defaultPartitions);
       const partitions = Object.values(topics).flatMap((topic) => topic.partitions);
       const times = partitions.flatMap(({ first_timestamp: time }) => (time === null ? [] : Number(time)));
@@ -46,5 +59,28 @@ export function newArchive(place: { dir: string; prefix: string }, partitioners:
       });
     },
     close: () => writer.close(),
+  };
+}
+
+/** The same in a new or empty folder, for a command: it is there once it is complete, or not at all. */
+export function draftArchive(
+  command: string,
+  { dir, prefix }: { dir: string; prefix: string },
+  partitioners: Partitioners,
+  simulated?: SimulatedArchive,
+): ReturnType<typeof newArchive> {
+  const draft = new DraftFolder(dir, command);
+  const archive = newArchive({ dir: draft.path, prefix }, partitioners, simulated);
+  return {
+    ...archive,
+    async complete() {
+      await archive.complete();
+      await archive.close();
+      draft.publish(manifestName);
+    },
+    async close() {
+      await archive.close();
+      draft.drop();
+    },
   };
 }

@@ -6,7 +6,11 @@ import type { EventLog } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import type { Log } from '../../projector/running/log.ts';
 import { Stop } from '../../projector/running/stop.ts';
+import type { TopicName } from '../../schemas/events/records.ts';
+import type { Io } from '../cli/io.ts';
+import { makeLogger } from '../cli/logger.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
+import { declaredPartitions } from './declared-partitions.ts';
 import { knownSchemas, openSchemas } from './known-schemas.ts';
 import type { OpenLog } from './open-log.ts';
 
@@ -37,6 +41,21 @@ const inHandMs = 1_000;
 export function openKafkaPublisher(kafka: KafkaSettings, log: Log, signal: AbortSignal): LogPublisher {
   const { topicPrefix } = kafka;
   return kafkaPublisher({ kafka, topicPrefix, log, signal: new Stop([signal], { finishMs: inHandMs }).ended });
+}
+
+/** Opens the log to publish to these topics, where the declared partitioner puts keys, once they were looked at. */
+export async function openDeclaredPublisher(
+  command: string,
+  topics: readonly TopicName[],
+  kafka: KafkaSettings,
+  settings: Settings,
+  { signal }: Io,
+) {
+  const logger = makeLogger(settings);
+  const log = openKafkaLog(kafka, settings, logger, signal);
+  const looking = { log, partitioners: settings.partitioners, signal };
+  const partitionOf = await declaredPartitions(command, topics, looking).finally(() => log.close());
+  return { partitionOf, publisher: openKafkaPublisher(kafka, logger, signal) };
 }
 
 /** How often it is looked whether the view store has lost a schema. */

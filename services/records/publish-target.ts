@@ -1,13 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
 import { decodeWith } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, partitionFor } from '../../schemas/events/partitioner.ts';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
-import { assertDeclared, declaredPartitions, type PartitionOf } from '../backends/declared-partitions.ts';
-import { newArchive } from '../backends/new-archive.ts';
+import { assertDeclared, type PartitionOf } from '../backends/declared-partitions.ts';
+import { draftArchive } from '../backends/new-archive.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, needKafka, UsageError } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import type { LineRecord } from './json-lines/json-line.ts';
 
@@ -44,14 +42,10 @@ async function kafkaTarget(
   kafka: KafkaSettings,
   topics: readonly TopicName[],
   settings: Settings,
-  { signal }: Io,
+  io: Io,
 ): Promise<PublishTarget> {
-  const { openKafkaLog, openKafkaPublisher } = await import('../backends/open-kafka.ts');
-  const logger = makeLogger(settings);
-  const log = openKafkaLog(kafka, settings, logger, signal);
-  const looking = { log, partitioners: settings.partitioners, signal };
-  const partitionOf = await declaredPartitions('records publish', topics, looking).finally(() => log.close());
-  const publisher = openKafkaPublisher(kafka, logger, signal);
+  const { openDeclaredPublisher } = await import('../backends/open-kafka.ts');
+  const { partitionOf, publisher } = await openDeclaredPublisher('records publish', topics, kafka, settings, io);
   return {
     partitionOf,
     publish(topic, records) {
@@ -69,7 +63,6 @@ async function kafkaTarget(
   };
 }
 
-/** Writes beside the folder, and gives it its name at the end: whatever ends the command, it is whole or not there. */
 function archiveTarget(
   dir: string,
   topics: readonly TopicName[],
@@ -81,10 +74,9 @@ function archiveTarget(
     throw new UsageError(`Cannot run records publish --archive: ${dir} is there already, want a new name`);
   assertDeclared('records publish --archive', topics, partitioners, defaultPartitions);
   if (dryRun) return null;
-  mkdirSync(dirname(resolve(dir)), { recursive: true });
-  const draft = mkdtempSync(`${resolve(dir)}.unfinished-`);
-  const archive = newArchive({ dir: draft, prefix }, partitioners);
+  const archive = draftArchive('records publish', { dir, prefix }, partitioners);
   return {
+    ...archive,
     partitionOf: (topic, key) => partitionFor(partitioners[topic], key, defaultPartitions[topic])!,
     async publish(topic, records) {
       const first = new Map<number, number>();
@@ -95,15 +87,6 @@ function archiveTarget(
         if (!first.has(partition)) first.set(partition, offset);
       }
       return first;
-    },
-    async complete() {
-      archive.complete();
-      await archive.close();
-      renameSync(draft, dir);
-    },
-    async close() {
-      await archive.close();
-      rmSync(draft, { recursive: true, force: true });
     },
   };
 }

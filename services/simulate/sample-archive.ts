@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
 import { readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import { makeFolder } from '../../infra/archive/format/make-folder.ts';
+import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { newArchive } from '../backends/new-archive.ts';
 import { inDataDir } from '../settings/data-dir.ts';
-import { archiveSink } from './sinks.ts';
 import { generatorVersion, simulation } from './world/simulation.ts';
 import { defaultSizes } from './world/sizes.ts';
 import { dayMs } from './world/world.ts';
@@ -60,12 +61,12 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
   const draft = await mkdtemp(join(dataDir, 'sample-unfinished-'));
   const made = simulation({ ...defaultSizes, today });
   const simulated = { developer_key: made.developerKey, rider: made.rider };
-  const sink = archiveSink({ dir: archiveIn(draft), prefix }, simulated);
+  const archive = newArchive({ dir: archiveIn(draft), prefix }, defaultPartitioners, simulated);
   try {
-    for (const record of made.initial()) await sink.add(record);
-    await sink.complete();
+    for (const record of made.initial()) archive.add(record);
+    await archive.complete();
   } finally {
-    await sink.close();
+    await archive.close();
   }
   const folder = join(dataDir, folderName(today, prefix));
   try {

@@ -1,20 +1,20 @@
 import { setImmediate } from 'node:timers/promises';
-import { manifestName } from '../../infra/archive/format/archive-manifest.ts';
+import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { countText } from '../../projector/running/log.ts';
+import { encodeValue } from '../../schemas/avro/codec.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
-import { topicNames } from '../../schemas/events/records.ts';
+import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { assertDeclared, declaredPartitions } from '../backends/declared-partitions.ts';
-import { DraftFolder, isOfDraft } from '../cli/draft-folder.ts';
+import { assertDeclared, type PartitionOf } from '../backends/declared-partitions.ts';
+import { draftArchive } from '../backends/new-archive.ts';
+import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
+import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
-import { archiveSink, kafkaSink, type RecordSink } from './sinks.ts';
 import { type Simulation, simulation, steppingClock } from './world/simulation.ts';
-import { dayMs } from './world/world.ts';
+import { dayMs, type SimulatedRecord } from './world/world.ts';
 
 interface SimulateCommandOptions {
   metros: number;
@@ -71,60 +71,58 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
   return 0;
 }
 
-async function openSink(
-  options: SimulateCommandOptions,
-  { developerKey, rider }: Simulation,
-  settings: Settings,
-  { signal }: Io,
-): Promise<RecordSink> {
-  if (options.archive !== undefined) {
-    await needEmptyFolder(options.archive, 'simulate --archive', isOfDraft);
-    assertDeclared('simulate', topicNames, settings.partitioners, defaultPartitions);
-    return inDraft(new DraftFolder(options.archive, 'simulate'), (dir) =>
-      archiveSink({ dir, prefix: settings.topicPrefix }, { developer_key: developerKey, rider }, settings.partitioners),
-    );
-  }
-  const kafka = needKafka(settings, 'simulate without --archive');
-  const [{ ensureTopics }, { openKafkaLog, openKafkaPublisher }] = await Promise.all([
-    import('../../infra/kafka/topics/ensure-topics.ts'),
-    import('../backends/open-kafka.ts'),
-  ]);
-  const { topicPrefix } = kafka;
-  const log = makeLogger(settings);
-  // A broker may create topics when they are written to, but without the settings that they need.
-  const reports = await ensureTopics({ kafka, topicPrefix, create: false, log, signal });
-  const missing = reports.filter(({ state }) => state === 'missing').map(({ topic }) => topic);
-  if (missing.length > 0)
-    throw new UsageError(
-      `Cannot run simulate: no topic ${missing.join(', ')}; run "ride-calendar topics" to make them`,
-    );
-  const reading = openKafkaLog(kafka, settings, log, signal);
-  const looking = { log: reading, partitioners: settings.partitioners, signal };
-  const partitionOf = await declaredPartitions('simulate', topicNames, looking).finally(() => reading.close());
-  // A batch in flight is published to its end, unless Kafka does not answer.
-  return kafkaSink(openKafkaPublisher(kafka, log, signal), partitionOf);
+/** Where records go: Kafka, or a new archive. */
+interface RecordSink {
+  /** Takes a record. Returns a promise if the caller should wait before the next one. */
+  add(record: SimulatedRecord): unknown;
+  /** Resolves once everything taken can be read. */
+  flush(): Promise<void>;
+  /** Says that everything was added. */
+  complete(): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** An archive that is in its folder once it is complete. */
-function inDraft(draft: DraftFolder, sinkIn: (dir: string) => RecordSink): RecordSink {
-  const sink = sinkIn(draft.path);
-  let isOpen = true;
-  const close = async (): Promise<void> => {
-    if (isOpen) await sink.close();
-    isOpen = false;
+async function openSink(
+  { archive: dir }: SimulateCommandOptions,
+  { developerKey, rider }: Simulation,
+  settings: Settings,
+  io: Io,
+): Promise<RecordSink> {
+  const { partitioners, topicPrefix: prefix } = settings;
+  if (dir !== undefined) {
+    await needEmptyFolder(dir, 'simulate --archive', isOfDraft);
+    assertDeclared('simulate', topicNames, partitioners, defaultPartitions);
+    return draftArchive('simulate', { dir, prefix }, partitioners, { developer_key: developerKey, rider });
+  }
+  const kafka = needKafka(settings, 'simulate without --archive');
+  const { openDeclaredPublisher } = await import('../backends/open-kafka.ts');
+  // A batch in flight is published to its end, unless Kafka does not answer.
+  return kafkaSink(await openDeclaredPublisher('simulate', topicNames, kafka, settings, io));
+}
+
+const batchRecordsMax = 5_000;
+
+/** Publishes to Kafka, some thousands of records at a time. */
+function kafkaSink({ publisher, partitionOf }: { publisher: LogPublisher; partitionOf: PartitionOf }): RecordSink {
+  let batches = new Map<TopicName, PublishedRecord[]>();
+  let count = 0;
+  const flush = async (): Promise<void> => {
+    const full = batches;
+    batches = new Map();
+    count = 0;
+    await Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records)));
   };
   return {
-    ...sink,
-    async complete() {
-      await sink.complete();
-      await close();
-      draft.publish(manifestName);
+    add({ topic, key, value, timestampMs }) {
+      const batch = batches.get(topic) ?? [];
+      batches.set(topic, batch);
+      const partition = partitionOf(topic, Buffer.from(key));
+      batch.push({ key, partition, timestampMs, value: value && encodeValue(topic, value) });
+      return ++count >= batchRecordsMax ? flush() : undefined;
     },
-    async close() {
-      if (!isOpen) return;
-      await close();
-      draft.drop();
-    },
+    flush,
+    complete: flush,
+    close: () => flush().finally(() => publisher.close()),
   };
 }
 

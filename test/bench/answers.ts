@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
+import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
+import { newArchive } from '../../services/backends/new-archive.ts';
 import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
-import { archiveSink } from '../../services/simulate/sinks.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
 import { forAnyVersion, startServer } from './commands.ts';
 import type { Used } from './cpu-report.ts';
@@ -118,9 +119,9 @@ export class Services {
 
 /** Writes a world to an archive, which any version reads. */
 async function writeWorld(dir: string, world: Iterable<LoggedRecord>): Promise<void> {
-  const sink = archiveSink({ dir, prefix: 'ride-calendar.' });
-  for (const record of world) await sink.add({ ...record, timestampMs: 1 } as Parameters<typeof sink.add>[0]);
-  await sink.complete();
-  await sink.close();
+  const archive = newArchive({ dir, prefix: 'ride-calendar.' }, defaultPartitioners);
+  for (const record of world) archive.add({ ...record, timestampMs: 1 } as Parameters<typeof archive.add>[0]);
+  await archive.complete();
+  await archive.close();
   await forAnyVersion(dir);
 }
