@@ -1,9 +1,6 @@
 import { dirname } from 'node:path';
 import { assertAsSaved } from '../../infra/archive/checking/check-archive.ts';
 import { ArchiveError } from '../../infra/archive/format/archive-files.ts';
-import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
-import type { EventLog } from '../../projector/ports/event-log.ts';
-import type { Log } from '../../projector/running/log.ts';
 import { Stop } from '../../projector/running/stop.ts';
 import { SettingsError } from '../settings/settings.ts';
 
@@ -35,15 +32,4 @@ export async function assertReadable(
     if (!(error instanceof ArchiveError)) throw error;
     throw new SettingsError([error.message]);
   }
-}
-
-/** Opens an archive that matches its manifest. Throws SettingsError for another one. `holdsMore`: than its manifest says. */
-export async function openArchive(
-  dir: string,
-  prefix: string,
-  log: Log,
-  isSample = false,
-): Promise<{ eventLog: EventLog; holdsMore: boolean }> {
-  const holdsMore = await assertReadable(dir, prefix, isSample, log);
-  return { eventLog: archiveEventLog({ dir, prefix, log }), holdsMore };
 }

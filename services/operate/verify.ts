@@ -1,19 +1,18 @@
 import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
 import type { Difference } from '../../projector/checking/difference.ts';
 import { type Judged, Verification, type Verified } from '../../projector/checking/verification.ts';
-import type { EventLog, Position } from '../../projector/ports/event-log.ts';
+import type { Position } from '../../projector/ports/event-log.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import type { StoredName } from '../../projector/ports/view-writer.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
-import { countText, type Log } from '../../projector/running/log.ts';
+import { countText } from '../../projector/running/log.ts';
 import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { openKafkaLog } from '../backends/open-kafka.ts';
-import { openArchive } from '../backends/readable-archive.ts';
 import { type ExitCode, type Io, needStoreAndLog } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import { showProgress } from '../cli/progress.ts';
+import { openLog } from '../serve/open-event-log.ts';
 import type { Settings } from '../settings/settings.ts';
 
 interface VerifyOptions {
@@ -32,8 +31,7 @@ const repairsMax = 3;
 export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { json = false, repair = false } = options;
   needStoreAndLog(settings, 'verify', 'give the event log that the views are of');
-  const log = makeLogger(settings);
-  const eventLog = await openLog(settings, log, io);
+  const { log: eventLog, partitioners } = await openLog('verify', undefined, settings, io);
   const live = await redisLiveViews(settings.redis!);
   const progress = await showProgress(io, 'Views compared', null);
   let compared = 0;
@@ -42,7 +40,7 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     progress.update(compared);
   };
   const isReadOnce = settings.kafka === null;
-  const { partitioners } = settings;
+  const log = makeLogger(settings);
   const deps = { eventLog, partitioners, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
   const verification = new Verification(deps);
   try {
@@ -62,13 +60,6 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     await verification.end();
     await Promise.all([eventLog.close(), live.close()]);
   }
-}
-
-async function openLog(settings: Settings, log: Log, io: Io): Promise<EventLog> {
-  const { kafka, archiveDir, topicPrefix } = settings;
-  return kafka
-    ? openKafkaLog(kafka, settings, log, io.signal)
-    : (await openArchive(archiveDir!, topicPrefix, log)).eventLog;
 }
 
 function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {

@@ -15,8 +15,8 @@ import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
 import { instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { checkRider } from '../past/answers/past-answers.ts';
-import { openRecordsLog } from '../records/records-log.ts';
 import { rejectPlace } from '../records/rejected-log.ts';
+import { openLog } from '../serve/open-event-log.ts';
 import type { Settings } from '../settings/settings.ts';
 import { hidingRules, whyHidden } from './why-hidden.ts';
 
@@ -43,17 +43,16 @@ interface Asked {
  */
 export async function runWhy(options: WhyOptions, settings: Settings, io: Io): Promise<ExitCode> {
   const { rider = null, archive, json } = options;
-  const { kafka, redis, archiveDir, topicPrefix: prefix, nowMs = null } = settings;
+  const { redis, nowMs } = settings;
   const asked = options.key.map(askedOf);
   checkRider('why', rider ?? undefined);
-  const { log, partitioners } = await openRecordsLog('why', archive, settings, io);
+  const { log, ...chosen } = await openLog('why', archive, settings, io);
   try {
     const fold = new Fold();
-    await readAll(log, fold, asked, new MisplacedRecords(partitioners), io.signal);
-    const dir = archive ?? (kafka ? null : archiveDir);
-    for (const { raw, ...reject } of dir === null ? [] : archiveRejected({ dir, prefix }))
+    await readAll(log, fold, asked, new MisplacedRecords(chosen.partitioners), io.signal);
+    for (const { raw, ...reject } of chosen.kafka ? [] : archiveRejected(chosen))
       asked.find(({ topic, key }) => topic === reject.topic && key === raw.key?.toString())?.bad.push(reject);
-    const identity = archive === undefined && kafka && redis ? await log.identity!() : null;
+    const identity = chosen.kafka && redis ? await log.identity!() : null;
     const ask = () => withRedis(redis!, (connection) => readPositions(connection, redisKeys(redis!.keyPrefix)));
     const readable = identity !== null && readableOf(await ask(), identity);
     let isWell = true;

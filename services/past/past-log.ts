@@ -5,13 +5,11 @@ import { type ArchiveListing, listArchive } from '../../infra/archive/format/arc
 import { type ArchiveManifest, readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
-import { assertReadable } from '../backends/readable-archive.ts';
-import { needFolderName } from '../cli/empty-folder.ts';
 import type { Io } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import { percentOf, withProgress } from '../cli/progress.ts';
+import { chooseLog } from '../serve/open-event-log.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
-import { ensureSampleArchive } from '../simulate/sample-archive.ts';
 
 /** The log as the commands for the past read it: an archive, up to its ends when it was opened. */
 export interface PastLog {
@@ -32,7 +30,7 @@ export interface PastLog {
 
 /**
  * Opens the log that a command for the past reads: the one of `--archive`, else the log of the settings. Kafka's
- * records are first copied to a temporary archive, without a consumer group. Throws UsageError if there is no such log.
+ * records are first copied to a temporary archive, without a consumer group.
  */
 export async function openPastLog(
   command: string,
@@ -40,30 +38,19 @@ export async function openPastLog(
   settings: Settings,
   io: Io,
 ): Promise<PastLog> {
-  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
-  if (archive === undefined && settings.kafka) return openCopyOfKafka(settings.kafka, settings, io);
-  const { topicPrefix: prefix, archiveDir, dataDir } = settings;
-  const dir = archive ?? archiveDir;
-  const logger = makeLogger(settings);
-  if (dir !== null) {
-    const named = archive === undefined ? 'ARCHIVE_DIR' : '--archive';
-    const holdsMore = await assertReadable(dir, prefix, false, logger, named);
-    return openArchive({ dir, prefix, named, where: `the archive ${dir}`, holdsMore }, io);
-  }
-  const sample = await ensureSampleArchive({ dataDir, prefix, now: settings.nowMs ?? Date.now() });
-  const where = 'the made-up sample calendar';
-  const holdsMore = await assertReadable(sample, prefix, true, logger);
-  return openArchive({ dir: sample, prefix, named: 'DATA_DIR', where, holdsMore }, io);
+  const chosen = await chooseLog(command, archive, settings, makeLogger(settings));
+  return chosen.kafka ? openCopyOfKafka(chosen.kafka, settings, io) : openArchive(chosen, io);
 }
 
 /** `named`: what names the folder, for messages. */
 async function openArchive(
-  { named, ...of }: Pick<PastLog, 'dir' | 'prefix' | 'where' | 'holdsMore'> & { named: string },
+  { named, dir, prefix, where, holdsMore }: Pick<PastLog, 'dir' | 'prefix' | 'where' | 'holdsMore'> & { named: string },
   io: Io,
 ): Promise<PastLog> {
-  const listing = listArchive(of.dir, of.prefix, named);
-  const bounds = await archiveBounds({ ...of, listing }, (cut) => io.err(`May not be exact: ${cut}`));
-  return { ...of, listing, bounds, manifest: readManifest(of.dir), isCompacted: false, close() {} };
+  const listing = listArchive(dir, prefix, named);
+  const bounds = await archiveBounds({ dir, prefix, listing }, (cut) => io.err(`May not be exact: ${cut}`));
+  const manifest = readManifest(dir);
+  return { dir, prefix, where, holdsMore, listing, bounds, manifest, isCompacted: false, close() {} };
 }
 
 async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {

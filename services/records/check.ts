@@ -6,12 +6,12 @@ import { countText } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
 import { percentOf, withProgress } from '../cli/progress.ts';
+import { openLog } from '../serve/open-event-log.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Notice, notices } from './checking/notices.ts';
 import { RecordChecks } from './checking/record-checks.ts';
 import { recordsOf } from './json-lines/input.ts';
 import { LineError } from './json-lines/json-form.ts';
-import { openRecordsLog } from './records-log.ts';
 
 interface CheckOptions {
   /** A file of JSON Lines, or an archive's folder. */
@@ -70,7 +70,7 @@ async function checkLines(file: string, io: Io) {
 const partitionsMax = 4_096;
 
 async function checkLog(archive: string | undefined, settings: Settings, io: Io) {
-  const { log, partitioners, where } = await openRecordsLog('records check', archive, settings, io);
+  const { log, partitioners, where } = await openLog('records check', archive, settings, io);
   const misplaced = new MisplacedRecords(partitioners);
   const placeText = (topic: string, place: number): string =>
     `${topic}/${place % partitionsMax}@${Math.floor(place / partitionsMax)}`;

@@ -6,9 +6,9 @@ import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic, isTopicName, topicNames } from '../../schemas/events/records.ts';
 import { instantOf } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { openLog } from '../serve/open-event-log.ts';
 import type { Settings } from '../settings/settings.ts';
 import { showLine } from './json-lines/json-line.ts';
-import { openRecordsLog } from './records-log.ts';
 
 interface PrintOptions {
   archive?: string;
@@ -28,7 +28,7 @@ export async function runPrint(options: PrintOptions, settings: Settings, io: Io
   }
   const fromMs =
     options.from === undefined ? Number.NEGATIVE_INFINITY : instantOf('records print', '--from', options.from);
-  const { log, grows, where } = await openRecordsLog('records print', options.archive, settings, io);
+  const { log, kafka, where } = await openLog('records print', options.archive, settings, io);
   const print = (record: EncodedRecord): void => {
     const { topic, partition, offset } = record;
     if (clampedMs(record.timestampMs) < fromMs || (keys && !keys.includes(String(record.keyBytes)))) return;
@@ -43,7 +43,7 @@ export async function runPrint(options: PrintOptions, settings: Settings, io: Io
     await io.taken();
   };
   try {
-    if (follow && !grows) throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
+    if (follow && !kafka) throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
     const bounds = await log.bounds();
     const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
     if (follow) await log.follow(from, { onBatch }, io.signal);

@@ -1,5 +1,4 @@
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
-import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { placeOf } from '../../infra/reject-places.ts';
@@ -9,11 +8,9 @@ import { decodeKey, decoderFor, decodeWith, isNeeded } from '../../schemas/avro/
 import { isBatchFault, kindOf } from '../../schemas/avro/undecodable.ts';
 import { type AnyRecord, isTopicName, topicNames } from '../../schemas/events/records.ts';
 import { knownSchemas, openSchemas } from '../backends/known-schemas.ts';
-import { openKafkaLog } from '../backends/open-kafka.ts';
-import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import { openPastLog } from '../past/past-log.ts';
+import { openLog } from '../serve/open-event-log.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { badInLog } from './bad-in-log.ts';
 
@@ -30,17 +27,6 @@ export interface RejectedLog {
 export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
   `${topic}/${partition}@${offset}`;
 
-/** The log that a command reads bad records of: the archive of `--archive`, or the log of the settings. */
-function rejectedFrom(command: string, archive: string | undefined, { kafka, archiveDir }: Settings) {
-  if (archive !== undefined) needFolderName(archive, `${command} --archive`);
-  const dir = archive ?? archiveDir;
-  if (kafka && archive === undefined) return { kafka };
-  if (dir !== null) return { dir };
-  throw new UsageError(
-    `Cannot run ${command}: want --archive DIR, or ARCHIVE_DIR or KAFKA_BROKERS: the log whose bad records to read`,
-  );
-}
-
 /** What is set aside in Kafka, each record once, in the order of places. */
 export const readRejected = async (kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> =>
   each(await rejectsInKafka(kafka, settings, io));
@@ -55,30 +41,27 @@ export async function readRejectedLog(
   settings: Settings,
   io: Io,
 ): Promise<RejectedLog> {
-  const { kafka, dir } = rejectedFrom(command, archive, settings);
-  if (kafka) {
-    const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal);
-    try {
-      // The log first: a bad record that comes meanwhile is not missed in what is set aside.
-      const { rejects, isLast, holds } = await badInLog(log, [], io.signal);
-      const setAside = await rejectsInKafka(kafka, settings, io);
-      const isSetAside = new Set(setAside.map(placeOf));
-      return {
-        rejects: each([...rejects, ...setAside]),
-        where: `Kafka at ${kafka.brokers.join(', ')}`,
-        isUnresolved: (reject) => holds(reject) && isLast(reject),
-        isMissing: (reject) => !isSetAside.has(placeOf(reject)),
-      };
-    } finally {
-      await log.close();
+  const { log, ...chosen } = await openLog(command, archive, settings, io);
+  const { where, kafka } = chosen;
+  try {
+    if (!kafka) {
+      const setAside = [...archiveRejected(chosen)];
+      const { rejects, isLast } = await badInLog(log, setAside, io.signal);
+      return { rejects: each([...rejects, ...setAside]), where, isUnresolved: isLast, isMissing: () => false };
     }
+    // The log first: a bad record that comes meanwhile is not missed in what is set aside.
+    const { rejects, isLast, holds } = await badInLog(log, [], io.signal);
+    const setAside = await rejectsInKafka(kafka, settings, io);
+    const isSetAside = new Set(setAside.map(placeOf));
+    return {
+      rejects: each([...rejects, ...setAside]),
+      where,
+      isUnresolved: (reject) => holds(reject) && isLast(reject),
+      isMissing: (reject) => !isSetAside.has(placeOf(reject)),
+    };
+  } finally {
+    await log.close();
   }
-  const past = await openPastLog(command, archive, settings, io);
-  const log = archiveEventLog({ dir, prefix: past.prefix, log: { warn() {} } });
-  const setAside = [...archiveRejected(past)];
-  const { rejects, isLast } = await badInLog(log, setAside, io.signal).finally(() => log.close());
-  const where = `the archive ${dir}`;
-  return { rejects: each([...rejects, ...setAside]), where, isUnresolved: isLast, isMissing: () => false };
 }
 
 async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
