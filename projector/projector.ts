@@ -122,7 +122,7 @@ export class Projector {
     const status = this.#status;
     // A store that is away, or refuses, is known before the log is asked for anything.
     const announced = { ...this.#deps, signal: stop };
-    if (leadership) await retryLogged('look who leads', () => leadership.coming(tags), announced);
+    if (leadership) await retryLogged('find out who leads', () => leadership.coming(tags), announced);
     // Waits for a log that is away, but stops waiting when the projector is told to stop.
     const bounds = await race(stop, status.askingLog(eventLog.bounds()));
     const identity = await race(stop, status.askingLog(Promise.resolve(eventLog.identity?.() ?? null)));

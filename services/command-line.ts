@@ -26,7 +26,7 @@ Settings are environment variables: docs/settings.md lists them.`;
 export function commandLine(io: Io, env: typeof process.env, onExit: (code: ExitCode) => void = () => {}): Command {
   const program = new Command('ride-calendar');
   program
-    .description('Which group bike rides meet tonight: an event log folded into ready-made answers.')
+    .description('Which group bike rides meet tonight: answers prepared from an event log.')
     .usage('<command> [options]')
     .option('-V, --version', 'print the version and the commit that it was built from')
     .on('option:version', () => {

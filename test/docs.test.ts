@@ -107,6 +107,38 @@ describe('the documents', () => {
   });
 });
 
+describe('what an operator reads', () => {
+  // The code's own words, and those that the documents' glossary has another word for.
+  const leak =
+    /\b(?:tags?|fence[ds]?|fold(?:s|ed|ing)?|lanes?|stamp(?:s|ed)?|in doubt|bad (?:records?|lines?)|upstream|mend(?:s|ed)?)\b/gi;
+
+  it('in --help has none of the code’s own words', () => {
+    const all = [commandLine(quietIo, {})].flatMap((program) => [
+      program,
+      ...program.commands.flatMap((command) => [command, ...command.commands]),
+    ]);
+    expect(all.length).toBeGreaterThan(25);
+    expect(all.flatMap((command) => command.helpInformation().match(leak) ?? [])).toEqual([]);
+  });
+
+  it('in log lines and errors has none either', () => {
+    const said = globSync('{projector,api,infra,services}/**/*.ts', {
+      cwd: root,
+      exclude: ['**/node_modules'],
+    }).flatMap((path) =>
+      [
+        ...read(path).matchAll(
+          /(?:Error|Fault|Logged|log\.(?:info|warn|error))\(\s*(['`])((?:(?!\1)[\s\S])*)\1|(?:words|what|begins|ends)(?: =|:)\s+(['`])((?:(?!\3)[\s\S])*)\3/g,
+        ),
+      ].map(([, , told, , named]) =>
+        (told ?? named)!.replaceAll(/\$\{([^}]*)\}/g, (_, code: string) => `${code.match(/'[^']*'/g)}`),
+      ),
+    );
+    expect(said.length).toBeGreaterThan(200);
+    expect(said.filter((words) => words.match(leak))).toEqual([]);
+  });
+});
+
 describe('the guides', () => {
   it('have every setting, and no other', () => {
     expect(firstCells(section('docs/settings.md', '# Settings')).sort()).toEqual(Object.keys(settingRules).sort());

@@ -134,7 +134,7 @@ export class BackgroundCheck {
     const more = faults.length - some.length;
     const list = [...some, ...(more > 0 ? [`${more} more`] : [])].join(', ');
     log.error(
-      `Tag ${tag} of the view store was not as written: ${countText(faults.length, 'difference')} from the facts, which are being mended: ${list}`,
+      `Part ${tag} of the view store was not as written: ${countText(faults.length, 'difference')} from the log, which are being fixed: ${list}`,
     );
   }
 }

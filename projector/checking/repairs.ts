@@ -84,8 +84,8 @@ export class Repairs {
     const what =
       stored === 0
         ? `Wrote ${views} into an empty store`
-        : `Compared ${countText(tags.length, 'tag')} with the facts: ${views} missing or different, and rewritten`;
-    const words = `${what}; ${countText(this.#wanted.size, 'tag')} left`;
+        : `Compared ${countText(tags.length, 'part')} of the store with the log: ${views} missing or different, and rewritten`;
+    const words = `${what}; ${countText(this.#wanted.size, 'part')} left`;
     if (this.cause && differing > 0) log.warn(`${words}. The cause: ${this.cause}`);
     else log.info(words);
   }

@@ -167,6 +167,6 @@ function foldProgress(from: Position, ends: Position, { clock, log }: Pick<Retry
     saidMs = nowMs;
     // The log may have grown since its ends were sampled.
     const done = Math.min(offsetsBelow(position) - below, total);
-    log.info(`Folding the log: ${Math.floor((done * 100) / total)} % of ${total} offsets`);
+    log.info(`Reading the log: ${Math.floor((done * 100) / total)} % of ${total} offsets`);
   };
 }

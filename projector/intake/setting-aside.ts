@@ -85,7 +85,7 @@ export class SettingAside {
       if (barrier) barriers.lift(barrier);
     };
     this.#queue = this.#queue.then(async () => {
-      await retryLogged('set bad records aside', publish, this.#deps);
+      await retryLogged('set rejected records aside', publish, this.#deps);
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
       // An acknowledged batch is progress: the next one is waited for anew.
@@ -112,7 +112,7 @@ export class SettingAside {
         if (this.#lacks) await this.#setAsideAgain(sink, signal);
         this.#lacks = false;
       };
-      await retryLogged('look which bad records are set aside', look, { ...this.#deps, signal }).finally(() =>
+      await retryLogged('find out which rejected records are set aside', look, { ...this.#deps, signal }).finally(() =>
         status?.waits?.end('rejects', 'a look'),
       );
       await clock.sleep(lookEveryMs, signal);
@@ -134,7 +134,7 @@ export class SettingAside {
       });
       if (rejects.length > 0) count += await race(signal, sink.publish(rejects));
     });
-    log.info(`Set aside again: ${countText(count, 'bad record')}`);
+    log.info(`Set aside again: ${countText(count, 'rejected record')}`);
   }
 }
 

@@ -18,7 +18,7 @@ export function tellRejects({ clock, log, signal }: RetryDeps) {
     });
   };
   return ({ topic, partition, offset }: EncodedRecord, reason: string): void => {
-    words = `Bad record at ${topic}/${partition}@${offset}: ${reason}`;
+    words = `Rejected record at ${topic}/${partition}@${offset}: ${reason}`;
     if (isQuiet) untold++;
     else say(words);
   };

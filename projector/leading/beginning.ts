@@ -51,8 +51,8 @@ export async function foldToBeginning(taken: TakenTags, ends: Position, deps: Be
   }
   log.info(
     sameFacts
-      ? `Leading: the log holds the facts that the views were stored with. To write again: ${countText(names.length, 'view')} that may be ahead of the stored position; to compare: ${countText(compare.size, 'tag')}`
-      : `Leading: ${countText(compare.size, 'tag')} to compare`,
+      ? `Leading: the log holds what the views were made of. To write again: ${countText(names.length, 'view')} that may be ahead of the stored position; to compare: ${countText(compare.size, 'part')} of the store`
+      : `Leading: ${countText(compare.size, 'part')} of the store to compare`,
   );
   const deleted = deletedWords(
     [...left.values()].filter((stored) => stored !== null),

@@ -48,7 +48,7 @@ export class DeletionWatch {
     const since = stored.map(({ begin }) => begin && deletedWords([folding], begin)).find(Boolean);
     if (status.role === 'standby' && since)
       throw new LogTruncatedError(
-        `Cannot stand by with these facts: ${since}, and the leader has folded the log since`,
+        `Cannot stand by with what was read: ${since}, and the leader has read the log from its start since`,
       );
   }
 
@@ -66,7 +66,7 @@ export class DeletionWatch {
     const words = [
       ...(deleted.length > 0
         ? [
-            `${deletedWords(folds, low)}. What is served keeps them until a projector folds the log anew: have upstream publish them again before`,
+            `${deletedWords(folds, low)}. What is served keeps them until a projector reads the log anew: have your ride system publish them again before`,
           ]
         : []),
       ...wrong.map(

@@ -127,7 +127,7 @@ export class Leader {
     folding.limit = null;
     await folding.foldTo(ends, this.#stop);
     if (this.#stop.aborted) return null;
-    log.info('Folded up to the log’s ends');
+    log.info('Read up to the log’s ends');
     return left;
   }
 

@@ -35,7 +35,7 @@ interface StandbyDeps {
 export async function standBy(deps: StandbyDeps): Promise<readonly string[] | null> {
   const { leadership, tags, clock, signal, life } = deps;
   const still = new StillFences();
-  const fault = new LoggedFault('look who leads', deps.log);
+  const fault = new LoggedFault('find out who leads', deps.log);
   while (!signal.aborted) {
     life.to('look');
     const beganMs = clock.nowMs();

@@ -169,7 +169,7 @@ export class PartitionsChangedError extends Error {
   /** With what to do. `what`: which topic had how many partitions, and has. */
   static withAdvice(what: string): PartitionsChangedError {
     return new PartitionsChangedError(
-      `${what}. A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and its upstream at them`,
+      `${what}. A key may now be in two partitions, and its order is lost: create topics under a new KAFKA_TOPIC_PREFIX, publish every entity there again, then point the service and your ride system at them`,
     );
   }
 }

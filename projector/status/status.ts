@@ -49,7 +49,7 @@ const otherLogWords =
   'the views in the store are of another log, and this projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR';
 
 const rejectsWaitWords =
-  'bad records wait to be set aside in the topic of rejected records, and the stored position with them: the log says why';
+  'rejected records wait to be set aside in their topic, and the stored position with them: the log says why';
 
 /** What a projector does: whether it leads and is ready, what is stuck, since when, and what it waits for. It decides nothing. */
 export class Status {
@@ -167,7 +167,7 @@ export class Status {
     const wasReady = this.#ready;
     this.#ready = fold === 'folded' || (fold === 'behind' && wasReady);
     if (this.#ready && !wasReady)
-      this.#log.info('Ready: standing by with the log folded, to take over if the leader ends');
+      this.#log.info('Ready: standing by with the log read, to take over if the leader ends');
     if (fold !== 'folded') return;
     this.waits.begin('leader');
     // What is not readable is the leader's to say.

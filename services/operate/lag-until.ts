@@ -104,10 +104,10 @@ async function badness(at: Place, log: EventLog, bounds: LogBounds, signal: Abor
 }
 
 function lineOf({ place, readable, bad, readable_offset: upTo, end }: Known, at: Place, timeout: number): string {
-  if (bad !== null) return `${place} is bad, and shows nowhere: ${bad}`;
+  if (bad !== null) return `${place} was rejected, and shows nowhere: ${bad}`;
   if (readable) return `${place} is readable`;
   const where = `${at.topic}/${at.partition}`;
-  const nobody = 'no projector says up to where, or its views are in doubt; lag says who leads';
+  const nobody = 'no projector says up to where, or its views may be wrong; lag says who leads';
   const sofar = upTo === null ? nobody : `${where} is readable up to ${upTo}`;
   const why = end !== null && end <= at.offset ? `${where} ends at ${end}: nothing stands there yet` : sofar;
   return `${place} is not readable after ${timeout} s: ${why}`;

@@ -44,7 +44,7 @@ export function logCommands(program: Commands): void {
   program
     .add(
       'verify',
-      'Folds the event log by itself and compares every view of the live store with it, while changes flow: names what is missing, ' +
+      'Reads the event log by itself and compares every view of the live store with it, while changes flow: names what is missing, ' +
         'extra or different. Exit code 1 where something is. It changes no view and no consumer group. Needs REDIS_URL, and ' +
         'KAFKA_BROKERS or ARCHIVE_DIR.',
       [

@@ -125,10 +125,10 @@ function doubtsOf({ unknown, otherFacts, deleted, ofUnknownSchemas }: Verified, 
     doubts.push(
       `Not known: ${countText(unknown.length, 'view')} changed since the position stored beside the views, which did not move on in ${countText(tagsOf(unknown).length, 'part')}. Run verify again while a projector leads; if one does, its log says what holds it up`,
     );
-  if (deleted) doubts.push(`Since the views were folded, ${deleted}. The next fold drops what only these held`);
+  if (deleted) doubts.push(`Since the views were made, ${deleted}. The next start drops what only these held`);
   if (otherFacts)
     doubts.push(
-      'May not be exact: the log now gives other facts up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
+      'May not be exact: the log now says something else up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
     );
   if (left === null)
     doubts.push(

@@ -59,7 +59,7 @@ function saidOf(
 
 const linesOf = (dir: string, { tables, past }: Exported, { personal, secrets }: ExportCommandOptions): string[] => [
   ...Object.values(tables).map(({ file, rows }) => `  ${file.padEnd(20)} ${countText(rows, 'row')}`),
-  `Read ${countText(past.records, 'record')}, left out ${countText(past.bad, 'bad one')}; written: ${dir}`,
+  `Read ${countText(past.records, 'record')}, left out ${countText(past.bad, 'rejected one')}; written: ${dir}`,
   ...(personal ? ['It holds riders’ personal data: an erased rider stays in it until it is made anew'] : []),
   ...(secrets ? ['It holds the places of secret meetings'] : []),
   `With DuckDB: cd ${dir} && duckdb -init calendar.sql`,

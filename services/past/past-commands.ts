@@ -11,7 +11,7 @@ const fromFileOption = [
   'more paths, one a line; behind one of a rider’s own, the rider: /me/nights r0020',
 ] as const;
 const byOption = (): Option =>
-  new Option('--by <clock>', 'the records’ time: the log’s timestamp, or upstream’s changed_at').choices(clocks);
+  new Option('--by <clock>', 'records’ time: the log’s timestamp, or your ride system’s changed_at').choices(clocks);
 
 export function pastCommands(program: Commands): void {
   program

@@ -69,7 +69,7 @@ function linesOf(said: ReplaySaid): string[] {
   const clock = now === as_of ? '' : `, the clock at ${now}`;
   const going = by === 'timestamp' ? '' : ` by ${by}`;
   return [
-    `As of ${as_of}${going}${clock}: ${countText(records, 'record')} of ${log}, ${countText(bad_records, 'bad one')} left out`,
+    `As of ${as_of}${going}${clock}: ${countText(records, 'record')} of ${log}, ${countText(bad_records, 'rejected one')} left out`,
     ...(exact_since === null ? [] : [`The archive has every record since ${exact_since}`]),
     ...doubts.map((doubt) => `May not be exact: ${doubt}`),
   ];

@@ -85,7 +85,7 @@ async function checkWhole(file: string | undefined, where: string, io: Io) {
     }
   if (bad === 0) return { topics, records };
   if (bad > shownMax) io.err(`${bad - shownMax} more; ride-calendar records check FILE sums them up`);
-  io.err(`${bad} of ${countText(records, 'line')} are bad: nothing was published`);
+  io.err(`${bad} of ${countText(records, 'line')} break a rule: nothing was published`);
   return null;
 }
 

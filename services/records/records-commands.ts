@@ -14,7 +14,7 @@ export function recordsCommands(program: Commands): void {
       'publish [file]',
       'Publishes JSON Lines, from a file or standard input: an object a line, {"topic":"nights","key":"taco/2026-11-26","value":{…}}; ' +
         'value null is a tombstone. A file is checked whole before anything is published; standard input is checked line by line, ' +
-        'and ends at the first bad line. With --json each record’s place is printed. Needs KAFKA_BROKERS, or --archive.',
+        'and ends at the first line that breaks a rule. With --json each record’s place is printed. Needs KAFKA_BROKERS, or --archive.',
       [
         'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar records publish docs/example-records.jsonl',
         'npx ride-calendar records publish docs/example-records.jsonl --archive ./tried && npx ride-calendar archive check ./tried',
@@ -26,7 +26,7 @@ export function recordsCommands(program: Commands): void {
   records
     .add(
       'check [file]',
-      'Checks a file of JSON Lines, an archive’s folder, or Kafka: says every bad record (an error) and every doubtful one (a warning), ' +
+      'Checks a file of JSON Lines, an archive’s folder, or Kafka: says every record that breaks a rule (an error) and every doubtful one (a warning), ' +
         'by code, with count, first places and what to do. Exit code 1 if there is an error. docs/records-check.md lists the codes.',
       [
         'npx ride-calendar records check docs/example-records.jsonl',
@@ -39,7 +39,7 @@ export function recordsCommands(program: Commands): void {
   records
     .add(
       'print',
-      'Prints the log as JSON Lines, which records publish takes, and bad records to standard error with place and reason. It prints ' +
+      'Prints the log as JSON Lines, which records publish takes, and rejected records to standard error with place and reason. It prints ' +
         'riders’ data and secret places, as any Kafka tool would. Of values that came with more fields than our schema has, it prints ours.',
       [
         'npx ride-calendar records print --topic nights --archive test/data/portland',
@@ -58,11 +58,11 @@ export function recordsCommands(program: Commands): void {
     ['npx ride-calendar records schemas'],
     async () => (await import('./schemas.ts')).runSchemas,
   );
-  const rejected = program.group('rejected', 'Lists the log’s bad records, or publishes them again.');
+  const rejected = program.group('rejected', 'Lists the log’s rejected records, or publishes them again.');
   rejected
     .add(
       'list',
-      'Says which bad records there are: reasons, counts and places, and which are unresolved: still the last of their key. ' +
+      'Says which rejected records there are: reasons, counts and places, and which are unresolved: still the last of their key. ' +
         'What they hold is shown only where that is asked for. Exit code 1 where one is unresolved.',
       ['npx ride-calendar rejected list --archive test/data/portland --show'],
       async () => (await import('./rejected-list.ts')).runRejectedList,
@@ -76,7 +76,7 @@ export function recordsCommands(program: Commands): void {
   rejected
     .add(
       'resubmit',
-      'Publishes bad records again, each to its own partition: those that are good by now, and whose key has had no later record. ' +
+      'Publishes rejected records again, each to its own partition: those that break no rule any more, and whose key has had no later record. ' +
         'Needs KAFKA_BROKERS.',
       ['KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar rejected resubmit --all'],
       async () => (await import('./rejected-resubmit.ts')).runRejectedResubmit,

@@ -67,7 +67,7 @@ function linesOf(rejects: readonly Reject[], log: RejectedLog, shown: ReadonlyMa
   }
   const [unresolved, missing] = [rejects.filter(log.isUnresolved).length, rejects.filter(log.isMissing).length];
   lines.push(
-    `${countText(rejects.length, 'bad record')} in ${log.where}, ${unresolved} unresolved: still the last of their key`,
+    `${countText(rejects.length, 'rejected record')} in ${log.where}, ${unresolved} unresolved: still the last of their key`,
   );
   if (missing > 0)
     lines.push(

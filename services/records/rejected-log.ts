@@ -99,14 +99,14 @@ export function chosen(command: string, rejects: readonly Reject[], { reason, pl
   for (const one of place ?? []) {
     if (places.has(one)) continue;
     throw new UsageError(
-      `Cannot run ${command}: there is no bad record at --place ${one}, want such as nights/1@234; rejected list says them`,
+      `Cannot run ${command}: there is no rejected record at --place ${one}, want such as nights/1@234; rejected list says them`,
     );
   }
   const isOf = (one: Reject): boolean => reason === undefined || reason === one.reason || reason === kindOf(one.reason);
   if (!rejects.some(isOf) && reason !== undefined) {
     const reasons = [...new Set(rejects.map((one) => kindOf(one.reason)))].sort();
     throw new UsageError(
-      `Cannot run ${command}: there is no bad record of --reason ${JSON.stringify(reason)}${reasons.length > 0 ? `, but of ${reasons.map((one) => JSON.stringify(one)).join(', ')}` : ''}`,
+      `Cannot run ${command}: there is no rejected record of --reason ${JSON.stringify(reason)}${reasons.length > 0 ? `, but of ${reasons.map((one) => JSON.stringify(one)).join(', ')}` : ''}`,
     );
   }
   return rejects.filter((one) => isOf(one) && (!place || place.includes(rejectPlace(one))));

@@ -27,7 +27,7 @@ interface Outcome {
 }
 
 /**
- * Publishes bad records again, each to its own partition: those that are good by now and whose key has had no later
+ * Publishes rejected records again, each to its own partition: those that break no rule any more and whose key has had no later
  * record (docs/rules.md#resubmitted-records). Exit code 1 if one of the others could not be published.
  */
 export async function runRejectedResubmit(
@@ -90,7 +90,7 @@ async function whyNot(reject: Reject, { holds, isLast }: BadInLog, judge: Reject
   if (reject.raw.key !== null && !holds(reject))
     return 'the log does not hold it: it was deleted, or is of another log. Have its producer send it again';
   const { reason } = await judge(reject);
-  return reason && `it is still bad: ${reason}`;
+  return reason && `it still breaks a rule: ${reason}`;
 }
 
 /** A bad batch is set aside as compressed bytes. Published as a record, they would be one more bad record. */
@@ -116,5 +116,5 @@ function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, i
     io.out(now === null ? `${foreignText(place)} is not published: ${note}` : `${place} is at ${now} now`);
   }
   const count = outcomes.filter(({ now }) => now !== null).length;
-  io.out(`Published ${count} of ${countText(outcomes.length, 'bad record')}`);
+  io.out(`Published ${count} of ${countText(outcomes.length, 'rejected record')}`);
 }

@@ -14,7 +14,7 @@ export async function runApi({ json }: { json?: boolean }, settings: Settings, i
   needRedis(settings, 'api');
   if (settings.calendarPage)
     throw new SettingsError([
-      'Cannot use setting CALENDAR_PAGE: the page lists the metros, which only a process that folds the log knows; run the command start with it, and leave it out here',
+      'Cannot use setting CALENDAR_PAGE: the page lists the metros, which only a process that reads the log knows; run the command start with it, and leave it out here',
     ]);
   const log = makeLogger(settings);
   const metrics = apiMetrics(processMetrics(log));

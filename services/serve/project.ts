@@ -51,7 +51,7 @@ export async function project(
           return;
         } catch (cause) {
           if (!(cause instanceof FoldAgainError)) throw cause;
-          log.warn(`Folding again from the start: ${cause.message}`);
+          log.warn(`Reading the log again from the start: ${cause.message}`);
           projector = make();
         }
       }

@@ -21,7 +21,7 @@ export function serveCommands(program: Commands): void {
   );
   program.add(
     'projector',
-    'Folds the event log into views. Needs REDIS_URL, and KAFKA_BROKERS or ARCHIVE_DIR.',
+    'Makes views of the event log. Needs REDIS_URL, and KAFKA_BROKERS or ARCHIVE_DIR.',
     ['KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar projector'],
     async () => (await import('./run-projector.ts')).runProjector,
   );

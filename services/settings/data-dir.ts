@@ -9,7 +9,7 @@ export async function inDataDir<T>(path: string, work: () => Promise<T>): Promis
     const { path: named, syscall, message } = cause as NodeJS.ErrnoException;
     // Only errors of the system. Our own errors have their message already.
     if (syscall === undefined) throw cause;
-    throw new Error(`Cannot use ${named ?? path}: ${message}; mend that, or name another folder in DATA_DIR`, {
+    throw new Error(`Cannot use ${named ?? path}: ${message}; fix that, or name another folder in DATA_DIR`, {
       cause,
     });
   }

@@ -92,7 +92,7 @@ describe('Redis', () => {
       expect(listed).toMatchObject({ code: 1, err });
       const [leader, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
       const refused = 'Redis refuses the user and password of REDIS_URL (WRONGPASS';
-      await leader.printed(`Cannot look who leads, trying again: ${refused}`);
+      await leader.printed(`Cannot find out who leads, trying again: ${refused}`);
       await saidBy([leader, api], refused);
       const metrics = async () => (await fetch(`${leader.origin}/metrics`)).text();
       await expect.poll(metrics, { timeout: 20_000 }).toMatch(waiting);
@@ -111,7 +111,7 @@ describe('Redis', () => {
       expect(await storeAnswers(api)).toBe('1');
       for (const one of all) {
         const { code, out, err } = await one.stop();
-        expect([code, out + err]).toEqual([0, expect.not.stringMatching(/hunter2|Folding again/)]);
+        expect([code, out + err]).toEqual([0, expect.not.stringMatching(/hunter2|Reading the log again/)]);
       }
     } finally {
       admin.disconnect();
@@ -128,7 +128,7 @@ describe('servers that are away at start', () => {
       for (const args of [['topics'], ['archive', 'load', portland]]) expect((await tool(args, env)).code).toBe(0);
       await Promise.all([broker.kill(), server.kill()]);
       const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
-      await projector.printed('Cannot look who leads, trying again: Redis cannot be reached');
+      await projector.printed('Cannot find out who leads, trying again: Redis cannot be reached');
       await api.printed('Reads get 503: Redis cannot be reached');
       const status = (url: string) => fetch(url).then((response) => response.status, String);
       await expect.poll(() => status(`${projector.origin}/readyz`), { timeout: 10_000 }).toBe(503);

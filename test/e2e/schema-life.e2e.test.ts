@@ -159,7 +159,7 @@ it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it
   await standby.printed('stood still');
   await sleep(1_000);
   await restarted.kill();
-  await standby.printed('Folding again from the start');
+  await standby.printed('Reading the log again from the start');
   await publishPlain(ride('loop', { title: 'Led by the standby' }));
   await expect
     .poll(async () => (await fetch(`${api.api}/rides/loop`, { headers: { 'X-Api-Key': developerKey } })).text(), soon)

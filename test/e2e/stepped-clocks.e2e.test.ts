@@ -94,5 +94,5 @@ it('a wall clock an hour slow or fast at the start, and then set right, hides no
   process.kill(broker.pid, 'SIGCONT');
   await lags;
   await each((one) => one.waitsNoMore('kafka'));
-  await each(async (one) => expect((await one.stop()).err).not.toContain('Folding again'));
+  await each(async (one) => expect((await one.stop()).err).not.toContain('Reading the log again'));
 });

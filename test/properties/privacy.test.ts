@@ -77,7 +77,7 @@ async function see(history: History, clockMs: number): Promise<Seen> {
 }
 
 /** Of rejected records a line a second is told: how many there are depends on the machine. */
-const isUntimed = (line: string): boolean => !line.startsWith('Bad record at');
+const isUntimed = (line: string): boolean => !line.startsWith('Rejected record at');
 
 const isPublic = (request: CalendarRequest): boolean => !('rider' in request);
 const readBy = (request: CalendarRequest): string | null => ('rider' in request ? request.rider : null);

@@ -118,6 +118,6 @@ it('a leader that is told to stop as soon as its first fill is finished leaves n
   while (first.alive) await scene.timeline.step();
   scene.startProjector();
   await settle(scene);
-  expect(scene.said.join('\n')).toContain('the log holds the facts that the views were stored with');
-  expect(scene.said.join('\n')).toContain('to compare: 0 tags');
+  expect(scene.said.join('\n')).toContain('the log holds what the views were made of');
+  expect(scene.said.join('\n')).toContain('to compare: 0 parts');
 });

@@ -52,7 +52,7 @@ export function* rejectsIn(path: string, prefix: string): Generator<Reject> {
     }
   } catch (error) {
     const what = error instanceof Error && error.message !== '' ? error.message : reasonOf(error);
-    throw new ArchiveError(`Cannot read the bad records in ${path}: ${what}; move the file out of the archive`, {
+    throw new ArchiveError(`Cannot read the rejected records in ${path}: ${what}; move the file out of the archive`, {
       cause: error,
     });
   } finally {
@@ -122,7 +122,7 @@ export class ArchiveRejects {
 
   /** A file that is named by the number of bad records before it. After archive forget the name may be taken. */
   #create(): ContainerWriter {
-    makeFolder(this.#folder, 'bad records');
+    makeFolder(this.#folder, 'rejected records');
     let number = this.#count;
     while (existsSync(archiveFilePath(this.#folder, 0, number))) number++;
     return createRejected(archiveFilePath(this.#folder, 0, number));

@@ -137,6 +137,6 @@ function checkPosition(from: Position, bounds: LogBounds): void {
 function checkCount(topic: TopicName, had: number, has: number): void {
   if (had === has) return;
   throw new PartitionsChangedError(
-    `${topic} has ${has} partitions in the archive, and had ${had}: a key may now be in two partitions, so fold it again from its start`,
+    `${topic} has ${has} partitions in the archive, and had ${had}: a key may now be in two partitions, so read it again from its start`,
   );
 }

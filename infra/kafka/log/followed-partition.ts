@@ -109,18 +109,18 @@ export const errorOf = ({ topic }: FollowedPartition, code: number): Error =>
 
 export const diverged = ({ topic, partition, offset }: FollowedPartition): LogTruncatedError =>
   new LogTruncatedError(
-    `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to fold the log from its start`,
+    `Cannot go on at ${topic}/${partition}@${offset}: Kafka lost records that were read, and has others in their place (an unclean leader election, or a restored broker); start again, to read the log from its start`,
   );
 
 export function truncated({ topic, partition, offset }: FollowedPartition): LogTruncatedError {
   return new LogTruncatedError(
-    `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to fold the log from its start`,
+    `Cannot read ${topic}/${partition}@${offset}: Kafka no longer has this offset (records were deleted, or a broker lost them); start again, to read the log from its start`,
   );
 }
 
 function awayTooLong({ topic, partition, offset }: FollowedPartition, awayMsMax: number): LogTruncatedError {
   const hours = Math.round(awayMsMax / 360_000) / 10;
   return new LogTruncatedError(
-    `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to fold the log from its start`,
+    `Cannot go on at ${topic}/${partition}@${offset}: it went unread for more than ${hours} hours, half of delete.retention.ms, so tombstones may be gone; start again, to read the log from its start`,
   );
 }

@@ -75,7 +75,7 @@ function goneNow(missing: readonly string[], rejected: string, before: LogTopics
   if (missing.length === 0) return null;
   const make = `Kafka no longer has ${missing.join(', ')}; if that was deleted, make it with: npx ride-calendar topics`;
   const isFolded = missing.some((name) => name !== rejected);
-  const words = `${make}${isFolded ? ', publish its entities there again, and start again, to fold the new one from its start' : ''}`;
+  const words = `${make}${isFolded ? ', publish its entities there again, and start again, to read the new one from its start' : ''}`;
   return { words, sinceMs: before?.sinceMs ?? realClock.nowMs() };
 }
 
@@ -83,7 +83,7 @@ function assertSame(first: KafkaTopic, now: KafkaTopic): void {
   const [before, after] = [first.partitions.length, now.partitions.length];
   if (now.id !== first.id)
     throw new PartitionsChangedError(
-      `Cannot go on reading ${now.name}: it was deleted and made again, with ${after} partitions in place of ${before}. If a broker made it by itself (auto.create.topics.enable), delete it and create it with: npx ride-calendar topics; then start again, to fold the new one from its start`,
+      `Cannot go on reading ${now.name}: it was deleted and made again, with ${after} partitions in place of ${before}. If a broker made it by itself (auto.create.topics.enable), delete it and create it with: npx ride-calendar topics; then start again, to read the new one from its start`,
     );
   if (after !== before) throw partitionsChanged(now.name, before, after);
 }

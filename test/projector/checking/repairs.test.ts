@@ -41,8 +41,10 @@ it('tags in doubt are compared, mended, and in doubt no more: by their digests, 
   expect(await repair([tag], false)).not.toEqual(right);
   expect(await repair([tag], true)).toEqual(right);
   expect(counts).toEqual([right.size, 0, 1]);
-  expect(said[0]).toBe(`Wrote ${right.size} views into an empty store; 0 tags left`);
-  expect(said.at(-1)).toBe('Compared 1 tag with the facts: 1 view missing or different, and rewritten; 0 tags left');
+  expect(said[0]).toBe(`Wrote ${right.size} views into an empty store; 0 parts left`);
+  expect(said.at(-1)).toBe(
+    'Compared 1 part of the store with the log: 1 view missing or different, and rewritten; 0 parts left',
+  );
   stop.abort();
   await running;
 });

@@ -19,16 +19,16 @@ it('bad records are told in a line a second at most, and how many it leaves out'
     return lines.splice(0);
   };
   tell(1);
-  expect(await passes()).toEqual(['Bad record at nights/3@1: no key']);
+  expect(await passes()).toEqual(['Rejected record at nights/3@1: no key']);
   for (const offset of [2, 3, 4, 7]) tell(offset);
   expect(await passes()).toEqual([
-    'Bad record at nights/3@2: no key',
-    'Bad record at nights/3@7: no key (and 2 more since the last line)',
+    'Rejected record at nights/3@2: no key',
+    'Rejected record at nights/3@7: no key (and 2 more since the last line)',
   ]);
   tell(8);
   expect(lines).toEqual([]);
-  expect(await passes()).toEqual(['Bad record at nights/3@8: no key']);
+  expect(await passes()).toEqual(['Rejected record at nights/3@8: no key']);
   expect(await passes()).toEqual([]);
   tell(9);
-  expect(lines).toEqual(['Bad record at nights/3@9: no key']);
+  expect(lines).toEqual(['Rejected record at nights/3@9: no key']);
 });

@@ -82,7 +82,7 @@ it.each<[string, { from?: number; tags: Left[]; compared: number[]; foldedTo: nu
       fanOuts: right.map(({ rides }) => [`star${rides}`, [1]]),
     });
     expect(fold.position).toEqual(at(foldedTo));
-    const words = right.length > 0 ? `write again: ${right.length} view` : `Leading: ${compared.length} tag`;
+    const words = right.length > 0 ? `write again: ${right.length} view` : `Leading: ${compared.length} part`;
     expect(said).toEqual([expect.stringContaining(words)]);
   },
 );

@@ -113,10 +113,12 @@ it('a next term writes what was open and what changed since, and compares the ta
     const open = compare ? [] : ['ride:loop', 'ride:never'];
     Object.assign(two.taken.get(tagOf('loop'))!, { open, compare });
     const { end } = await ready(two);
-    const again = `To write again: ${open.length} views that may be ahead of the stored position; to compare: ${compare ? 1 : 0} tag`;
+    const again = `To write again: ${open.length} views that may be ahead of the stored position; to compare: ${compare ? 1 : 0} part`;
     expect(two.told.find((line) => line.startsWith('Leading'))).toContain(again);
     expect(two.told.filter((line) => line.startsWith('Compared'))).toEqual(
-      compare ? ['Compared 1 tag with the facts: 1 view missing or different, and rewritten; 0 tags left'] : [],
+      compare
+        ? ['Compared 1 part of the store with the log: 1 view missing or different, and rewritten; 0 parts left']
+        : [],
     );
     two.stop.abort();
     expect(await end).toBe('free');

@@ -139,8 +139,8 @@ describe('a standby', () => {
       expect(began.filter((ms) => ms >= wanted.fromMs)).toHaveLength(5);
       expect([blind.length, looks.length]).toEqual([wanted.blind, began.length - (wanted.unheard ?? 0)]);
       expect([...new Set(said)]).toEqual([
-        expect.stringMatching(new RegExp(`^Cannot look who leads, trying again: .*${wanted.why}$`)),
-        'It could look who leads now',
+        expect.stringMatching(new RegExp(`^Cannot find out who leads, trying again: .*${wanted.why}$`)),
+        'It could find out who leads now',
       ]);
     },
   );

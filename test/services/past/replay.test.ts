@@ -21,7 +21,7 @@ describe('replay --get', () => {
     const { code, out, err } = await replay(...asOf, '--get', day);
     expect({ code, nights: out.map((line) => JSON.parse(line).nights.length) }).toEqual({ code: 0, nights: [17] });
     const said = err.join('\n');
-    expect(said).toMatch(/^As of 2015-06-13T19:00:00.000Z: \d+ records of the archive .*4 bad ones left out\n/);
+    expect(said).toMatch(/^As of 2015-06-13T19:00:00.000Z: \d+ records of the archive .*4 rejected ones left out\n/);
     expect(said).toContain('May not be exact: since when the archive has every record is not known');
   });
 

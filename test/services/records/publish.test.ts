@@ -59,7 +59,7 @@ describe('records publish --archive', () => {
       err: [
         `${file}: line 2: value is missing, want an object, or null for a tombstone`,
         `${file}: line 3: key does not match its pattern: field rider: want ^[A-Za-z0-9_-]{1,64}$`,
-        '2 of 3 lines are bad: nothing was published',
+        '2 of 3 lines break a rule: nothing was published',
       ],
     });
     const piped = await publish(['--archive', dir], bad);

@@ -49,7 +49,7 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
     return { code, out: out.map((line) => JSON.parse(line)) };
   };
   const ada = { place: 'riders/1@0', now: 'riders/1@2', note: null };
-  const bo = { place: 'riders/1@1', now: null, note: expect.stringMatching(/^it is still bad: not Avro: /) };
+  const bo = { place: 'riders/1@1', now: null, note: expect.stringMatching(/^it still breaks a rule: not Avro: /) };
   expect(await resubmitted('--all')).toEqual({ code: 1, out: [ada, bo] });
   const later = { ...ada, now: null, note: 'its key has had a later record' };
   expect(await resubmitted('--place', 'riders/1@0')).toEqual({ code: 0, out: [later] });
@@ -58,7 +58,7 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
   const { code, out } = await run('rejected', 'list');
   expect([code, ...out.slice(-2)]).toEqual([
     1,
-    expect.stringMatching(/^3 bad records in Kafka .*, 2 unresolved/),
+    expect.stringMatching(/^3 rejected records in Kafka .*, 2 unresolved/),
     expect.stringMatching(/^1 of them are in the log and not in the topic of rejected records/),
   ]);
   expect(out.filter((line) => line.includes('riders/')).map((line) => line.trim().split(/ +/).slice(0, 2))).toEqual([

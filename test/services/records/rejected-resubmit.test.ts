@@ -58,5 +58,7 @@ test('a bad record that the log does not hold is not published: it was deleted, 
 });
 
 test('a record without a key is still bad, whatever stands behind it', async () => {
-  expect(await outcomesOf([], [reject(null, 0), reject(null, 1)])).toEqual(Array(2).fill('it is still bad: no key'));
+  expect(await outcomesOf([], [reject(null, 0), reject(null, 1)])).toEqual(
+    Array(2).fill('it still breaks a rule: no key'),
+  );
 });

@@ -15,8 +15,8 @@ describe('rejected list', () => {
     expect(out).toContain(
       '        unresolved  metros/0@2  2015-06-02T03:00:00.000Z  field time_zone: want a Zone or Link name exactly as spelled there',
     );
-    expect(out.at(-1)).toMatch(/^4 bad records in the archive /);
-    expect((await list('--place', 'metros/0@1', 'nights/0@76')).out.at(-1)).toMatch(/^2 bad records/);
+    expect(out.at(-1)).toMatch(/^4 rejected records in the archive /);
+    expect((await list('--place', 'metros/0@1', 'nights/0@76')).out.at(-1)).toMatch(/^2 rejected records/);
   });
 
   it('--json is a line for each', async () => {
@@ -43,8 +43,8 @@ describe('rejected list', () => {
   });
 
   it.each([
-    [['--place', 'metros/0@99'], 'there is no bad record at --place metros/0@99'],
-    [['--reason', 'nonsense'], 'there is no bad record of --reason "nonsense", but of "key disagrees with value"'],
+    [['--place', 'metros/0@99'], 'there is no rejected record at --place metros/0@99'],
+    [['--reason', 'nonsense'], 'there is no rejected record of --reason "nonsense", but of "key disagrees with value"'],
     [['--archive', '/nope'], '--archive: name a folder'],
   ])('%j is wrong usage', async (args, words) => {
     const { code, out, err } = await list(...args);

@@ -80,7 +80,7 @@ describe('a fault of the data folder', () => {
     // The one file of Linux that is always full.
     const written = inDataDir('/data/cookie-key', () => writeFile('/dev/full', 'x'));
     await expect(written).rejects.toThrow(
-      /^Cannot use \S+: ENOSPC: no space left on device, write; mend that, or name another folder in DATA_DIR$/,
+      /^Cannot use \S+: ENOSPC: no space left on device, write; fix that, or name another folder in DATA_DIR$/,
     );
   });
 

@@ -137,7 +137,7 @@ test('a topic that was deleted is waited for and named; made again, it stops the
   };
   await remake(`${kafka.topicPrefix}rejected`, '');
   await vi.waitFor(() => expect(eventLog.status!()).toMatchObject({ lacks: null }), soon);
-  const foldAgain = ', publish its entities there again, and start again, to fold the new one from its start';
+  const foldAgain = ', publish its entities there again, and start again, to read the new one from its start';
   await remake(`${kafka.topicPrefix}metros`, foldAgain);
   await expect(following.done).rejects.toThrow(
     /metros: it was deleted and made again.*delete it and create it with: npx ride-calendar topics; then start again/,
