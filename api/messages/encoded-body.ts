@@ -11,22 +11,21 @@ interface Coding {
 }
 
 const { BROTLI_PARAM_QUALITY, ZSTD_c_compressionLevel } = zlib.constants;
-
-const codingOf = (name: Coding['name'], level: number, version: string, compress: Coding['compress']): Coding => ({
-  name,
-  tag: `-${name}${level}-${version}`,
-  compress,
-});
+const { zstd, brotli, zlib: deflate } = process.versions;
 
 // The service's choice among what a request likes equally: zstd takes a seventh of brotli's time, and gives a fifth more bytes.
 const codings: readonly Coding[] = [
-  codingOf('zstd', 3, process.versions.zstd!, (body) =>
-    zlib.zstdCompressSync(body, { params: { [ZSTD_c_compressionLevel]: 3 } }),
-  ),
-  codingOf('br', 5, process.versions.brotli!, (body) =>
-    zlib.brotliCompressSync(body, { params: { [BROTLI_PARAM_QUALITY]: 5 } }),
-  ),
-  codingOf('gzip', 6, process.versions.zlib!, (body) => zlib.gzipSync(body, { level: 6 })),
+  {
+    name: 'zstd',
+    tag: `-zstd3-${zstd}`,
+    compress: (body) => zlib.zstdCompressSync(body, { params: { [ZSTD_c_compressionLevel]: 3 } }),
+  },
+  {
+    name: 'br',
+    tag: `-br5-${brotli}`,
+    compress: (body) => zlib.brotliCompressSync(body, { params: { [BROTLI_PARAM_QUALITY]: 5 } }),
+  },
+  { name: 'gzip', tag: `-gzip6-${deflate}`, compress: (body) => zlib.gzipSync(body, { level: 6 }) },
 ];
 const names = codings.map(({ name }) => name);
 

@@ -22,12 +22,6 @@ const interfaceVersion = '2.1.0';
 /** The one scope there is. */
 const scope = 'read';
 
-interface Kind {
-  security: Json[];
-  caching: Caching;
-  refusals: Json;
-}
-
 /** What operations of one tag have in common, such as who may ask (docs/rules.md#openapi-security). */
 const kinds = {
   Interface: { security: [], caching: 'public', refusals: {} },
@@ -37,7 +31,7 @@ const kinds = {
     refusals: { 401: shared('InvalidKey') },
   },
   Rider: { security: [{ signIn: [scope] }], caching: 'rider', refusals: { 401: shared('NoLiveToken') } },
-} satisfies Record<string, Kind>;
+} satisfies Record<string, { security: Json[]; caching: Caching; refusals: Json }>;
 
 interface Operation {
   tag: keyof typeof kinds;

@@ -46,12 +46,7 @@ const clientShape = z
 const docsClientId = 'docs';
 export const calendarClientId = 'calendar';
 export const connectedAppsClientId = 'connected-apps';
-export const ownIds: ReadonlySet<string> = new Set<string>([
-  docsClientId,
-  calendarClientId,
-  connectedAppsClientId,
-  sampleClientId,
-]);
+export const ownIds = new Set<string>([docsClientId, calendarClientId, connectedAppsClientId, sampleClientId]);
 
 /**
  * Reads OAUTH_CLIENTS: a JSON array of client metadata (RFC 7591). Clients with `client_secret` are confidential, the

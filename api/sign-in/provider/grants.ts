@@ -1,17 +1,9 @@
-import type { Client, Grant } from 'oidc-provider';
+import type { Grant, Provider } from 'oidc-provider';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import type { StateStore } from '../../ports/sign-in-state.ts';
-import { clientName } from '../clients/client-words.ts';
 import { readScope } from '../tokens/access-token.ts';
 
-interface GrantsDeps {
-  store: StateStore;
-  service: ServiceUrl;
-  client(id: string): Promise<Client | undefined>;
-  newGrant(of: Grantee): Grant;
-}
-
-interface Grantee {
+export interface Grantee {
   /** The rider. */
   accountId: string;
   clientId: string;
@@ -24,8 +16,16 @@ export function allowRead(grant: Grant, service: ServiceUrl): Grant {
   return grant;
 }
 
+/** Records that a rider's app may read. The same `id` gives the same grant. */
+export async function makeGrant({ Grant }: Provider, service: ServiceUrl, of: Grantee, id?: string): Promise<Grant> {
+  const grant = allowRead(new Grant(of), service);
+  if (id !== undefined) grant.jti = id;
+  await grant.save();
+  return grant;
+}
+
 /** What apps may do: each yes on the consent page is a grant, and each that needed none (docs/rules.md#consent). */
-export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsDeps) {
+export function grantsOf(store: StateStore, nameOf: (clientId: string) => Promise<string>) {
   const ofRider = async (rider: string) =>
     (await store.ofAccount(rider, 'Grant')).map(({ id, payload }) => ({
       id,
@@ -34,20 +34,7 @@ export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsD
       exp: Number(payload.exp),
     }));
 
-  const nameOf = async (clientId: string): Promise<string> => {
-    // The client's document may be away. The rider can disconnect the app all the same.
-    const client = await clientOf(clientId).catch(() => undefined);
-    return client ? clientName(client) : clientId;
-  };
-
   return {
-    /** Records that a rider's app may read. The same `id` gives the same grant. */
-    async make(of: Grantee, id?: string): Promise<Grant> {
-      const grant = allowRead(newGrant(of), service);
-      if (id !== undefined) grant.jti = id;
-      await grant.save();
-      return grant;
-    },
     /** The apps that a rider's grants are for, by name; since when and until when, in milliseconds since the epoch. */
     async apps(rider: string) {
       const apps = new Map<string, { clientId: string; sinceMs: number; untilMs: number }>();
@@ -73,5 +60,3 @@ export function grantsOf({ store, service, client: clientOf, newGrant }: GrantsD
     },
   };
 }
-
-export type Grants = ReturnType<typeof grantsOf>;

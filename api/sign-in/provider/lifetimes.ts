@@ -4,7 +4,7 @@ const minute = 60;
 const day = 24 * 60 * minute;
 
 /** Lifetimes in seconds. */
-export const defaultLifetimes = {
+export const lifetimes = {
   accessToken: accessTokenSeconds,
   /** From the redirect to the app until it redeems the code. */
   code: minute,
@@ -23,5 +23,3 @@ export const defaultLifetimes = {
   /** Of a registered client, from its last use. */
   usedClient: 120 * day,
 };
-
-export type Lifetimes = typeof defaultLifetimes;

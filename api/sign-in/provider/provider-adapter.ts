@@ -4,6 +4,7 @@ import { StoreAwayError } from '../../ports/view-reader.ts';
 import { withHashedSecret } from '../clients/client-secrets.ts';
 import { grantClaim } from '../tokens/access-token.ts';
 import { keysById, verifyAccessToken } from '../tokens/token-checker.ts';
+import { lifetimes } from './lifetimes.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { accessTokenMark } from './provider-requests.ts';
 import type { RiderErasure } from './rider-erasure.ts';
@@ -14,7 +15,7 @@ export const clientKind = 'Client';
 
 /** oidc-provider's adapter interface over the state store. */
 export function providerAdapter(kind: string, options: ProviderOptions, erasure: RiderErasure): Adapter {
-  const { store, audit, lifetimes } = options;
+  const { store, audit } = options;
 
   // If the views are away, oidc-provider finds that out when it asks for the account.
   const isGone = async (rider: string | undefined): Promise<boolean> =>

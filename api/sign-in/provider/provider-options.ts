@@ -5,7 +5,6 @@ import type { RiderDirectory } from '../../ports/rider-directory.ts';
 import type { StateStore } from '../../ports/sign-in-state.ts';
 import type { ClientMetadata } from '../clients/client-policy.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
-import type { Lifetimes } from './lifetimes.ts';
 
 /** What oidc-provider is made of. */
 export interface ProviderOptions {
@@ -27,8 +26,5 @@ export interface ProviderOptions {
   registration: boolean;
   /** OAUTH_CLIENT_METADATA: the fetch of client ID metadata documents. Null if they are off. */
   metadataFetch: typeof fetch | null;
-  lifetimes: Lifetimes;
-  /** Tests pass another value. */
-  sweepDelayMs?: number;
   logger: FastifyBaseLogger;
 }

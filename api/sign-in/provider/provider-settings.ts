@@ -5,7 +5,8 @@ import { withHashedSecret } from '../clients/client-secrets.ts';
 import { connectedAppsClientId, ownClients, ownIds } from '../clients/clients.ts';
 import { grantClaim, readScope } from '../tokens/access-token.ts';
 import { clientAuthMethods, paths } from '../tokens/metadata.ts';
-import { allowRead, type Grants } from './grants.ts';
+import { allowRead, makeGrant } from './grants.ts';
+import { lifetimes } from './lifetimes.ts';
 import { providerAdapter, translated } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { errorRenderer } from './provider-pages.ts';
@@ -39,8 +40,8 @@ function checkStateLength(_ctx: unknown, state: string | undefined): void {
  * 9. `getResourceServerInfo`, `extraTokenClaims`; the adapter stores the refresh token that comes next.
  * 10. `grant.success` or `grant.error` (`listen` in provider.ts): log lines, audit events, words for the app.
  */
-export function providerSettings(options: ProviderOptions, erasure: RiderErasure, grants: Grants): Configuration {
-  const { service, lifetimes } = options;
+export function providerSettings(options: ProviderOptions, erasure: RiderErasure): Configuration {
+  const { service } = options;
   const clients = [...ownClients(service.origin), ...options.clients];
   const check = clientCheck(clients, options.knownClients);
   return {
@@ -56,12 +57,9 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     scopes: [readScope],
     claims: {},
     responseTypes: ['code'],
-    subjectTypes: ['public'],
     clientAuthMethods: [...clientAuthMethods],
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'client_secret_basic',
       // There are no id tokens, but oidc-provider checks for each client that a key could sign them.
       id_token_signed_response_alg: 'ES256',
     },
@@ -75,7 +73,7 @@ export function providerSettings(options: ProviderOptions, erasure: RiderErasure
     extraTokenClaims: async (_ctx, token) => ({ [grantClaim]: (token as AccessToken).grantId }),
     // Signing out ends the browser's session. Apps stay connected (docs/rules.md#signing-out).
     expiresWithSession: async () => false,
-    loadExistingGrant: translated(async (ctx: KoaContextWithOIDC) => await existingGrant(ctx, options, grants)),
+    loadExistingGrant: translated(async (ctx: KoaContextWithOIDC) => await existingGrant(ctx, options)),
     findAccount: translated(async (_ctx: unknown, sub: string) =>
       (await erasure.isGone(sub)) ? undefined : { accountId: sub, claims: async () => ({ sub }) },
     ),
@@ -202,11 +200,7 @@ function scopesOf(ctx: KoaContextWithOIDC): Set<string> {
  * client, one of the same session; or a new one, for a client that skips consent. oidc-provider itself asks each time
  * for a native client. The page of connected apps needs no consent, because it reads nothing.
  */
-async function existingGrant(
-  { oidc }: KoaContextWithOIDC,
-  { service, consentSkippers, audit }: ProviderOptions,
-  grants: Grants,
-) {
+async function existingGrant({ oidc }: KoaContextWithOIDC, { service, consentSkippers, audit }: ProviderOptions) {
   const { Grant } = oidc.provider;
   const of = { accountId: oidc.account!.accountId, clientId: oidc.client!.clientId };
   if (of.clientId === connectedAppsClientId) return allowRead(new Grant(of), service);
@@ -217,7 +211,7 @@ async function existingGrant(
   // With a `prompt` that is still to be answered, another rider may sign in, or this one may say no.
   const isAsked = oidc.promptPending('login') || oidc.promptPending('consent');
   if (isAsked || !consentSkippers.has(of.clientId)) return undefined;
-  const skipped = await grants.make(of);
+  const skipped = await makeGrant(oidc.provider, service, of);
   audit('consent_skipped', { client: of.clientId });
   return skipped;
 }

@@ -8,8 +8,10 @@ import { DocumentAwayError } from '../../ports/metadata-fetch.ts';
 import { StoreAwayError } from '../../ports/view-reader.ts';
 import type { ClientMetadata } from '../clients/client-policy.ts';
 import { isSecretOf } from '../clients/client-secrets.ts';
+import { clientName } from '../clients/client-words.ts';
 import { readScope } from '../tokens/access-token.ts';
-import { grantsOf } from './grants.ts';
+import { type Grantee, grantsOf, makeGrant } from './grants.ts';
+import { lifetimes } from './lifetimes.ts';
 import { clientKind, temporarilyUnavailable } from './provider-adapter.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { withholdErrors } from './provider-pages.ts';
@@ -38,8 +40,7 @@ const forwarding = /^(x-)?forwarded(-.*)?$/;
 export async function openProvider(options: ProviderOptions) {
   const { service, store } = options;
   const erasure = riderErasure(options);
-  const grants = grantsOf({ store, service, client: (id) => client(id), newGrant: (of) => new provider.Grant(of) });
-  const provider = new Provider(service.origin, providerSettings(options, erasure, grants));
+  const provider = new Provider(service.origin, providerSettings(options, erasure));
   listen(provider, options);
   withholdErrors(provider, options.knownClients);
   tellAwayDocuments(provider);
@@ -61,10 +62,18 @@ export async function openProvider(options: ProviderOptions) {
     }
   };
 
+  /** What a client is called. Its document may be away: the rider can read its id, and disconnect it all the same. */
+  const nameOf = async (id: string): Promise<string> => {
+    const found = await client(id).catch(() => undefined);
+    return found ? clientName(found) : id;
+  };
+
   return {
     erasure,
-    grants,
+    grants: grantsOf(store, nameOf),
+    makeGrant: (of: Grantee, id: string) => makeGrant(provider, service, of, id),
     client,
+    nameOf,
     /**
      * Adds the redirect URI that a token request may leave out (OAuth 2.1): the verifier proves that it comes from whom
      * the code was for. oidc-provider wants one. For a code of nobody any will do.
@@ -136,7 +145,7 @@ const requestAs =
   };
 
 /** Reacts to oidc-provider's events. */
-function listen(provider: Provider, { store, lifetimes, logger, audit }: ProviderOptions): void {
+function listen(provider: Provider, { store, logger, audit }: ProviderOptions): void {
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.status === 503) ctx.set('Retry-After', '5');

@@ -6,6 +6,7 @@ import { clientName, documentHost, redirectWords } from '../clients/client-words
 import { connectedAppsClientId } from '../clients/clients.ts';
 import { providerTrouble } from '../pages/error-page.ts';
 import { closedPage, consentPage, pickerPage, type SignInForm, upstreamPage } from '../pages/pages.ts';
+import { lifetimes } from '../provider/lifetimes.ts';
 import { hashedId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
 import { signedOutCookie } from './own-cookies.ts';
@@ -62,7 +63,7 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
         const accountId = interaction.session!.accountId;
         // Of a double click both requests make the same grant.
         const id = hashedId('Grant', interaction.uid);
-        const { jti: grantId } = await provider.grants.make({ accountId, clientId: client }, id);
+        const { jti: grantId } = await provider.makeGrant({ accountId, clientId: client }, id);
         audit('consent', { client });
         // The result keeps the sign-in before this page. Without it, oidc-provider would take a `prompt=login` as not
         // yet answered, and ask for a sign-in again.
@@ -75,12 +76,10 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
 }
 
 async function askWho(parts: SignInParts, interaction: Interaction, reply: FastifyReply, alert?: string, typed = '') {
-  const { who, pages, riders } = parts;
-  const form: SignInForm = {
-    action: `${paths.signIn}/${interaction.uid}`,
-    app: await askingApp(parts, interaction),
-    alert,
-  };
+  const { who, pages, riders, provider } = parts;
+  const client = String(interaction.params.client_id);
+  const app = client === connectedAppsClientId ? null : await provider.nameOf(client);
+  const form: SignInForm = { action: `${paths.signIn}/${interaction.uid}`, app, alert };
   if (who === 'nobody') return pages.page(reply, closedPage, 503);
   if (who === 'picker')
     return pages.page(reply, pickerPage(form, await riders.sample(sampleSize), typed), alert ? 422 : 200);
@@ -126,7 +125,7 @@ export async function finishLogin(
 }
 
 async function askConsent(parts: SignInParts, interaction: Interaction, reply: FastifyReply) {
-  const { provider, pages, riders, lifetimes, knownClients } = parts;
+  const { provider, pages, riders, knownClients } = parts;
   const rider = interaction.session?.accountId;
   const client = await provider.client(String(interaction.params.client_id));
   const card = rider === undefined ? null : await riders.card(rider);
@@ -142,13 +141,6 @@ async function askConsent(parts: SignInParts, interaction: Interaction, reply: F
     grantDays: Math.floor(lifetimes.grant / 86_400),
   });
   return pages.page(reply, page);
-}
-
-async function askingApp({ provider }: SignInParts, interaction: Interaction): Promise<string | null> {
-  const id = String(interaction.params.client_id);
-  if (id === connectedAppsClientId) return null;
-  const client = await provider.client(id).catch(() => undefined);
-  return client ? clientName(client) : id;
 }
 
 /** The same request from its beginning, with a new sign-in. */

@@ -39,11 +39,9 @@ export async function registerSignIn(app: FastifyInstance, deps: SignInDeps) {
     (risk) => risk !== null && logger.warn(risk),
     ({ message }: Error) => logger.warn(`cannot tell whether the store of sign-ins outlives a restart: ${message}`),
   );
-  const { eraseRider, sweep, sweepSoon, close } = provider.erasure;
+  const { close, ...erasure } = provider.erasure;
   return {
-    eraseRider,
-    sweep,
-    sweepSoon,
+    ...erasure,
     async close() {
       close();
       await store.close();

@@ -5,15 +5,13 @@ import { documentFetch } from '../clients/document-fetch.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type RateLimits, rateLimits } from '../limits/rate-limit.ts';
 import { type PageSender, pageSender } from '../pages/page-sender.ts';
-import { defaultLifetimes, type Lifetimes } from '../provider/lifetimes.ts';
 import { openProvider, type SignInProvider } from '../provider/provider.ts';
 import type { ProviderOptions } from '../provider/provider-options.ts';
 import { sealedStore } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
 import { type UpstreamSettings, type UpstreamSignIn, upstreamSignIn } from './upstream-sign-in.ts';
 
-export interface SignInDeps
-  extends Omit<ProviderOptions, 'service' | 'knownClients' | 'consentSkippers' | 'audit' | 'lifetimes'> {
+export interface SignInDeps extends Omit<ProviderOptions, 'service' | 'knownClients' | 'consentSkippers' | 'audit'> {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
   /** SIGN_IN_ISSUER and its companions; or picking a rider at the address listened on; or null: nobody can sign in. */
@@ -22,8 +20,6 @@ export interface SignInDeps
   audit?: AuditTrail;
   /** Whether TRUST_PROXY is set. */
   proxiesNamed: boolean;
-  /** Tests pass other values. */
-  lifetimes?: Partial<Lifetimes>;
 }
 
 /** What the routes of sign-in are made of. Each takes the parts that it needs. */
@@ -51,7 +47,6 @@ export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
     knownClients: new Set([...ownIds, ...clients.map(({ client_id: id }) => String(id))]),
     consentSkippers: new Set(clients.filter((each) => each.skip_consent).map(({ client_id: id }) => String(id))),
     metadataFetch: metadataFetch && documentFetch({ fetchPublic: metadataFetch, limits, clientAddress }),
-    lifetimes: { ...defaultLifetimes, ...deps.lifetimes },
   };
   const provider = await openProvider(options);
   return { ...options, provider, limits, pages: pageSender(service), who };

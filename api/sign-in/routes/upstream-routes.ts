@@ -5,6 +5,7 @@ import type { AuditTrail } from '../../ports/audit-trail.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { lineLimit } from '../limits/line-limit.ts';
 import { type Trouble, troubles } from '../pages/error-page.ts';
+import { lifetimes } from '../provider/lifetimes.ts';
 import { isAway } from '../provider/provider.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
@@ -34,9 +35,9 @@ interface KeptAttempt extends UpstreamAttempt {
  * cookie of our own says which browser began it.
  */
 export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
-  const { service, provider, riders, store, pages, lifetimes, limits, audit, logger } = parts;
+  const { service, provider, riders, store, pages, limits, audit, logger } = parts;
   const upstreamTrouble = upstreamTroubles(logger, audit);
-  const browserCookie = ownCookie(service, 'browser', /^[A-Za-z0-9_-]{43}$/);
+  const browserCookie = ownCookie(service, 'browser', '[A-Za-z0-9_-]{43}');
   const signedOut = signedOutCookie(service);
 
   app.get<{ Params: { uid: string }; Querystring: { other?: string } }>(

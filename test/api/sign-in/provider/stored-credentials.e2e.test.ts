@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { defaultLifetimes } from '../../../../api/sign-in/provider/lifetimes.ts';
+import { lifetimes } from '../../../../api/sign-in/provider/lifetimes.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
@@ -47,7 +47,7 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
     for (const key of new Set(entries.map(([name]) => name.split(' ')[0]!))) {
       const life = await redis.pttl(key);
       // -2: gone since it was listed.
-      expect(life === -2 || (life > 0 && life <= defaultLifetimes.usedClient * 1000), key).toBe(true);
+      expect(life === -2 || (life > 0 && life <= lifetimes.usedClient * 1000), key).toBe(true);
     }
     dumps.push([moment, entries.map(([key, value]) => `${key} ${value}`).join('\n')]);
   };
