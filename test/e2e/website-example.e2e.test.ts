@@ -5,16 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
-import { Processes } from '../support/processes/process.ts';
 
 /** docs/website-example.js, which websites copy. */
 
 const example = fileURLToPath(new URL('../../docs/website-example.js', import.meta.url));
-const processes = new Processes();
 const endings: (() => void)[] = [];
-afterAll(async () => {
+afterAll(() => {
   for (const end of endings) end();
-  await processes.close();
 });
 
 /** Runs the example until it has said so many lines about its days. */
@@ -64,16 +61,6 @@ const night = {
 };
 
 describe('the example of a website', () => {
-  it('shows 30 days, and is sent what did not change only once', async () => {
-    const service = await processes.start(['start', '--json']);
-    await service.printed(/"developerKey":"/);
-    const key = /"developerKey":"([^"]+)"/.exec(service.out())![1]!;
-    const site = await website([service.api], { KEY: key, EVERY_MS: '300' }, 2);
-    expect(site.pulls()[0]).toMatch(/^30 days from \S+, 30 changed$/);
-    expect(site.pulls()[1]).toMatch(/^30 days from \S+, 0 changed$/);
-    expect((await site.page()).split('<li').length).toBeGreaterThan(30);
-  });
-
   it('strikes a called-off night through, with its reason, and writes riders’ texts as text', async () => {
     const { base } = await calendar(() => ({ nights: [night] }));
     const site = await website([base, 'portland', 'America/Los_Angeles', '2015-06-13'], { DAYS: '1' }, 1);
