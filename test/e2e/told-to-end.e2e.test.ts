@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { type Ended, Processes } from '../support/processes/process.ts';
-import { serverMsMax, toldToEnd, toolMsMax } from '../support/processes/process-ends.ts';
+import { type Ended, Processes, type RunningService } from '../support/processes/process.ts';
 import { tarpit } from '../support/servers/tarpit.ts';
 import { portlandDirectory } from '../support/worlds/portland.ts';
 
@@ -12,6 +11,20 @@ import { portlandDirectory } from '../support/worlds/portland.ts';
 
 const processes = new Processes();
 afterAll(() => processes.close());
+
+/** This machine may be busy with other tests. What these limits are about took a minute, or had no end. */
+const slackMs = 6_000;
+const toolMsMax = 2_000 + slackMs;
+const serverMsMax = 5_000 + slackMs;
+
+/** Sends the signal; what the process ended with. Throws with all it printed where it goes on for longer than that. */
+async function toldToEnd(running: RunningService, signal: NodeJS.Signals, withinMs: number): Promise<Ended> {
+  process.kill(running.pid, signal);
+  const ended = await Promise.race([running.ended, sleep(withinMs, null, { ref: false })]);
+  if (ended) return ended;
+  const { out, err } = await running.kill();
+  throw new Error(`It goes on for ${withinMs} ms after ${signal}. It printed:\n${out}\n${err}`);
+}
 
 const endedWell = (err: string) => expect(err).not.toMatch(/^ +at |"stack"|Warning/m);
 
