@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,8 +14,6 @@ import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisSignInState } from '../infra/redis/sign-in/redis-sign-in-state.ts';
 import { loadSettings } from '../services/settings/settings.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
-import { kafkaBrokers } from './support/servers/backends.ts';
-import { TestKafka, topicBounds } from './support/servers/kafka.ts';
 import { redisUsersFile } from './support/servers/redis-users.ts';
 
 // The commands that docs/tasks.md says are tested, as they stand there.
@@ -25,7 +23,6 @@ const tasks = readFileSync(new URL('../docs/tasks.md', import.meta.url), 'utf8')
 const alerts = readFileSync(new URL('../docs/alerts.md', import.meta.url), 'utf8');
 const signIn = readFileSync(new URL('../docs/sign-in.md', import.meta.url), 'utf8');
 const bin = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
-const checkout = fileURLToPath(new URL('..', import.meta.url));
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ride-calendar-tasks-'));
@@ -40,8 +37,8 @@ function block(name: string): string {
 }
 
 /** Runs it as it stands, in an empty folder. */
-const runs = (name: string, env: Record<string, string> = {}, edit = (commands: string) => commands) =>
-  run('bash', ['-euo', 'pipefail', '-c', edit(block(name))], {
+const runs = (name: string, env: Record<string, string> = {}) =>
+  run('bash', ['-euo', 'pipefail', '-c', block(name)], {
     cwd: folder,
     env: { PATH: `${bin}:${process.env.PATH}`, ...env },
   });
@@ -136,22 +133,4 @@ test('no command shows a password to all users of the machine', () => {
   const commands = [...(tasks + alerts).matchAll(/^.*\bredis-cli .*$/gm)].map(([line]) => line);
   expect(commands.length).toBeGreaterThan(5);
   expect(commands.filter((line) => /_URL\b| -a |--pass\b|:\/\/[^" ]*@/.test(line))).toEqual([]);
-});
-
-test('a log is moved to topics with more partitions, with all its records', async () => {
-  await using kafka = new TestKafka(kafkaBrokers());
-  await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000', 'delete.retention.ms': '604800000' } });
-  await kafka.sendMetros(['aa', 'bb', 'cc']);
-  const moved = `${kafka.topicPrefix}moved.`;
-  await writeFile(join(folder, 'npx'), `#!/bin/sh\nshift\nexec node ${checkout}services/ride-calendar.js "$@"\n`, {
-    mode: 0o755,
-  });
-  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, DATA_DIR: folder };
-  await runs('move', { ...env, PATH: `${folder}:${bin}:${process.env.PATH}` }, (commands) =>
-    commands.replace('ride-calendar-2.', moved),
-  );
-  const admin = await kafka.admin();
-  const ends = async (topic: string) => (await topicBounds(admin, moved + topic)).map(({ high }) => Number(high));
-  expect((await ends('metros')).reduce((a, b) => a + b)).toBe(3);
-  expect(await ends('nights')).toHaveLength(16);
 });

@@ -176,7 +176,6 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   const commands = /^```sh move\n([\s\S]*?)^```$/m
     .exec(tasks)![1]!
     .replace('archive load', 'archive load --repartition')
-    .replace(' --partitions 16', '')
     .replace('ride-calendar-2.', to);
   await writeFile(
     join(folder, 'npx'),
@@ -191,4 +190,7 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   await byKafkaJs(to, changes);
   expect(await holds(to)).toEqual(wanted(...ids.map((id) => ride(id, 'old')), ...later, ...changes));
   expect(await save(join(folder, 'mended'), { KAFKA_TOPIC_PREFIX: to })).toMatchObject({ misplaced: {} });
+  expect(await command(['topics', '--partitions', '16', '--check'], { KAFKA_TOPIC_PREFIX: to })).toMatchObject({
+    code: 0,
+  });
 });
