@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { digestOf } from '../../schemas/views/view-values.ts';
 import { type Answer, options, success } from '../messages/answer.ts';
 import { EncodedBody } from '../messages/encoded-body.ts';
@@ -11,12 +11,8 @@ import { meReads } from './me-reads.ts';
 import { publicReads, type ReadDeps, type Reading } from './public-reads.ts';
 import { readInputs } from './read-inputs.ts';
 
-export interface CalendarRequest {
-  method: string;
-  /** The raw request target, in origin form. */
-  target: string;
-  headers: IncomingHttpHeaders;
-}
+/** What is answered. `url`: the raw request target, in origin form. */
+type CalendarRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 export interface CalendarDeps extends ReadDeps {
   /** Without a trailing slash. */
@@ -74,7 +70,8 @@ export function calendar(deps: CalendarDeps): (request: CalendarRequest) => Hand
     return refuse.failure(problems.internal);
   };
 
-  return ({ method, target, headers }) => {
+  return ({ method, url, headers }) => {
+    const target = url!;
     if (target.length > targetBytesMax) return { operation: 'none', answer: refuse.failure(problems.targetTooLong) };
     const found = asked(target);
     if (!found) return null;

@@ -129,7 +129,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     service: serviceUrl(deps.baseUrl),
     first(request, response) {
       const started = performance.now();
-      const handled = answers({ method: request.method!, target: request.url!, headers: request.headers });
+      const handled = answers(request);
       if (!handled) return false;
       const { operation, answer } = handled;
       const finish = (done: Answer): void => {

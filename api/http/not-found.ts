@@ -5,7 +5,7 @@ import { html } from '../messages/html.ts';
 import { noSuchRouteBody, refuse } from '../messages/refusals.ts';
 import type { ServiceUrl } from '../messages/service-url.ts';
 import { decodeText, splitTarget } from '../messages/target.ts';
-import { pageHeaders, pagePolicy, renderPage } from '../sign-in/pages/page.ts';
+import { pageAnswer } from '../sign-in/pages/page.ts';
 
 /**
  * The 404 of a path that does not exist: JSON, but outside the interface's base path a page for who prefers HTML, since a
@@ -21,13 +21,6 @@ export function notFound(
   if (!isHtml || (service && `${path}/`.startsWith(`${service.basePath}/`))) return refuse.notFound(noSuchRouteBody);
   const body = html`<p>Nothing is at this address. If an app sent you here, go back to the app and start again.</p>
 ${service && html`<p class="actions"><a class="button plain" href="${service.origin}/docs">Read about the calendar’s API</a></p>`}`;
-  return {
-    status: 404,
-    headers: {
-      ...corsHeaders,
-      ...pageHeaders(pagePolicy, service?.https ?? false),
-      'Content-Type': 'text/html; charset=utf-8',
-    },
-    body: Buffer.from(renderPage({ title: 'There is no such page', body })),
-  };
+  const page = pageAnswer({ title: 'There is no such page', body }, 404, service?.https ?? false);
+  return { ...page, headers: { ...corsHeaders, ...page.headers } };
 }

@@ -1,4 +1,4 @@
-import { type CalendarRequest, calendar } from '../../api/calendar/calendar.ts';
+import { calendar } from '../../api/calendar/calendar.ts';
 import { ViewCache } from '../../api/calendar/views/view-cache.ts';
 import type { Answer } from '../../api/messages/answer.ts';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
@@ -141,7 +141,7 @@ export class ApiProcess {
   readonly guard: ReadGuard;
   readonly faults: unknown[] = [];
   readonly reader: ViewReader;
-  readonly #answers: (request: CalendarRequest) => { answer: Answer | Promise<Answer> } | null;
+  readonly #answers: ReturnType<typeof calendar>;
 
   constructor(around: Surroundings, name: string) {
     this.process = new SimulatedProcess(around.timeline, name);
@@ -181,7 +181,7 @@ export class ApiProcess {
   /** Asks in the process, now or once it goes on. */
   ask(path: string, headers: Record<string, string>, answered: (answer: Answer) => void): void {
     this.process.run('requests', () => {
-      const handled = this.#answers({ method: 'GET', target: `/api${path}`, headers })!;
+      const handled = this.#answers({ method: 'GET', url: `/api${path}`, headers })!;
       void Promise.resolve(handled.answer).then(answered);
     });
   }

@@ -1,18 +1,15 @@
 import type { FastifyReply } from 'fastify';
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { errorPage, type Trouble, troubles } from './error-page.ts';
-import { type Page, pageHeaders, pagePolicy, renderPage } from './page.ts';
+import { type Page, pageAnswer } from './page.ts';
 import { goingOnPage } from './pages.ts';
 
 /** Sends pages with their headers. */
 export function pageSender(service: ServiceUrl) {
   function page(reply: FastifyReply, content: Page, status = 200): FastifyReply {
     if ((status === 429 || status === 503) && !reply.hasHeader('Retry-After')) reply.header('Retry-After', '60');
-    return reply
-      .code(status)
-      .headers(pageHeaders(pagePolicy, service.https))
-      .type('text/html; charset=utf-8')
-      .send(renderPage(content));
+    const { headers, body } = pageAnswer(content, status, service.https);
+    return reply.code(status).headers(headers).send(body);
   }
   return {
     page,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Answer } from '../../messages/answer.ts';
 import { Html, html } from '../../messages/html.ts';
 
 export interface Page {
@@ -22,7 +23,7 @@ const icon =
   );
 
 /** A complete page. No script, and one inline style sheet, which the content security policy names by hash. */
-export const renderPage = ({ title, body, alert, goTo }: Page): string =>
+const renderPage = ({ title, body, alert, goTo }: Page): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -71,4 +72,11 @@ export const pageHeaders = (policy: string, https: boolean): Record<string, stri
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
   'Cache-Control': 'no-store',
   ...(https && { 'Strict-Transport-Security': 'max-age=31536000' }),
+});
+
+/** A page as an answer to a request. */
+export const pageAnswer = (page: Page, status: number, https: boolean): Answer & { body: Buffer } => ({
+  status,
+  headers: { ...pageHeaders(pagePolicy, https), 'Content-Type': 'text/html; charset=utf-8' },
+  body: Buffer.from(renderPage(page)),
 });

@@ -114,10 +114,10 @@ ${readWords}
 }
 
 interface ConnectedApp {
-  clientId: string;
+  client: string;
   name: string;
   /** Milliseconds since the epoch. */
-  sinceMs: number;
+  oldestMs: number;
   untilMs: number;
 }
 
@@ -155,9 +155,9 @@ ${readWords}
 ${apps.map(
   (app) => html`<li>
 <h2>${app.name}</h2>
-<p class="soft">Connected since <time datetime="${isoDate(app.sinceMs)}">${dateWords(app.sinceMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.clientId) ? null : ' This app chose its name by itself.'}${consentSkippers.has(app.clientId) ? ' It belongs to this calendar, and is connected whenever you sign in to it.' : null}</p>
+<p class="soft">Connected since <time datetime="${isoDate(app.oldestMs)}">${dateWords(app.oldestMs)}</time>, until <time datetime="${isoDate(app.untilMs)}">${dateWords(app.untilMs)}</time> at the latest.${knownClients.has(app.client) ? null : ' This app chose its name by itself.'}${consentSkippers.has(app.client) ? ' It belongs to this calendar, and is connected whenever you sign in to it.' : null}</p>
 <form method="post" action="${paths.connectedApps}">
-<button class="danger" name="disconnect" value="${app.clientId}" aria-label="Disconnect ${app.name}">Disconnect</button>
+<button class="danger" name="disconnect" value="${app.client}" aria-label="Disconnect ${app.name}">Disconnect</button>
 </form>
 </li>
 `,

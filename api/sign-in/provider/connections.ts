@@ -1,4 +1,5 @@
-import type { OwnedEntry, StateStore } from '../../ports/sign-in-state.ts';
+import type { StateStore } from '../../ports/sign-in-state.ts';
+import { addGrants, type Connected, grantsIn } from './grants.ts';
 import { givesNothingAlone } from './provider-adapter.ts';
 
 /** What an operator asks about: all, or that of one rider, of one client, or of one client of one rider. */
@@ -7,29 +8,12 @@ export interface ConnectionsOf {
   client?: string | undefined;
 }
 
-interface ClientConnections {
-  client: string;
-  /** One for each time that a rider connected the client and has not ended it. */
-  connections: number;
-  oldestMs: number;
-  newestMs: number;
-}
-
 /** What is connected, by client id, and how many browsers are signed in. It names no rider. */
 export async function listConnections(store: StateStore, of: ConnectionsOf, signal: AbortSignal) {
-  const clients = new Map<string, ClientConnections>();
+  const clients = new Map<string, Connected>();
   let sessions = 0;
   for await (const rider of ridersOf(store, of, signal)) {
-    for (const grant of await grantsIn(store, rider, of)) {
-      const [client, ms] = [clientOf(grant), Number(grant.payload.iat) * 1000];
-      const known = clients.get(client) ?? { client, connections: 0, oldestMs: ms, newestMs: ms };
-      clients.set(client, {
-        client,
-        connections: known.connections + 1,
-        oldestMs: Math.min(known.oldestMs, ms),
-        newestMs: Math.max(known.newestMs, ms),
-      });
-    }
+    addGrants(clients, await grantsIn(store, rider, of.client));
     // A session is a rider's, of no client.
     if (of.client === undefined) sessions += (await store.ofAccount(rider, 'Session')).length;
   }
@@ -40,7 +24,7 @@ export async function listConnections(store: StateStore, of: ConnectionsOf, sign
 export async function endConnections(store: StateStore, of: ConnectionsOf, signal: AbortSignal) {
   const ended = { connections: 0, sessions: 0 };
   for await (const rider of ridersOf(store, of, signal)) {
-    const grants = await grantsIn(store, rider, of);
+    const grants = await grantsIn(store, rider, of.client);
     // Grants end first, so that nothing else of the rider's gives a new token meanwhile.
     for (const { kind, id } of grants) await store.remove(kind, id);
     ended.connections += grants.length;
@@ -60,8 +44,3 @@ async function* ridersOf(store: StateStore, { rider }: ConnectionsOf, signal: Ab
     yield each;
   }
 }
-
-const clientOf = ({ payload }: OwnedEntry): string => String(payload.clientId);
-
-const grantsIn = async (store: StateStore, rider: string, { client }: ConnectionsOf): Promise<OwnedEntry[]> =>
-  (await store.ofAccount(rider, 'Grant')).filter((grant) => client === undefined || clientOf(grant) === client);

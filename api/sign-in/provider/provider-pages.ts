@@ -2,7 +2,7 @@ import type { Configuration, errors, KoaContextWithOIDC, Provider } from 'oidc-p
 import type { ServiceUrl } from '../../messages/service-url.ts';
 import { redirectWords } from '../clients/client-words.ts';
 import { errorPage, providerTrouble, type Trouble, troubles } from '../pages/error-page.ts';
-import { pageHeaders, pagePolicy, renderPage } from '../pages/page.ts';
+import { pageAnswer } from '../pages/page.ts';
 
 /** Our page of an error, in place of oidc-provider's own. */
 export const errorRenderer =
@@ -11,10 +11,10 @@ export const errorRenderer =
     const trouble = error.name === 'SessionNotFound' ? troubles.expired : troubleOf(error as errors.OIDCProviderError);
     const uri = withheld.get(error);
     const page = errorPage({ ...trouble, ...(uri !== undefined && { next: answerAddress(uri, answer) }) });
+    const { headers, body } = pageAnswer(page, trouble.status, https);
     ctx.status = trouble.status;
-    ctx.type = 'text/html; charset=utf-8';
-    ctx.set(pageHeaders(pagePolicy, https));
-    ctx.body = renderPage(page);
+    ctx.set(headers);
+    ctx.body = body;
   };
 
 // Those that oidc-provider would redirect have its status, 303.

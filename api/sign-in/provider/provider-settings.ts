@@ -26,19 +26,8 @@ function checkStateLength(_ctx: unknown, state: string | undefined): void {
 }
 
 /**
- * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP,
- * implicit flow or optional PKCE; one scope and one resource (docs/rules.md#code-flow). It calls us back in this order:
- *
- * 1. Authorize: the adapter finds the session, which counts as none if its rider is gone.
- * 2. `Client.find`: clients of the operator, of the adapter, or of a document (`fetch`), which `validator` checks.
- * 3. `pkce.required`, `getResourceServerInfo` (resource and scope), `checkStateLength`.
- * 4. `findAccount` (is the rider there?), `loadExistingGrant` (need they be asked?).
- * 5. If they need: `interactions.url`, a page of ours. Once that is answered: the session, the client, the resource, and 4 again.
- * 6. If not: the adapter stores a code. An error goes through `withholdErrors`, then `renderError`.
- * 7. Token: `Client.find`, `compareClientSecret` if it has one; the adapter finds the code or refresh token, and its grant.
- * 8. A code: the adapter's `consume`, which counts the use, then `findAccount`. A refresh token: the other way round.
- * 9. `getResourceServerInfo`, `extraTokenClaims`; the adapter stores the refresh token that comes next.
- * 10. `grant.success` or `grant.error` (`listen` in provider.ts): log lines, audit events, words for the app.
+ * oidc-provider's configuration: OAuth 2.1 only. No id tokens, userinfo, pushed requests, DPoP, implicit flow or optional
+ * PKCE; one scope and one resource (docs/rules.md#code-flow). callbacks.md says in which order it calls us back.
  */
 export function providerSettings(options: ProviderOptions, erasure: RiderErasure): Configuration {
   const { service } = options;

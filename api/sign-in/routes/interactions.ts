@@ -23,7 +23,7 @@ type Asked = FastifyRequest<{ Params: { uid: string } }>;
  * cookie can see.
  */
 export function addInteractions(app: FastifyInstance, parts: SignInParts): void {
-  const { pages, provider, who, audit } = parts;
+  const { pages, provider, riders, who, audit } = parts;
   const path = `${paths.signIn}/:uid`;
 
   // DNS rebinding: another host name that resolves to this machine must not reach the picker.
@@ -51,8 +51,13 @@ export function addInteractions(app: FastifyInstance, parts: SignInParts): void 
       return pages.goOn(reply, interaction.returnTo);
     };
     switch (`${interaction.prompt.name} ${form.get('do')}`) {
-      case 'login pick':
-        return await pick(parts, interaction, form.get('rider') ?? '', request, reply);
+      case 'login pick': {
+        if (who !== 'picker') return pages.trouble(reply, 'forged');
+        const rider = form.get('rider') ?? '';
+        if (!idPattern.test(rider) || !(await riders.card(rider)))
+          return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.', rider);
+        return pages.goOn(reply, await finishLogin(parts, interaction, rider, request, reply));
+      }
       case 'login cancel':
       case 'consent deny':
         audit('consent_denied', { client });
@@ -84,19 +89,6 @@ async function askWho(parts: SignInParts, interaction: Interaction, reply: Fasti
   if (who === 'picker')
     return pages.page(reply, pickerPage(form, await riders.sample(sampleSize), typed), alert ? 422 : 200);
   return pages.page(reply, upstreamPage(form, `${form.action}/start`, who.host));
-}
-
-async function pick(
-  parts: SignInParts,
-  interaction: Interaction,
-  rider: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) {
-  if (parts.who !== 'picker') return parts.pages.trouble(reply, 'forged');
-  if (!idPattern.test(rider) || !(await parts.riders.card(rider)))
-    return await askWho(parts, interaction, reply, 'There is no such rider. Pick one, or check the id.', rider);
-  return parts.pages.goOn(reply, await finishLogin(parts, interaction, rider, request, reply));
 }
 
 /**

@@ -2,16 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { accessTokenSeconds, readScope, sampleClientId } from './access-token.ts';
 import { privateKeyOf, type SigningKeys } from './signing-keys.ts';
+import type { TokenCheckerOptions } from './token-checker.ts';
 
-export interface SampleTokenOptions {
+export interface SampleTokenOptions extends Pick<TokenCheckerOptions, 'issuer' | 'audience'> {
   /** Rider id. */
   rider: string;
   /** The first key signs. */
   keys: SigningKeys;
-  /** Origin of BASE_URL. */
-  issuer: string;
-  /** BASE_URL without a trailing slash. */
-  audience: string;
   /** By default that of a token from signing in. */
   lifetimeSeconds?: number;
 }

@@ -62,7 +62,7 @@ export class PastAnswers {
     this.#clockMs = clockMs;
     this.used = new Set();
     const headers = rider === null ? { 'x-api-key': this.#key } : { authorization: `Bearer ${rider}` };
-    const handled = this.#answer({ method: 'GET', target: basePath + target, headers });
+    const handled = this.#answer({ method: 'GET', url: basePath + target, headers });
     if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
     const { status, headers: sent, body } = await handled.answer;
     const steadyUntilMs = rider === null ? steadyUntil(clockMs, sent['Cache-Control']) : null;

@@ -62,7 +62,7 @@ beforeEach(() => {
 const key = withKey()['X-Api-Key']!;
 
 async function ask(path: string, headers: Record<string, string> = { 'x-api-key': key }, method = 'GET') {
-  const { operation, answer } = answers({ method, target: `/api${path}`, headers })!;
+  const { operation, answer } = answers({ method, url: `/api${path}`, headers })!;
   const { status, headers: sent } = await answer;
   return { operation, status, headers: sent };
 }
@@ -72,7 +72,7 @@ it('a request is counted under its operation, whatever its answer', async () => 
   expect(await ask(smallWorld.ride, undefined, 'DELETE')).toMatchObject({ operation: 'getRide', status: 405 });
   expect(await ask('/me/known')).toMatchObject({ operation: 'getKnown', status: 401 });
   expect(await ask(`/${'x'.repeat(8_000)}`)).toMatchObject({ operation: 'none', status: 414 });
-  expect(answers({ method: 'GET', target: '/api/other', headers: {} })).toBeNull();
+  expect(answers({ method: 'GET', url: '/api/other', headers: {} })).toBeNull();
 });
 
 it('a fault of the store is 503, and one of ours 500, which is told', async () => {

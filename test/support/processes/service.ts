@@ -96,7 +96,7 @@ export function answering(reader: ViewReader, clockMs: () => number, cacheSecond
   };
   const answers = calendar(deps);
   const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> => {
-    const handled = answers({ method, target: `/api${path}`, headers });
+    const handled = answers({ method, url: `/api${path}`, headers });
     // As the HTTP application answers other targets.
     const answer = handled ? await handled.answer : refuse.notFound(noSuchRouteBody);
     if (faults.length > 0) throw faults[0];
