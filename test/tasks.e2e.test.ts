@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,8 @@ import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisSignInState } from '../infra/redis/sign-in/redis-sign-in-state.ts';
 import { loadSettings } from '../services/settings/settings.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
+import { kafkaBrokers } from './support/servers/backends.ts';
+import { TestKafka } from './support/servers/kafka.ts';
 import { redisUsersFile } from './support/servers/redis-users.ts';
 
 // The commands that docs/tasks.md says are tested, as they stand there.
@@ -23,6 +25,7 @@ const tasks = readFileSync(new URL('../docs/tasks.md', import.meta.url), 'utf8')
 const alerts = readFileSync(new URL('../docs/alerts.md', import.meta.url), 'utf8');
 const signIn = readFileSync(new URL('../docs/sign-in.md', import.meta.url), 'utf8');
 const bin = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
+const checkout = fileURLToPath(new URL('..', import.meta.url));
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ride-calendar-tasks-'));
@@ -127,6 +130,41 @@ test('a password of a Redis user is changed: both count at first, then the new o
     kept.disconnect();
     await server.stop();
   }
+});
+
+test('a rider is erased by tombstones of all that names them, and of nothing else', async () => {
+  await using kafka = new TestKafka(kafkaBrokers());
+  await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000', 'delete.retention.ms': '604800000' } });
+  const npx = `#!/bin/sh\nshift\nexec node ${checkout}services/ride-calendar.js "$@"\n`;
+  await writeFile(join(folder, 'npx'), npx, { mode: 0o755 });
+  const PATH = `${folder}:${bin}:${process.env.PATH}`;
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, DATA_DIR: folder, PATH };
+  const records = async (...args: string[]) =>
+    (await run('npx', ['', 'records', ...args], { cwd: folder, env })).stdout;
+  const since = { revision: 1, changed_at: '2026-11-01T00:00:00.000Z' };
+  const knows = (rider: string, other: string) => ({
+    topic: 'relations',
+    key: `${rider}/${other}`,
+    value: { rider, other, follows: true, close: false, flagged: false, blocked: false, ...since },
+  });
+  const goes = (rider: string) => ({
+    topic: 'attendance',
+    key: `loop/2026-11-26/${rider}`,
+    value: { ride: 'loop', day: '2026-11-26', rider, response: 'GOING', saved: false, ...since },
+  });
+  const all = [knows('ada', 'bob'), knows('bob', 'ada'), knows('bob', 'adam'), goes('ada'), goes('adam')];
+  await writeFile(join(folder, 'all.jsonl'), all.map((one) => JSON.stringify(one)).join('\n'));
+  await records('publish', 'all.jsonl');
+  await runs('erase', { ...env, RIDER: 'ada' });
+  const left = new Map(
+    (await records('print'))
+      .trim()
+      .split('\n')
+      .map((line) => Object.values(JSON.parse(line)).slice(1) as [string, object | null]),
+  );
+  const gone = [...left].filter(([, value]) => value === null).map(([key]) => key);
+  expect(gone.sort()).toEqual(['ada/bob', 'bob/ada', 'loop/2026-11-26/ada']);
+  expect(left.size).toBe(all.length);
 });
 
 test('no command shows a password to all users of the machine', () => {
