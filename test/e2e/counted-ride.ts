@@ -49,7 +49,7 @@ export function watchCount(api: RunningService, { from = 0, always = false } = {
       if (count === null ? always : count < last) wrong.push([last, count]);
       last = Math.max(last, count ?? 0);
       if (count !== null) answers++;
-      await sleep(10);
+      await sleep(25);
     }
   })();
   return {

@@ -53,7 +53,7 @@ test('every panel of the dashboard shows something of a running service', async 
       }
       expect([...empty]).toEqual([]);
     },
-    { timeout: 60_000, interval: 500 },
+    { timeout: 60_000, interval: 1_000 },
   );
 }, 90_000);
 

@@ -81,7 +81,7 @@ describe('a rolling restart of APIs', () => {
         const status = await ask(`http://127.0.0.1:${port}${path}`).then(({ statusCode }) => statusCode, String);
         statuses[`${status}`] = (statuses[`${status}`] ?? 0) + 1;
         // The APIs that start meanwhile need the core.
-        await sleep(5);
+        await sleep(25);
       }
     };
     const readers = [read(), read(), read()];

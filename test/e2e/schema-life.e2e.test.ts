@@ -5,11 +5,9 @@ import avsc from 'avsc';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { encodeValue } from '../../schemas/avro/codec.ts';
 import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
 import { runCli } from '../../services/command-line.ts';
 import { liveKey, metro, night, ride } from '../reference/example-log.ts';
-import type { LoggedRecord } from '../reference/facts.ts';
 import { heard } from '../support/processes/heard.ts';
 import { withNewerNights } from '../support/processes/next-version.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
@@ -34,9 +32,6 @@ let unheard: string;
 /** Of the old release: an API, and who leads after the first story. */
 let api: RunningService;
 let leader: RunningService;
-
-const publishPlain = ({ topic, key, value }: LoggedRecord) =>
-  kafka.sendRaw(topic, [{ key, value: encodeValue(topic, value as never) }]);
 
 /** Cancels a ride's night, in a record of a schema that has one more field. */
 async function cancel(id: string, schema: string): Promise<void> {
@@ -98,9 +93,8 @@ beforeAll(async () => {
   admin = new Redis(redis.url);
   env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, REDIS_URL: redis.url };
   await kafka.createTopics();
-  for (const record of [liveKey(developerKey), metro('pdx')]) await publishPlain(record);
-  for (const id of ['loop', 'taco'])
-    for (const make of [ride, (of: string) => night(of, day)]) await publishPlain(make(id));
+  await kafka.publish(liveKey(developerKey), metro('pdx'));
+  for (const id of ['loop', 'taco']) await kafka.publish(ride(id), night(id, day));
 });
 afterAll(async () => {
   admin.disconnect();
@@ -125,7 +119,7 @@ it('a release with a field more, and the way back, lose nothing, though the stor
 
   leader = await (await projector(old)).ready();
   await newer.stop();
-  await publishPlain(ride('taco', { title: 'Led by the old release' }));
+  await kafka.publish(ride('taco', { title: 'Led by the old release' }));
   await expect
     .poll(async () => (await fetch(`${api.api}/rides/taco`, { headers: { 'X-Api-Key': developerKey } })).text(), soon)
     .toContain('Led by the old release');
@@ -159,7 +153,7 @@ it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it
   await sleep(1_000);
   await restarted.kill();
   await standby.printed('Reading the log again from the start');
-  await publishPlain(ride('loop', { title: 'Led by the standby' }));
+  await kafka.publish(ride('loop', { title: 'Led by the standby' }));
   await expect
     .poll(async () => (await fetch(`${api.api}/rides/loop`, { headers: { 'X-Api-Key': developerKey } })).text(), soon)
     .toContain('Led by the standby');

@@ -11,6 +11,7 @@ import type { Log } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
 import { silentLog } from '../processes/heard.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import { Following } from './following.ts';
@@ -96,6 +97,12 @@ export class TestKafka implements AsyncDisposable {
   async sendMetros(keys: readonly string[], options: SendOptions = {}) {
     const messages = keys.map((key) => ({ key, value: metroValue(key) }));
     await this.sendRaw('metros', messages, options);
+  }
+
+  /** Publishes records one after another, all to partition 0. */
+  async publish(...records: LoggedRecord[]): Promise<void> {
+    for (const { topic, key, value } of records)
+      await this.sendRaw(topic, [{ key, value: value && encodeValue(topic, value) }]);
   }
 
   async sendRaw(
