@@ -199,7 +199,7 @@ describe('the page on how it works', () => {
       .split('\n')
       .flatMap((line) => line.split('|')[1]?.split(',') ?? [])
       .map((word) => word.trim());
-    const explained = ['italics', 'tag', 'tombstone', 'unresolved'];
+    const explained = ['italics', 'tombstone', 'unresolved'];
     expect(italics.length).toBeGreaterThan(8);
     expect(italics.filter((word) => !words.includes(word) && !explained.includes(word))).toEqual([]);
   });

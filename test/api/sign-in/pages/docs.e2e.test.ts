@@ -62,17 +62,6 @@ test('with the example program works as it stands: the whole way to signing out'
   expect((await new TestBrowser(service.origin).open(signOut)).page).toContain('Go on to an app on this device');
 });
 
-test('with openid-client works as it stands', async () => {
-  const script = `const callback = 'http://127.0.0.1:9/callback';
-    const openInBrowser = async (url) => {
-      console.log(url.href);
-      for await (const end of process.stdin) return new URL(end);
-    };
-    ${blocks('js')[0]!.replace('http://127.0.0.1:8080', service.origin)}`;
-  const args = ['--input-type=module', '-e', script];
-  expect(await runAsRider(process.execPath, args, async (end) => end.href)).toContain('nights: []');
-});
-
 test('of a clients’ file is a file that is taken', () => {
   const [file] = blocks('json');
   // As it stands it must not be: nobody should go on with a secret from a guide.
