@@ -140,17 +140,19 @@ const cacheHeaders: Record<Caching, Json> = {
   rider: { 'Cache-Control': header('RiderCacheControl') },
 };
 
-// Content-Encoding is left out: mocks would send it with a body that is not compressed.
-export const okResponse = (description: string, schema: Json, example: unknown, caching: Caching): Json => ({
+const cached = (description: string, caching: Caching): Json => ({
   description,
   headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
+});
+
+// Content-Encoding is left out: mocks would send it with a body that is not compressed.
+export const okResponse = (description: string, schema: Json, example: unknown, caching: Caching): Json => ({
+  ...cached(description, caching),
   content: { 'application/json': { schema, example } },
 });
 
-export const notModified = (caching: Caching): Json => ({
-  description: 'Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.',
-  headers: { ETag: header('ETag'), ...cacheHeaders[caching], ...cors },
-});
+export const notModified = (caching: Caching): Json =>
+  cached('Nothing has changed since the answer whose ETag was sent as `If-None-Match`. No body.', caching);
 
 /** A refusal or failure. `more`: headers besides those of each. */
 function refusal(description: string, content: Json | null, more: Json = {}): Json {

@@ -87,27 +87,16 @@ const memberProblem = ({ path, message }: z.core.$ZodIssue): string =>
  * /calendar; and the page of connected apps, which only needs to know who the rider is and never redeems its code.
  */
 export function ownClients(origin: string): ClientMetadata[] {
-  const common = { token_endpoint_auth_method: 'none', application_type: 'web' };
+  const own = (client_id: string, client_name: string, path: string) => ({
+    client_id,
+    client_name,
+    redirect_uris: [origin + path],
+    token_endpoint_auth_method: 'none',
+    application_type: 'web',
+  });
   return [
-    {
-      ...common,
-      client_id: docsClientId,
-      client_name: 'Ride Calendar reference',
-      redirect_uris: [`${origin}/docs/oauth2-redirect.html`],
-    },
-    {
-      ...common,
-      client_id: calendarClientId,
-      client_name: 'Ride Calendar',
-      redirect_uris: [`${origin}/calendar`],
-      post_logout_redirect_uris: [`${origin}/calendar`],
-    },
-    {
-      ...common,
-      client_id: connectedAppsClientId,
-      client_name: 'Connected apps',
-      redirect_uris: [`${origin}${paths.connectedApps}`],
-      grant_types: ['authorization_code'],
-    },
+    own(docsClientId, 'Ride Calendar reference', '/docs/oauth2-redirect.html'),
+    { ...own(calendarClientId, 'Ride Calendar', '/calendar'), post_logout_redirect_uris: [`${origin}/calendar`] },
+    { ...own(connectedAppsClientId, 'Connected apps', paths.connectedApps), grant_types: ['authorization_code'] },
   ];
 }

@@ -57,9 +57,11 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
       case 'first':
       case 'again':
         return;
-      case 'limited':
+      case 'limited': {
         audit('refresh_limited', { client });
-        throw tooManyRefreshes(Math.max(1, Math.ceil(used.waitMs / 1000)));
+        const retryAfter = Math.max(1, Math.ceil(used.waitMs / 1000));
+        throw tryAgain(429, `too many refreshes of one connection; try again in ${retryAfter} seconds`, { retryAfter });
+      }
       case 'late':
         audit('replay_found', { client, cause: isRefresh ? 'refresh_token' : 'code' });
         await store.remove('Grant', grantId!);
@@ -72,7 +74,7 @@ export function providerAdapter(kind: string, options: ProviderOptions, erasure:
     const { jti, ...rest } = payload;
     const kept: StatePayload = isBearer(kind) ? rest : payload;
     const key = storeId(kind, id);
-    const rider = owned[kind]?.(payload);
+    const rider = ownerOf(kind, payload);
     await store.put(kind, key, kind === clientKind ? withHashedSecret(kept) : kept, {
       // oidc-provider gives a lifetime to everything but clients. A registered client expires unless it is used.
       lifeSeconds: (expiresIn ?? lifetimes.unusedClient) + (givesNothingAlone.has(kind) ? knownAfterEndSeconds : 0),
@@ -134,27 +136,14 @@ const refreshUsesMax = 3;
 // ten minutes, or when its page is loaded.
 const refreshLimit = { max: 60, windowMs: 600_000 };
 
-type Owner = (payload: StatePayload) => string | undefined;
-const account: Owner = ({ accountId }) => accountId as string | undefined;
-interface Signed {
-  login?: { accountId?: string };
-  accountId?: string;
-}
-
 /**
- * The kinds that are listed and erased by rider, and who owns an entry. A pending sign-in belongs to the rider who has
- * signed in for it. The session that it began with counts only once consent is asked: before that, somebody else may be
- * about to sign in.
+ * The rider by whom an entry is listed and erased. A pending sign-in belongs to the rider who has signed in for it. The
+ * session that it began with counts only once consent is asked: before that, somebody else may be about to sign in.
  */
-const owned: Record<string, Owner> = {
-  Grant: account,
-  Session: account,
-  AuthorizationCode: account,
-  RefreshToken: account,
-  Interaction: ({ result, session, prompt }) =>
-    (result as Signed | undefined)?.login?.accountId ??
-    ((prompt as { name?: string } | undefined)?.name === 'consent' ? (session as Signed)?.accountId : undefined),
-};
+function ownerOf(kind: string, { accountId, result, session, prompt }: AdapterPayload): string | undefined {
+  if (kind !== 'Interaction') return accountId;
+  return result?.login?.accountId ?? (prompt?.name === 'consent' ? session?.accountId : undefined);
+}
 
 /** Wraps a function that oidc-provider calls: while a store is away, it throws `temporarily_unavailable`. */
 export const translated =
@@ -172,12 +161,7 @@ export const translated =
  * behind sign-in. Apps are told to try again. What cannot be read just now does not count as absent.
  */
 export const temporarilyUnavailable = (cause: unknown): errors.OIDCProviderError =>
-  Object.assign(tryAgain(503, 'try again in a few seconds'), { cause });
+  tryAgain(503, 'try again in a few seconds', { cause });
 
-const tryAgain = (status: number, words: string): errors.OIDCProviderError =>
-  Object.assign(new errors.TemporarilyUnavailable(words), { status, statusCode: status, expose: true });
-
-const tooManyRefreshes = (retryAfter: number): errors.OIDCProviderError =>
-  Object.assign(tryAgain(429, `too many refreshes of one connection; try again in ${retryAfter} seconds`), {
-    retryAfter,
-  });
+const tryAgain = (status: number, words: string, more: object): errors.OIDCProviderError =>
+  Object.assign(new errors.TemporarilyUnavailable(words), { status, statusCode: status, expose: true, ...more });

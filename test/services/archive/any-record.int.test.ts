@@ -76,25 +76,27 @@ const cases: Record<string, Case[]> = {
     { ...notAvro('large'), value: noise },
     rider('long', { name: 'x'.repeat(900_000) }),
   ],
-  headers: [
-    [['', null]],
-    [[Buffer.of(0xff), Buffer.of(0xff)]],
+  headers: (
     [
-      ['__proto__', bytes('1')],
-      ['constructor', bytes('')],
-      ['7', null],
-    ],
-    [
-      ['twice', bytes('1')],
-      ['between', bytes('2')],
-      ['twice', null],
-    ],
-    posing,
-    [['large', noise]],
-    Array.from({ length: 1_000 }, (_, i) => [`h${i}`, null] as const),
-  ].flatMap((headers, i): Case[] => [
-    { ...rider(`h${i}`), headers: headers as never },
-    { ...notAvro(`h${i}`), headers: headers as never },
+      [['', null]],
+      [[Buffer.of(0xff), Buffer.of(0xff)]],
+      [
+        ['__proto__', bytes('1')],
+        ['constructor', bytes('')],
+        ['7', null],
+      ],
+      [
+        ['twice', bytes('1')],
+        ['between', bytes('2')],
+        ['twice', null],
+      ],
+      posing,
+      [['large', noise]],
+      Array.from({ length: 1_000 }, (_, i) => [`h${i}`, null] as const),
+    ] satisfies NonNullable<Case['headers']>[]
+  ).flatMap((headers, i): Case[] => [
+    { ...rider(`h${i}`), headers },
+    { ...notAvro(`h${i}`), headers },
   ]),
   'too many headers': [{ ...rider('many'), headers: Array(1_001).fill(['', null]), bad: 'unreadable batch' }],
   calendar: [

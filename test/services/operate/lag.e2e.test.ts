@@ -83,7 +83,7 @@ it('lag --until ends once a record is readable, with what is bad of it, or after
   const { kafka } = loadSettings({ ...env, ...more });
   const publisher = openKafkaPublisher(kafka!, silentLog, AbortSignal.timeout(120_000));
   const publish = async ({ topic, key, value }: LoggedRecord) => {
-    const bytes = value && encodeValue(topic, value as never);
+    const bytes = value && encodeValue(topic, value);
     const [place] = await publisher.publish(topic, [
       { partition: 0, key: Buffer.from(key), value: bytes, timestampMs: Date.now(), headers: [] },
     ]);

@@ -176,7 +176,7 @@ it('why names a tombstone, what was set aside behind the last good record, in a 
   await using archive = await TestArchive.make(2);
   const put = (record: LoggedRecord, partition: number) =>
     archive.append(record.topic, partition, [
-      { timestampMs: nowMs, key: record.key, value: record.value as never, headers: [] },
+      { timestampMs: nowMs, key: record.key, value: record.value, headers: [] },
     ]);
   const own = (key: string) => murmur2Partition(Buffer.from(key), 2);
   const bad = ride('loop', { url: 'ftp://x' });

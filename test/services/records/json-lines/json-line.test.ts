@@ -17,7 +17,7 @@ const read = (line: object | string) => {
 };
 const changed = (topic: TopicName, change: object) => {
   const { value } = JSON.parse(showLine(topic, 'k', sampleRecords[topic]));
-  return read({ topic, key: 'k', value: { ...value, ...change } }).value as never as Record<string, unknown>;
+  return read({ topic, key: 'k', value: { ...value, ...change } }).value as Record<string, unknown>;
 };
 const fault = (line: object | string): string => {
   try {
