@@ -66,12 +66,6 @@ export interface Verified extends Judged {
   deleted: string | null;
 }
 
-/** The log, folded by this process, which writes nothing. */
-interface OwnFold {
-  folding: Folding;
-  marks: WindowMarks;
-}
-
 const cannotVerify = (why: string): Error => new Error(`Cannot verify: ${why}`);
 
 /**
@@ -86,7 +80,9 @@ export class Verification {
   readonly #following: Stop;
   readonly #signal: AbortSignal;
   #logIdentity: string | null = null;
-  #fold: OwnFold | null = null;
+  /** The log, folded by this process, which writes nothing. Set by `run`, as the marks are. */
+  #folding!: Folding;
+  #marks!: WindowMarks;
   #followed: Promise<void> = Promise.resolve();
 
   constructor(deps: VerificationDeps) {
@@ -108,22 +104,23 @@ export class Verification {
     const status = { rejects: new UnresolvedRejects() };
     const deps = { ...this.#deps, signal: this.#signal, rejects: null, metrics: noMetrics, status };
     const folding = new Folding(bounds, since, deps);
-    const fold = { folding, marks: new WindowMarks(folding.fold.facts) };
-    this.#fold = fold;
+    const { facts } = folding.fold;
+    this.#folding = folding;
+    this.#marks = new WindowMarks(facts);
     this.#followed = folding.follow(this.#signal);
     this.#followed.catch(() => {});
     return this.#orFault(async () => {
-      await this.#foldTo(fold, since);
+      await this.#foldTo(since);
       // Of tags that stand here.
-      const { text } = folding.fold.facts.sum;
+      const { text } = facts.sum;
       const otherFacts = [...stored.values()].some(({ position, sum }) => isWithin(position, since) && sum !== text);
-      folding.fold.subscribe(fold.marks.listener);
-      this.#beginWindow(fold);
-      await this.#foldToEnds(fold);
-      const { suspects, compared } = await this.#compareAll(fold);
+      folding.fold.subscribe(this.#marks.listener);
+      this.#beginWindow();
+      await this.#foldToEnds();
+      const { suspects, compared } = await this.#compareAll();
       const deleted = deletedWords([...stored.values()], folding.begin);
       const found = { deleted, misplaced: folding.misplaced, ofUnknownSchemas: status.rejects.ofUnknownSchemas };
-      return { compared, otherFacts, ...found, ...(await this.#judge(fold, suspects, stored)) };
+      return { compared, otherFacts, ...found, ...(await this.#judge(suspects, stored)) };
     });
   }
 
@@ -132,12 +129,11 @@ export class Verification {
    * leads. A key that is in no tag can't be mended.
    */
   async repair(names: readonly StoredName[]): Promise<Judged | null> {
-    const fold = this.#fold!;
     const tags = [...new Set(names.map(({ tag }) => tag))].filter((tag) => tag >= 0);
     return this.#orFault(async () => {
       await this.#deps.live.askCompare(tags);
       if (!(await this.#compared(tags))) return null;
-      return this.#judge(fold, names, null);
+      return this.#judge(names, null);
     });
   }
 
@@ -147,10 +143,10 @@ export class Verification {
   }
 
   /** Folds to a position. Throws if a partition can't be read so far. */
-  async #foldTo({ folding }: OwnFold, position: Position): Promise<void> {
-    await folding.foldTo(position, this.#signal);
+  async #foldTo(position: Position): Promise<void> {
+    await this.#folding.foldTo(position, this.#signal);
     this.#signal.throwIfAborted();
-    const [behind] = partitionsBehind(folding.position, position);
+    const [behind] = partitionsBehind(this.#folding.position, position);
     if (behind === undefined) return;
     throw new Error(
       `Cannot read ${behind} up to its end: it waits for the schema registry, or for a transaction to end. Try again once that is over`,
@@ -158,16 +154,16 @@ export class Verification {
   }
 
   /** Folds up to the log's ends, sampled now. */
-  async #foldToEnds(fold: OwnFold): Promise<void> {
+  async #foldToEnds(): Promise<void> {
     const bounds = await race(this.#signal, this.#deps.eventLog.bounds());
-    await this.#foldTo(fold, positionOf(bounds, 'end'));
+    await this.#foldTo(positionOf(bounds, 'end'));
   }
 
   /** A window begins: changes are marked anew, and the log is folded as far as it goes. Returns the position. */
-  #beginWindow({ folding, marks }: OwnFold): Position {
-    marks.begin();
-    folding.limit = null;
-    return copyPosition(folding.position);
+  #beginWindow(): Position {
+    this.#marks.begin();
+    this.#folding.limit = null;
+    return copyPosition(this.#folding.position);
   }
 
   /** A fault of the log ends what waits for it. */
@@ -200,7 +196,7 @@ export class Verification {
   }
 
   /** Names of all views that differ at first sight. */
-  async #compareAll(fold: OwnFold): Promise<{ suspects: StoredName[]; compared: number }> {
+  async #compareAll(): Promise<{ suspects: StoredName[]; compared: number }> {
     const { live, clock } = this.#deps;
     const suspects: StoredName[] = [];
     let compared = 0;
@@ -210,25 +206,21 @@ export class Verification {
       this.#deps.onCompared?.(views);
     };
     const options = { signal: this.#signal, clock, onCompared };
-    await compareStored(fold.folding.fold.facts, live.list(), allTags, suspect, options);
+    await compareStored(this.#folding.fold.facts, live.list(), allTags, suspect, options);
     return { suspects, compared };
   }
 
   /** Judges suspects. `stored`: the tags' positions, which cover the window that has begun; null: none has. */
-  async #judge(
-    fold: OwnFold,
-    suspects: readonly StoredName[],
-    stored: ReadonlyMap<number, StoredPosition> | null,
-  ): Promise<Judged> {
+  async #judge(suspects: readonly StoredName[], stored: ReadonlyMap<number, StoredPosition> | null): Promise<Judged> {
     const found: FoundDifferences[] = [];
     const judge = new Judge({
-      facts: fold.folding.fold.facts,
-      marks: fold.marks,
+      facts: this.#folding.fold.facts,
+      marks: this.#marks,
       store: this.#deps.live,
-      begin: (tags) => this.#covered(tags, this.#beginWindow(fold)),
-      end: () => this.#foldToEnds(fold),
+      begin: (tags) => this.#covered(tags, this.#beginWindow()),
+      end: () => this.#foldToEnds(),
       onDifferences: (differences) => {
-        const position = copyPosition(fold.folding.position);
+        const position = copyPosition(this.#folding.position);
         const last = found.at(-1);
         // Those that were found at one position stand together.
         if (last && isWithin(position, last.position)) last.differences.push(...differences);

@@ -80,11 +80,13 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
 
 const isFault = (error: unknown) => error instanceof MissingTopicsError || error instanceof PartitionsChangedError;
 
-/** What a partition waits for that needs a schema, and whether an attempt has failed: then nobody waits for the partition. */
-interface Need {
+/** A look-up of a schema, and whether an attempt has failed: then nobody waits for the partitions that need it. */
+interface LookUp {
   for: 'registry' | 'redis';
   sinceMs: number;
   failed: boolean;
+  /** Resolves once the schema is known or the signal aborts. */
+  known: Promise<unknown>;
 }
 
 /** One call of `follow`. */
@@ -95,9 +97,9 @@ class Following {
   readonly #follower: Follower;
   readonly #signal: AbortSignal;
   /** Look-ups under way: one for each schema id, however many partitions wait for it (docs/rules.md#schema-registry). */
-  readonly #lookUps = new Map<SchemaName, { known: Promise<void>; away: Promise<void> }>();
+  readonly #lookUps = new Map<SchemaName, LookUp>();
   /** Partitions that wait for a schema. */
-  readonly #needSchemas = new Map<FollowedPartition, Need>();
+  readonly #needSchemas = new Map<FollowedPartition, LookUp>();
   #fetcher: Fetcher | null = null;
 
   constructor(
@@ -203,44 +205,35 @@ class Following {
   }
 
   async #untilSchemaIsKnown(partition: FollowedPartition, name: SchemaName): Promise<void> {
-    const { known, away } = this.#lookUps.get(name) ?? this.#lookUp(name);
-    const need: Need = {
-      for: typeof name === 'number' ? 'registry' : 'redis',
-      sinceMs: realClock.nowMs(),
-      failed: false,
-    };
-    this.#needSchemas.set(partition, need);
-    void away.then(() => {
-      need.failed = true;
-      this.#sayWaiting(partition);
-    });
-    await known;
+    const lookUp = this.#lookUps.get(name) ?? this.#lookUp(name);
+    this.#needSchemas.set(partition, lookUp);
+    if (lookUp.failed) this.#sayWaiting(partition);
+    await lookUp.known;
     this.#needSchemas.delete(partition);
     this.#sayWaiting(partition);
   }
 
-  /** `known` resolves once the schema is known or the signal aborts, `away` at the first failure. */
-  #lookUp(name: SchemaName) {
+  #lookUp(name: SchemaName): LookUp {
     const { writers, schemas, log } = this.#options;
-    const away = Promise.withResolvers<void>();
+    const [what, who] =
+      typeof name === 'number'
+        ? (['registry', 'the schema registry'] as const)
+        : (['redis', 'the view store'] as const);
+    const lookUp: LookUp = { for: what, sinceMs: realClock.nowMs(), failed: false, known: Promise.resolve() };
     const attempt = async (): Promise<void> => {
       try {
         writers.add(name, await schemas!.lookUp(name, this.#signal));
       } catch (error) {
-        away.resolve();
+        lookUp.failed = true;
+        for (const [partition, needed] of this.#needSchemas) if (needed === lookUp) this.#sayWaiting(partition);
         throw error;
       }
     };
-    const options = {
-      log,
-      signal: this.#signal,
-      who: typeof name === 'number' ? 'the schema registry' : 'the view store',
-    };
-    const known = untilAnswered(`Cannot look up schema ${name}`, attempt, options)
+    lookUp.known = untilAnswered(`Cannot look up schema ${name}`, attempt, { log, signal: this.#signal, who })
       .catch(() => undefined)
       .finally(() => this.#lookUps.delete(name));
-    this.#lookUps.set(name, { known, away: away.promise });
-    return { known, away: away.promise };
+    this.#lookUps.set(name, lookUp);
+    return lookUp;
   }
 
   #heldBack(from: FollowedPartition): void {

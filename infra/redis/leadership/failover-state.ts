@@ -1,10 +1,5 @@
 import { silentMsMax } from '../../../projector/ports/leading.ts';
 
-/** The Redis processes of the masters. `connection` counts changes: an answer from before a change says nothing after it. */
-type Masters =
-  | { at: 'unidentified'; connection: number; known: ReadonlySet<string> | null }
-  | { at: 'identified'; connection: number; known: ReadonlySet<string> };
-
 /** What a tag's keys say of its stamp, all read at the same moment. */
 export interface StampLook {
   /** What moves while the tag is led (redis-keys.ts, `beating`). */
@@ -40,7 +35,11 @@ export function lookedAt(tag: TagBelief, look: StampLook, processes: ReadonlySet
 /** What the read guard knows of failovers: which Redis processes there are, and which tags may be answered from. No I/O. */
 export class FailoverState {
   readonly #tags: TagBelief[];
-  #masters: Masters = { at: 'unidentified', connection: 0, known: null };
+  /** Counts changes of connections: an answer from before a change says nothing after it. */
+  #connection = 0;
+  /** The Redis processes of the masters, once they were identified, and whether they were since the last change. */
+  #known: ReadonlySet<string> | null = null;
+  #isIdentified = false;
 
   constructor(allTags: readonly number[]) {
     this.#tags = allTags.map(() => ({ at: 'unseen' }));
@@ -48,7 +47,7 @@ export class FailoverState {
 
   /** To be passed to `identify` and `look`. */
   get connection(): number {
-    return this.#masters.connection;
+    return this.#connection;
   }
 
   /** Tags to be looked at: all that are not stamped. */
@@ -62,7 +61,7 @@ export class FailoverState {
   }
 
   covers(tags: Iterable<number>): boolean {
-    if (this.#masters.at !== 'identified') return false;
+    if (!this.#isIdentified) return false;
     for (const tag of tags) {
       const { at } = this.#tags[tag]!;
       if (at === 'unseen' || at === 'doubted') return false;
@@ -72,7 +71,7 @@ export class FailoverState {
 
   /** Whether a stamp, just read, says that the absence of a view of this tag is true (docs/rules.md#absence). */
   isComplete(tag: number, stamp: string): boolean {
-    if (this.#masters.known?.has(stamp)) return true;
+    if (this.#known?.has(stamp)) return true;
     const { at } = this.#tags[tag]!;
     // The tag was stamped for another process: this one has taken over unseen.
     if (at === 'stamped') this.#tags[tag] = { at: 'unseen' };
@@ -81,8 +80,8 @@ export class FailoverState {
 
   /** A connection was lost or made, or a node came or went: the processes must be identified again. */
   connectionChanged(): void {
-    const { connection, known } = this.#masters;
-    this.#masters = { at: 'unidentified', connection: connection + 1, known };
+    this.#connection += 1;
+    this.#isIdentified = false;
   }
 
   /**
@@ -90,15 +89,14 @@ export class FailoverState {
    * again.
    */
   identify(connection: number, processes: readonly string[]): void {
-    const { known, connection: current } = this.#masters;
-    if (connection !== current) return;
-    const ids = new Set(processes);
-    if (known !== null && [...ids].some((id) => !known.has(id))) this.#tags.fill({ at: 'unseen' });
-    this.#masters = { at: 'identified', connection, known: ids };
+    if (connection !== this.#connection) return;
+    const known = this.#known;
+    if (known !== null && processes.some((id) => !known.has(id))) this.#tags.fill({ at: 'unseen' });
+    this.#known = new Set(processes);
+    this.#isIdentified = true;
   }
 
   look(connection: number, tag: number, look: StampLook): void {
-    const { connection: current, known } = this.#masters;
-    if (connection === current && known) this.#tags[tag] = lookedAt(this.#tags[tag]!, look, known);
+    if (connection === this.#connection && this.#known) this.#tags[tag] = lookedAt(this.#tags[tag]!, look, this.#known);
   }
 }
