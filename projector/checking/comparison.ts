@@ -24,16 +24,10 @@ export function numberOf(facts: Facts, { kind, id }: Pick<StoredName, 'kind' | '
 export class Comparison {
   readonly #facts: Facts;
   /** What was compared, by kind: the numbers of views, and of riders for their own layers. */
-  readonly #compared: Record<FactKind | RiderKind, Pick<NumberSet, 'add' | 'has'>> = {
-    metro: new NumberSet(),
-    key: new NumberSet(),
-    rider: new NumberSet(),
-    reader: new NumberSet(),
-    ride: new NumberSet(),
-    night: new NumberSet(),
+  readonly #compared = new Map<string, Pick<NumberSet, 'add' | 'has'>>(
     // Pairs of metro and day are large numbers, but few.
-    day: new LargeSet<number>(),
-  };
+    numberedKinds.map((kind) => [kind, kind === 'day' ? new LargeSet<number>() : new NumberSet()]),
+  );
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -42,7 +36,7 @@ export class Comparison {
   /** What mends a stored view; null if it is right. */
   compare(stored: StoredView): ViewWrite | null {
     const number = numberOf(this.#facts, stored);
-    if (number >= 0) this.#compared[stored.kind as FactKind | RiderKind].add(number);
+    if (number >= 0) this.#compared.get(stored.kind)!.add(number);
     return stored.kind === 'reader' ? this.#fields(stored, number) : this.#value(stored, number);
   }
 
@@ -60,7 +54,7 @@ export class Comparison {
   }
 
   #missing(kind: FactKind | RiderKind, view: number, tags: ReadonlySet<number>): [number, ViewWrite] | null {
-    if (this.#compared[kind].has(view)) return null;
+    if (this.#compared.get(kind)!.has(view)) return null;
     const tag = numberedViews[kind].tag(this.#facts, view);
     const write = tags.has(tag) ? this.#whole(kind, view) : null;
     return write && [tag, write];

@@ -60,12 +60,9 @@ export const deletedSince = (folds: readonly { begin?: Position }[], low: Positi
 
 /** The same in words; null: nothing was deleted. */
 export function deletedWords(folds: readonly { begin?: Position }[], low: Position): string | null {
-  const deleted = deletedSince(folds, low);
-  return deleted.length > 0 ? wordsOf(deleted) : null;
+  const places = deletedSince(folds, low).map((one) => `${one.topic}/${one.partition} below offset ${one.below}`);
+  return places.length > 0 ? `records were deleted from the log: ${places.join(', ')}` : null;
 }
-
-const wordsOf = (deleted: readonly DeletedRecords[]): string =>
-  `records were deleted from the log: ${deleted.map(({ topic, partition, below }) => `${topic}/${partition} below offset ${below}`).join(', ')}`;
 
 /** Partitions, as `topic/partition`, that have not reached a position. */
 export function partitionsBehind(position: Position, target: Position): string[] {

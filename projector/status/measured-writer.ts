@@ -1,5 +1,5 @@
 import type { ProjectorMetrics } from '../ports/metrics.ts';
-import type { ViewWriter } from '../ports/view-writer.ts';
+import type { BeatResult, CommitResult, ViewWriter } from '../ports/view-writer.ts';
 import type { Clock } from '../running/clock.ts';
 import { promptMs, seconds, type Waits } from './waits.ts';
 
@@ -16,6 +16,8 @@ interface MeasuredWriterDeps {
 const reads = ['reads'];
 const writes = [...reads, 'writes'];
 const ofTag = (tag: number): string => `tag ${tag}`;
+
+const isCommitted = ({ committed }: CommitResult | BeatResult): boolean => committed;
 
 /** The same writer, which says how long each call took and which waits it begins or ends. Closing says nothing about the store. */
 export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: MeasuredWriterDeps): ViewWriter {
@@ -44,21 +46,9 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: Me
   };
   return {
     commit: (tag, batch, notes) =>
-      call(
-        'commit',
-        [...writes, ofTag(tag)],
-        () => writer.commit(tag, batch, notes),
-        ({ committed }) => committed,
-      ),
+      call('commit', [...writes, ofTag(tag)], () => writer.commit(tag, batch, notes), isCommitted),
     beat:
-      beat &&
-      ((tags, notes) =>
-        call(
-          'beat',
-          [...tags.map(ofTag), ...writes],
-          () => beat(tags, notes),
-          ({ committed }) => committed,
-        )),
+      beat && ((tags, notes) => call('beat', [...tags.map(ofTag), ...writes], () => beat(tags, notes), isCommitted)),
     async *list(tags, whole) {
       const iterator = writer.list(tags, whole)[Symbol.asyncIterator]();
       try {
@@ -78,12 +68,7 @@ export function measuredWriter(writer: ViewWriter, { waits, clock, metrics }: Me
       isFree: (tag) => call('look', reads, () => leadership.isFree(tag)),
       coming: (tags) => call('coming', [...tags.map(ofTag), ...writes], () => leadership.coming(tags)),
       take: (tag, seen, doubtful) =>
-        call(
-          'take',
-          [...writes, ofTag(tag)],
-          () => leadership.take(tag, seen, doubtful),
-          (taken) => taken !== null,
-        ),
+        call('take', [...writes, ofTag(tag)], () => leadership.take(tag, seen, doubtful), Boolean),
       free: (tag) => call('free', [...writes, ofTag(tag)], () => leadership.free(tag)),
     },
     close: () => writer.close(),

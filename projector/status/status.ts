@@ -66,19 +66,16 @@ export class Status {
   #tagsInRepair = 0;
   /** Since when tags have been compared, or were lost. What the store lost is not readable until a compare is done. */
   #repairSinceMs: number | null = null;
-  readonly #eventLog: EventLog;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #deps: StatusDeps;
   /**
    * Until the views have reached the ends sampled at the start, anything may be unreadable. Also once the projector has
    * ended.
    */
   #behindSinceMs: number | null;
 
-  constructor({ eventLog, clock, log, metrics }: StatusDeps) {
-    this.#eventLog = eventLog;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(deps: StatusDeps) {
+    const { clock, log, metrics } = deps;
+    this.#deps = deps;
     this.#behindSinceMs = clock.nowMs();
     this.waits = new Waits({ clock, log, logStatus: () => this.#logStatus });
     this.changes = new UnreadableChanges((seconds) => metrics.readable(seconds), clock);
@@ -114,7 +111,7 @@ export class Status {
   /** Awaits what the log is asked for before it is followed. */
   async askingLog<T>(answer: Promise<T>): Promise<T> {
     // An archive is read from a disk: that takes its time, and nobody is waited for.
-    if (!this.#eventLog.identity) return answer;
+    if (!this.#deps.eventLog.identity) return answer;
     this.waits.begin('kafka');
     try {
       return await answer;
@@ -126,7 +123,7 @@ export class Status {
   /** This many more (or fewer) tags are being compared with the facts. */
   repairing(more: number): void {
     this.#tagsInRepair += more;
-    if (more > 0) this.#repairSinceMs ??= this.#clock.nowMs();
+    if (more > 0) this.#repairSinceMs ??= this.#deps.clock.nowMs();
     this.#judgeRepair();
   }
 
@@ -145,7 +142,7 @@ export class Status {
     this.readable = () => null;
     this.#tagsInRepair = 0;
     if (!isLoss) return;
-    this.#repairSinceMs ??= this.#clock.nowMs();
+    this.#repairSinceMs ??= this.#deps.clock.nowMs();
     this.changes.lost();
   }
 
@@ -155,7 +152,7 @@ export class Status {
     if (this.#ready || this.#role !== 'leader') return;
     this.#ready = true;
     this.#behindSinceMs = null;
-    this.#log.info('Ready: the views stand at the ends sampled at the start');
+    this.#deps.log.info('Ready: the views stand at the ends sampled at the start');
   }
 
   /**
@@ -167,7 +164,7 @@ export class Status {
     const wasReady = this.#ready;
     this.#ready = fold === 'folded' || (fold === 'behind' && wasReady);
     if (this.#ready && !wasReady)
-      this.#log.info('Ready: standing by with the log read, to take over if the leader ends');
+      this.#deps.log.info('Ready: standing by with the log read, to take over if the leader ends');
     if (fold !== 'folded') return;
     this.waits.begin('leader');
     // What is not readable is the leader's to say.
@@ -175,7 +172,7 @@ export class Status {
   }
 
   #setBesideOtherLog(is: boolean): void {
-    if (is && !this.#besideOtherLog) this.#log.warn(`Not ready: ${otherLogWords}`);
+    if (is && !this.#besideOtherLog) this.#deps.log.warn(`Not ready: ${otherLogWords}`);
     this.#besideOtherLog = is;
   }
 
@@ -186,7 +183,7 @@ export class Status {
   }
 
   ended(): void {
-    this.#behindSinceMs ??= this.#clock.nowMs();
+    this.#behindSinceMs ??= this.#deps.clock.nowMs();
     this.#role = 'standby';
     this.#ready = false;
   }
@@ -222,7 +219,7 @@ export class Status {
   }
 
   get #logStatus(): LogStatus | null {
-    return this.#eventLog.status?.() ?? null;
+    return this.#deps.eventLog.status?.() ?? null;
   }
 }
 

@@ -250,14 +250,6 @@ export class Cursor {
     return count;
   }
 
-  /** Like blockCount, but skips blocks that state their size. */
-  blockCountToSkip(itemsTakeBytes: boolean): number {
-    let count = this.long();
-    for (; count < 0; count = this.long()) this.skip(this.long());
-    if (!itemsTakeBytes) this.#step(count);
-    return count;
-  }
-
   skip(length: number): void {
     this.#take(length);
   }

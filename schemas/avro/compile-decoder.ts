@@ -153,7 +153,7 @@ class DecoderCode {
       }
       const items = isArray(writer) ? writer.itemsType : (writer as types.MapType).valuesType;
       const key = isArray(writer) ? '' : 'c.skip(c.long()); ';
-      const loop = `for (let n; (n = c.blockCountToSkip(${key !== '' || takesBytes(items)})) !== 0; )`;
+      const loop = `for (let n; (n = c.blockCount(${key !== '' || takesBytes(items)})) !== 0; )`;
       return `${loop} while (n-- > 0) { ${key}${this.skip(items)}; }`;
     });
   }

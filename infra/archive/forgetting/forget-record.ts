@@ -72,7 +72,7 @@ export class RecordForgetter {
     if (parts.has('headers')) record.headers = withoutItems(record.headers, (header) => mentionsDeep(header, rider));
     if (parts.has('leaders')) {
       const value = unwrapped(this.#typeOf('value'), record.value) as { leaders: unknown };
-      value.leaders = withoutItems(value.leaders, (leader) => isText(leader, rider));
+      value.leaders = withoutItems(value.leaders, (leader) => someText(leader, (text) => String(text) === rider));
     }
     // A file of another library may have a `raw` that is never null.
     if (parts.has('raw')) record.raw = isUnion(this.#typeOf('raw')) ? null : Buffer.alloc(0);
@@ -93,20 +93,14 @@ function withoutItems(node: unknown, isGone: (item: unknown) => boolean): unknow
   return Object.fromEntries(Object.entries(node as object).map(([name, inner]) => [name, withoutItems(inner, isGone)]));
 }
 
-/** Whether a value is a text, whatever unions it is wrapped in. */
-function isText(value: unknown, text: string): boolean {
-  if (typeof value === 'string' || Buffer.isBuffer(value)) return String(value) === text;
-  return typeof value === 'object' && value !== null && Object.values(value).some((inner) => isText(inner, text));
+/** Whether any text or bytes in a value pass a test, whatever unions it is wrapped in. */
+function someText(value: unknown, test: (text: string | Buffer) => boolean): boolean {
+  if (typeof value === 'string' || Buffer.isBuffer(value)) return test(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some((inner) => someText(inner, test));
 }
 
-/** Whether any text or bytes in a value mention the rider. */
-function mentionsDeep(value: unknown, rider: string): boolean {
-  if (typeof value === 'string') return isWordIn(value, rider);
-  if (Buffer.isBuffer(value)) return mentions(value, rider);
-  return (
-    typeof value === 'object' && value !== null && Object.values(value).some((inner) => mentionsDeep(inner, rider))
-  );
-}
+const mentionsDeep = (value: unknown, rider: string): boolean =>
+  someText(value, (text) => (typeof text === 'string' ? isWordIn(text, rider) : mentions(text, rider)));
 
 /** Topics whose records are about riders (docs/rules.md#archive-forget). */
 const personal: ReadonlySet<TopicName> = new Set(['riders', 'attendance', 'relations']);

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { placeOf } from '../../reject-places.ts';
-import { checkArchive } from '../checking/check-archive.ts';
-import { notAsSaved, readLedger } from '../checking/partition-inspection.ts';
+import { assertAsSaved, moreThanSaid } from '../checking/check-archive.ts';
+import { readLedger } from '../checking/partition-inspection.ts';
 import { OpenArchiveFile } from '../format/archive-file.ts';
 import {
   ArchiveError,
@@ -113,12 +113,12 @@ class Forgetting {
   /** Throws ArchiveError for an archive that is not as its manifest says, or holds more. */
   async #assertAsSaved(): Promise<void> {
     const { dir, prefix, signal } = this.#options;
-    const { problems, more } = await checkArchive({ dir, prefix, command: 'archive forget', signal }, false);
-    const wrong = problems.filter(({ kind }) => kind !== 'unfinished');
-    if (wrong.length > 0) throw notAsSaved('go on with', dir, wrong, 'Nothing was changed: put it back from a copy');
-    if (more.length === 0) return;
+    const checked = { dir, prefix, command: 'archive forget', signal };
+    const open = await assertAsSaved(checked, 'go on with', 'Nothing was changed: put it back from a copy');
+    const more = open.find(({ problem }) => problem === moreThanSaid);
+    if (!more) return;
     throw new ArchiveError(
-      `Cannot go on with the archive ${dir}: ${more[0]} has more than the manifest says: a save was killed. Nothing was changed: call archive save first, or remove ${manifestName} to have the archive taken as it is`,
+      `Cannot go on with the archive ${dir}: ${more.file} has more than the manifest says: a save was killed. Nothing was changed: call archive save first, or remove ${manifestName} to have the archive taken as it is`,
     );
   }
 

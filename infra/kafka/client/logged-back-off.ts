@@ -18,33 +18,31 @@ interface LoggedBackOffOptions {
 /** A back-off that logs its start, about once a minute while it lasts, and its end. */
 export class LoggedBackOff {
   readonly #what: string;
-  readonly #who: string;
-  readonly #log: Log;
-  readonly #signal: AbortSignal;
+  readonly #options: Required<LoggedBackOffOptions>;
   readonly #backOff = new BackOff(limits, realClock);
   #failures = 0;
 
   /** `what`: the action, as an error message begins: `Cannot read from Kafka`. */
-  constructor(what: string, { log, signal, who = 'Kafka' }: LoggedBackOffOptions) {
+  constructor(what: string, options: LoggedBackOffOptions) {
     this.#what = what;
-    this.#who = who;
-    this.#log = log;
-    this.#signal = signal;
+    this.#options = { who: 'Kafka', ...options };
   }
 
   /** Resolves when it is time to try again. Throws if that is pointless: aborted, or refused. */
   async failed(error: unknown): Promise<void> {
-    this.#signal.throwIfAborted();
-    const refusal = refusalOf(error, this.#who);
+    const { log, signal, who } = this.#options;
+    signal.throwIfAborted();
+    const refusal = refusalOf(error, who);
     if (refusal) throw new Error(`${this.#what}: ${refusal}`, { cause: error });
     if (this.#failures++ % reportEvery === 0)
-      this.#log.warn(`${this.#what}: ${describeError(error)}${hintOf(error)}; trying again`);
-    await this.#backOff.pause(this.#signal);
-    this.#signal.throwIfAborted();
+      log.warn(`${this.#what}: ${describeError(error)}${hintOf(error)}; trying again`);
+    await this.#backOff.pause(signal);
+    signal.throwIfAborted();
   }
 
   succeeded(): void {
-    if (this.#failures > 0) this.#log.info(`${this.#what}: over, ${this.#who} answers again`);
+    const { log, who } = this.#options;
+    if (this.#failures > 0) log.info(`${this.#what}: over, ${who} answers again`);
     this.#failures = 0;
     this.#backOff.reset();
   }

@@ -13,16 +13,12 @@ export class LogTopics {
   readonly prefix: string;
   readonly #cluster: KafkaCluster;
   #first: ReadonlyMap<string, KafkaTopic> | null = null;
-  #gone: { words: string; sinceMs: number } | null = null;
+  /** Which topics have disappeared, and what to do, in words that everybody may read. Null: none. */
+  gone: { words: string; sinceMs: number } | null = null;
 
   constructor(cluster: KafkaCluster, prefix: string) {
     this.#cluster = cluster;
     this.prefix = prefix;
-  }
-
-  /** Which topics have disappeared, and what to do, in words that everybody may read. Null: none. */
-  get gone(): { words: string; sinceMs: number } | null {
-    return this.#gone;
   }
 
   shortName(topic: string): TopicName {
@@ -40,8 +36,8 @@ export class LogTopics {
     if (this.#first) {
       for (const topic of topics) if (topic.name !== rejected) assertSame(this.#first.get(topic.name)!, topic);
       // Not fatal, since they were there: a broker that is starting takes a moment to know its topics.
-      this.#gone = goneNow(missing, rejected, this.#gone);
-      if (this.#gone) throw new Error(this.#gone.words);
+      this.gone = goneNow(missing, rejected, this.gone);
+      if (this.gone) throw new Error(this.gone.words);
     } else if (missing.length > 0)
       throw new MissingTopicsError(
         `Cannot read the event log: Kafka has no ${missing.join(', ')}; make them with: npx ride-calendar topics`,

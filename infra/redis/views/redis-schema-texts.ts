@@ -8,10 +8,7 @@ export function redisSchemaTexts(settings: RedisSettings): TextStore {
   let opened: Promise<RedisConnection> | null = null;
   const key = redisKeys(settings.keyPrefix).schemas;
   const command = async (name: string, ...args: string[]) => {
-    opened ??= redisConnection(settings, { waits: true }).catch((cause) => {
-      opened = null;
-      throw cause;
-    });
+    opened ??= redisConnection(settings, { waits: true });
     return (await opened).command(key, [name, key, ...args]);
   };
   return {

@@ -35,13 +35,9 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     const key = keys.toRedis(completeKey(0));
     const hash = keys.toRedis(readerKey('probe'));
     const sent = [client.mget(key), client.get(key), client.hmget(hash, 'probe'), client.info('server')];
-    const errors = sent.map((reply) =>
-      reply.then(
-        () => null,
-        (error: unknown) => error,
-      ),
-    );
-    return missingRights([...(await Promise.all(errors)), tracking?.refused()]);
+    const replies = await Promise.allSettled(sent);
+    const errors = replies.flatMap((reply) => (reply.status === 'rejected' ? [reply.reason] : []));
+    return missingRights([...errors, tracking?.refused()]);
   };
   const reads = guardedReads({
     commands: {
