@@ -11,10 +11,10 @@ import type { Status } from '../status/status.ts';
 const everyMs = 60_000;
 
 interface DeletionWatchDeps extends RetryDeps {
-  eventLog: EventLog;
-  leadership: Leadership | null;
+  eventLog: Pick<EventLog, 'bounds' | 'policies'>;
+  leadership: Pick<Leadership, 'look'> | null;
   tags: readonly number[];
-  folding: Folding;
+  folding: Pick<Folding, 'begin'>;
   identity: string | null;
   status: Pick<Status, 'deletions' | 'role'>;
 }

@@ -4,10 +4,10 @@ import type { Clock } from '../running/clock.ts';
 import type { Status } from '../status/status.ts';
 
 interface SignsOfLifeDeps {
-  leadership: Leadership;
+  leadership: Pick<Leadership, 'coming' | 'unreadable'>;
   tags: readonly number[];
   clock: Clock;
-  status: Status;
+  status: Pick<Status, 'now' | 'role'>;
 }
 
 /** Says in the store, beat after beat, that this projector is there. */

@@ -12,7 +12,7 @@ const noWrites = ({ message }: Error) =>
 const freeEveryMs = 100;
 
 interface StandbyDeps {
-  leadership: Leadership;
+  leadership: Pick<Leadership, 'look' | 'isFree'>;
   tags: readonly number[];
   clock: Clock;
   log: Log;
@@ -91,7 +91,7 @@ export type TakenTags = ReadonlyMap<number, TakenTag>;
  * at once, one gets it. That one takes all others at once: one after the other would be 64 round trips without a leader.
  */
 export async function takeAll(
-  leadership: Leadership,
+  leadership: Pick<Leadership, 'take' | 'free'>,
   tags: readonly number[],
   seen: readonly string[],
   isDoubtful: (tag: number) => boolean = () => false,

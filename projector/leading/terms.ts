@@ -12,14 +12,14 @@ import type { SignsOfLife } from './signs-of-life.ts';
 import { standBy, type TakenTags, takeAll } from './standby.ts';
 
 interface TermsDeps extends RetryDeps {
-  eventLog: EventLog;
-  leadership: Leadership;
+  eventLog: Pick<EventLog, 'bounds' | 'judgesAnew'>;
+  leadership: Pick<Leadership, 'look' | 'isFree' | 'take' | 'free' | 'isAsLeft'>;
   tags: readonly number[];
-  folding: Folding;
+  folding: Pick<Folding, 'limit' | 'isBehind'> & { intake: { aside: { end(): void } } };
   life: Life;
   /** Leads for one term, with the tags that it has taken. */
   lead(taken: TakenTags): Promise<TermEnd>;
-  signs: SignsOfLife;
+  signs: Pick<SignsOfLife, 'takeRefusal'>;
   status: Pick<Status, 'followed' | 'judged'>;
   bounds: LogBounds;
   /** Which log it is; null where that is not known. */

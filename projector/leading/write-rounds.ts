@@ -15,12 +15,12 @@ const heavyRoundPauseMs = 20;
 const awayPauseMs = 100;
 
 interface WriteRoundsDeps {
-  rounds: Rounds;
-  lanes: TagLanes;
-  folding: Folding;
+  rounds: Pick<Rounds, 'run' | 'idle'>;
+  lanes: Pick<TagLanes, 'bytesWritten' | 'beginStamping'> & { proof: { readonly doubts: number } };
+  folding: Pick<Folding, 'position'> & { moved: Pick<Folding['moved'], 'waitAtMost'> };
   /** Folds the log to its ends as they are now. */
   foldToEnds(): Promise<void>;
-  changes: UnreadableChanges;
+  changes: Pick<UnreadableChanges, 'begin' | 'written'>;
   fanOuts: Pick<FanOuts, 'told'>;
   clock: Clock;
   signal: AbortSignal;

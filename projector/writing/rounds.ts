@@ -16,7 +16,7 @@ import type { TagLanes } from './tag-lanes.ts';
 interface RoundsDeps {
   facts: Facts;
   pending: PendingWrites;
-  lanes: TagLanes;
+  lanes: Pick<TagLanes, 'clock' | 'round' | 'settled' | 'isAway' | 'add' | 'flush' | 'drain'>;
   barriers: PositionBarriers;
   /** Which log it is; null where that is not known. */
   identity: string | null;

@@ -33,7 +33,7 @@ type Comparing = { at: 'not' } | { at: 'begun' } | { at: 'under way' } | { at: '
 
 /** What the lanes of a term share. */
 interface LaneDeps {
-  readonly writer: ViewWriter;
+  readonly writer: Pick<ViewWriter, 'commit'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly proof: StampProof;

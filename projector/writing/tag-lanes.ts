@@ -16,7 +16,7 @@ class RefusedError extends Error {
 }
 
 interface TagLanesDeps {
-  writer: ViewWriter;
+  writer: Pick<ViewWriter, 'commit' | 'beat'>;
   clock: Clock;
   signal: AbortSignal;
   tags: readonly number[];
@@ -33,7 +33,7 @@ interface TagLanesDeps {
  */
 export class TagLanes {
   readonly #deps: TagLanesDeps;
-  readonly writer: ViewWriter;
+  readonly writer: TagLanesDeps['writer'];
   readonly clock: Clock;
   readonly mustCompare: (tag: number) => void;
   readonly #lanes: ReadonlyMap<number, TagLane>;

@@ -32,14 +32,14 @@ async function looked(role: Status['role'], folded: number, stored = 5, policy: 
     leadership: {
       look: async () => {
         if (++looks === 2) stop.abort();
-        return [{ position }];
+        return [{ fence: '', position }];
       },
     },
     eventLog: {
       bounds: async () => ({ ...byTopic(() => [{ low: 0, end: 9 }]), rides: [{ low: 5, end: 9 }] }),
-      policies: async () => policy && byTopic(() => policy),
+      policies: async () => (policy === null ? null : byTopic(() => policy)),
     },
-  } as unknown as ConstructorParameters<typeof DeletionWatch>[0]);
+  });
   await watch.run();
   return { lines, words: status.deletions.words.length, topics: [...status.deletions.topics] };
 }

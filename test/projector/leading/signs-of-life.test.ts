@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { beatMs } from '../../../projector/ports/leading.ts';
-import type { Leadership } from '../../../projector/ports/view-writer.ts';
-import type { Role, Status } from '../../../projector/status/status.ts';
+import type { Role } from '../../../projector/status/status.ts';
+import { idleStatus } from '../../support/processes/metrics.ts';
 
 /** Beat after beat with one of these statuses; what is said in the store, and what of it is refused. */
 async function said(...beats: { role: Role; sinceMs: number | null; refused?: boolean }[]) {
@@ -19,12 +19,12 @@ async function said(...beats: { role: Role; sinceMs: number | null; refused?: bo
     async sleep(ms: number) {
       expect(ms).toBe(beatMs);
       at += 1;
-      Object.assign(status, { role: beats[at]!.role });
+      status.role = beats[at]!.role;
       if (at === beats.length - 1) stop.abort();
     },
   };
-  const status = { now: () => ({ unreadableSinceMs: beats[at]!.sinceMs }) } as unknown as Status;
-  const leadership = { coming: say, unreadable: say } as unknown as Leadership;
+  const status = { ...idleStatus, now: () => ({ ...idleStatus, unreadableSinceMs: beats[at]!.sinceMs }) };
+  const leadership = { coming: say, unreadable: say };
   const signs = new SignsOfLife({ leadership, tags: [3, 4], clock, status });
   expect(signs.takeRefusal()).toBeNull();
   await signs.run(stop.signal);

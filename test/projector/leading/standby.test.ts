@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Life } from '../../../projector/leading/life.ts';
 import { standBy } from '../../../projector/leading/standby.ts';
-import type { Leadership } from '../../../projector/ports/view-writer.ts';
 import type { Clock } from '../../../projector/running/clock.ts';
 
 const tags = [3, 4, 5];
@@ -54,8 +53,8 @@ async function stoodBy({
       if (nowMs > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
       return some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null }));
     },
-    isFree: async (tag: number) => (await leadership.look([tag]))[0]!.fence.endsWith(':free'),
-  } as unknown as Leadership;
+    isFree: async (tag: number): Promise<boolean> => (await leadership.look([tag]))[0]!.fence.endsWith(':free'),
+  };
   const stop = new AbortController();
   const { signal } = stop;
   const looks: unknown[] = [];

@@ -1,16 +1,16 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Life } from '../../../projector/leading/life.ts';
-import type { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
 import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
-import type { Leadership, TakenTag } from '../../../projector/ports/view-writer.ts';
+import type { TakenTag } from '../../../projector/ports/view-writer.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { silentLog } from '../../support/processes/heard.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const tags = [3, 4, 5];
+const bounds = byTopic((topic) => [{ low: 0, end: topic === 'rides' ? 9 : 0 }]);
 const left: TakenTag = { position: null, open: [], compare: false };
 
 /** Tags that are free or led, and what is done with them. `refuses`: what taking a tag comes to. */
@@ -19,6 +19,7 @@ function scene(refuses: (tag: number, time: number) => Error | null | undefined 
   let times = 0;
   const leadership = {
     look: async (some: readonly number[]) => some.map((tag) => ({ fence: `${tag}:free`, position: null })),
+    isFree: async () => false,
     async take(tag: number, seen: string, doubtful: boolean) {
       done.push(['take', tag, seen, doubtful]);
       const refusal = refuses(tag, tag === tags[0] ? ++times : times);
@@ -27,7 +28,7 @@ function scene(refuses: (tag: number, time: number) => Error | null | undefined 
     },
     free: async (tag: number) => void done.push(['free', tag]),
     isAsLeft: (tag: number, fence: string) => tag !== 4 && fence === `${tag}:free`,
-  } as unknown as Leadership;
+  };
   return { done, leadership };
 }
 const seen = tags.map((tag) => `${tag}:free`);
@@ -79,7 +80,8 @@ describe('a projector', () => {
       judged: (could: boolean) => expect(could).toBe(true),
       followed: (fold: string) => expect(fold).toBe('no views'),
     };
-    const folding = { limit: null, intake: { aside: { end: () => void done.push(['reject no more']) } } };
+    const intake = { aside: { end: () => void done.push(['reject no more']) } };
+    const folding = { limit: null, isBehind: () => false, intake };
     const deps = {
       leadership,
       tags,
@@ -90,11 +92,12 @@ describe('a projector', () => {
       status,
       signal: stop.signal,
       identity: null,
-      eventLog,
-      signs: { takeRefusal: () => null } as unknown as SignsOfLife,
+      eventLog: { bounds: async () => bounds, ...eventLog },
+      bounds,
+      signs: { takeRefusal: () => null },
       log: { info: say, warn: say, error: say },
     };
-    await new Terms(deps as unknown as ConstructorParameters<typeof Terms>[0]).run();
+    await new Terms(deps).run();
     return { done, said, clock };
   }
   const tookAgain = taking.map(([what, tag, fence]) => [what, tag, fence, tag === 4]);
@@ -124,7 +127,6 @@ describe('a projector', () => {
 
 describe('a standby folds', () => {
   const at = (rides: number) => positionAt({ rides });
-  const bounds = byTopic((topic) => [{ low: 0, end: topic === 'rides' ? 9 : 0 }]);
   const stored = (rides: number, log = 'the log', position = at(rides)) =>
     JSON.stringify({ log, position, sum: '', fanOuts: [] });
 
@@ -148,6 +150,8 @@ describe('a standby folds', () => {
         rides = folded;
         return positions.map((position) => ({ fence: fence(look), position }));
       },
+      free: async () => {},
+      isAsLeft: () => true,
       async take() {
         took = look;
         stop.abort();
@@ -165,10 +169,11 @@ describe('a standby folds', () => {
       eventLog: { bounds: async () => bounds },
       status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {} },
       signs: { takeRefusal: () => null },
+      lead: async () => 'ended' as const,
       log: silentLog,
     };
     const life = new Life('stand by', () => {});
-    const run = new Terms({ ...deps, life } as unknown as ConstructorParameters<typeof Terms>[0]).run();
+    const run = new Terms({ ...deps, life }).run();
     await run.catch((cause) => {
       if (cause !== over) throw cause;
     });

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { writeRounds } from '../../../projector/leading/write-rounds.ts';
 import { silentMsMax } from '../../../projector/ports/leading.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
+
+const position = positionAt();
 
 describe('rounds', () => {
   interface Round {
@@ -49,9 +52,10 @@ describe('rounds', () => {
       },
     };
     const changes = { begin: () => 40 + at, written: (...of: unknown[]) => void done.push(['written', ...of]) };
-    const folding = { position: 'here', moved: { waitAtMost: async (ms: number) => void done.push(['wait', ms]) } };
+    const folding = { position, moved: { waitAtMost: async (ms: number) => void done.push(['wait', ms]) } };
     const clock = {
       nowMs: () => 0,
+      wallMs: () => 0,
       // A minute passes in three rounds.
       async sleep(ms: number) {
         if (ms === silentMsMax) for (const begun = at; at < begun + 3; ) await turn();
@@ -60,10 +64,10 @@ describe('rounds', () => {
     };
     const onStand = (): void => void done.push(['stands']);
     const deps = { rounds, lanes, folding, foldToEnds, changes, fanOuts: { told: 3 }, clock, signal, onStand };
-    await writeRounds(deps as unknown as Parameters<typeof writeRounds>[0]);
+    await writeRounds(deps);
     return done;
   }
-  const round = ['round', 'here'];
+  const round = ['round', position];
   const wait = ['wait', 1_000];
 
   it('follow one another while there is something to write, with a pause after a heavy one', async () => {

@@ -2,12 +2,12 @@ import { afterEach, expect, test } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
-import type { Leadership } from '../../../projector/ports/view-writer.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { rider } from '../../reference/example-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
+import { SharedStore } from '../../support/stores/shared-store.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
@@ -62,7 +62,7 @@ test('a standby whose looks at the store take too long to tell who leads waits f
     await clock.sleep(2_001);
     return tags.map(() => ({ fence: '', position: null }));
   };
-  const leadership = { look, coming: async () => {} } as unknown as Leadership;
+  const leadership = { ...new SharedStore().writer().leadership!, look, coming: async () => {} };
   const writer = { ...new MemoryViewStore().writer(), leadership };
   running = startProjector(logOf(), writer, null, { clock });
   const { projector } = running;

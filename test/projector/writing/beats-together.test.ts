@@ -1,12 +1,5 @@
 import { expect, it } from 'vitest';
-import type {
-  BeatNotes,
-  BeatResult,
-  CommitResult,
-  TagNotes,
-  ViewWrite,
-  ViewWriter,
-} from '../../../projector/ports/view-writer.ts';
+import type { BeatNotes, BeatResult, CommitResult, TagNotes, ViewWrite } from '../../../projector/ports/view-writer.ts';
 import type { SettledPosition } from '../../../projector/position/settled-position.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
@@ -50,7 +43,7 @@ function scene() {
     return { committed: true, process, asked, compare } as const;
   };
   const writer = {
-    commit(commit: number, writes: readonly ViewWrite[], notes: TagNotes): Promise<CommitResult> {
+    commit(commit: number, writes: readonly ViewWrite[], notes: TagNotes = {}): Promise<CommitResult> {
       calls.push({ commit, writes, notes });
       return answer();
     },
@@ -58,7 +51,7 @@ function scene() {
       calls.push({ beat, notes });
       return answer();
     },
-  } as unknown as ViewWriter;
+  };
   const lanes = new TagLanes({
     ...{ writer, clock, signal: stop.signal, tags, onWritten() {}, onCompare: (tag) => void compares.push(tag) },
   });

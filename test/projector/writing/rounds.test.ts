@@ -8,7 +8,6 @@ import {
 } from '../../../projector/position/settled-position.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
-import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
@@ -40,6 +39,8 @@ function marked({ tickMs = 0, records = smallWorld.records, ...fanOut }: Marked 
         nowMs += tickMs;
         return nowMs;
       },
+      wallMs: () => 0,
+      sleep: async () => {},
     },
     settled: null as SettledPosition | null,
     round: 0,
@@ -56,7 +57,7 @@ function marked({ tickMs = 0, records = smallWorld.records, ...fanOut }: Marked 
     drain: async () => lanes.answers,
   };
   const { facts } = fold;
-  const rounds = new Rounds({ facts, pending, lanes: lanes as unknown as TagLanes, barriers, identity: null });
+  const rounds = new Rounds({ facts, pending, lanes, barriers, identity: null });
   const run = (rides = 0) => rounds.run(positionAt({ rides }));
   return { facts, pending, barriers, lanes, added, apply, idle: () => rounds.idle, run };
 }
