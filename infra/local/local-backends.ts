@@ -27,7 +27,7 @@ Kafka and Redis answer. In another terminal:
   export KAFKA_BROKERS=${backends.kafkaBrokers}
   export REDIS_URL=${backends.redisUrl}
   npx ride-calendar topics      # create the topics
-  npm start                     # fold the log and answer reads
+  npm start                     # read the log and answer clients
 
 And with the same two lines in one more terminal:
 

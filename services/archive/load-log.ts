@@ -85,7 +85,7 @@ function checkEmpty(there: LogBounds): void {
   const topic = topicNames.find((one) => there[one].some(({ low, end }) => low !== end));
   if (topic === undefined) return;
   throw new UsageError(
-    `Cannot load the archive: ${topic} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to the archive's facts with --append, also after a load that was stopped`,
+    `Cannot load the archive: ${topic} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to what the archive says with --append, also after a load that was stopped`,
   );
 }
 
