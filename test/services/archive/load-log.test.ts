@@ -110,7 +110,7 @@ describe('archive load', () => {
     const log = emptyLog(1);
     await log.publish('nights', [{ key: 'x', value: null, timestampMs: 1 }]);
     await expect(load(archive.dir, log)).rejects.toThrow(
-      "Cannot load the archive: nights holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to what the archive says with --append",
+      'Cannot load the archive: nights holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to what the archive says with --append',
     );
     expect(log.all('riders')).toEqual([]);
   });
