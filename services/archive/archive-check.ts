@@ -4,22 +4,15 @@ import { type CheckedArchive, checkArchive, moreThanSaid } from '../../infra/arc
 import { archivePrefix, manifestName } from '../../infra/archive/format/archive-manifest.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
+import type { Run } from '../cli/commands.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
-import type { ExitCode, Io } from '../cli/io.ts';
 import { percentOf, runWithProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
-
-export interface ArchiveCheckOptions {
-  dir: string;
-  json?: boolean;
-  requireManifest?: boolean;
-}
 
 /**
  * Reads every record of an archive and compares its files with the manifest (docs/rules.md#archive-check). Exit code 1
  * if anything differs, 3 without a manifest; with `requireManifest` that is a problem too.
  */
-export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runArchiveCheck: Run<{ dir: string; requireManifest?: boolean }> = async (options, settings, io) => {
   const { dir, json, requireManifest } = options;
   needFolderName(dir, 'archive check');
   return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
@@ -36,7 +29,7 @@ export async function runArchiveCheck(options: ArchiveCheckOptions, settings: Se
     const result = { dir, manifest: manifest !== null, ...counts, exact_since, problems, more };
     return { result, lines: linesOf(dir, found), code: problems.length > 0 ? 1 : manifest ? 0 : 3 };
   });
-}
+};
 
 function linesOf(dir: string, { manifest, files, records, rejected, problems, more }: CheckedArchive): string[] {
   const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;

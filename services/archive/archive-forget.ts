@@ -3,19 +3,13 @@ import { missingFolders } from '../../infra/archive/format/archive-files.ts';
 import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/running/log.ts';
 import { idPattern } from '../../schemas/events/patterns.ts';
+import type { Run } from '../cli/commands.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { UsageError } from '../cli/io.ts';
 import { percentOf, runWithProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
-
-export interface ArchiveForgetOptions {
-  rider: string;
-  dir: string;
-  json?: boolean;
-}
 
 /** Removes a rider from an archive, and reports what was removed. */
-export async function runArchiveForget(options: ArchiveForgetOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runArchiveForget: Run<{ rider: string; dir: string }> = async (options, settings, io) => {
   const { rider, dir, json } = options;
   needFolderName(dir, 'archive forget');
   if (!idPattern.test(rider))
@@ -30,7 +24,7 @@ export async function runArchiveForget(options: ArchiveForgetOptions, settings: 
     const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };
   });
-}
+};
 
 function linesOf(dir: string, forgotten: Forgotten): string[] {
   const { records, leaders, rejected, headers, raw, files, example } = forgotten;

@@ -3,24 +3,19 @@ import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/running/log.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
+import type { Run } from '../cli/commands.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
-import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
+import { needKafka } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import { percentOf, runWithProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
 import { archiveLoad, type LoadResult } from './load-log.ts';
 
-export interface ArchiveLoadOptions {
-  dir: string;
-  json?: boolean;
-  /** Brings topics that hold records to the archive's facts. */
-  append?: boolean;
-  /** Puts each key into one partition, its records in the order of their times. */
-  repartition?: boolean;
-}
-
 /** Publishes an archive's records to the log in Kafka. */
-export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runArchiveLoad: Run<{ dir: string; append?: boolean; repartition?: boolean }> = async (
+  options,
+  settings,
+  io,
+) => {
   const { dir, json, append = false, repartition = false } = options;
   const { partitioners, givenPartitioners } = settings;
   const kafka = needKafka(settings, 'archive load');
@@ -53,7 +48,7 @@ export async function runArchiveLoad(options: ArchiveLoadOptions, settings: Sett
   } finally {
     await Promise.all([log.close(), publisher.close()]);
   }
-}
+};
 
 function linesOf(
   dir: string,

@@ -6,11 +6,11 @@ import { countText } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { knownSchemas } from '../backends/known-schemas.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
+import type { Run } from '../cli/commands.ts';
 import { needArchiveFolder } from '../cli/empty-folder.ts';
-import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
+import { type Io, needKafka } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import { type Progress, percentOf, runWithProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
 import { archiveSave, type SaveOptions } from './save-log.ts';
 
 export interface ArchiveSaveOptions {
@@ -23,7 +23,7 @@ export interface ArchiveSaveOptions {
 }
 
 /** Saves the log in Kafka to a new archive, or to one that was saved before: up to its present ends, or without end. */
-export async function runArchiveSave(options: ArchiveSaveOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runArchiveSave: Run<ArchiveSaveOptions> = async (options, settings, io) => {
   const { dir, follow = false, afterGap = false, json } = options;
   const kafka = needKafka(settings, 'archive save');
   const prefix = kafka.topicPrefix;
@@ -64,7 +64,7 @@ export async function runArchiveSave(options: ArchiveSaveOptions, settings: Sett
   } finally {
     await Promise.all([log.close(), cluster.close()]);
   }
-}
+};
 
 /** Counts on a terminal until the archive has everything that the log holds, and says so once. */
 function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {

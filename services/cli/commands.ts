@@ -2,8 +2,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Settings } from '../settings/settings.ts';
 import type { ExitCode, Io } from './io.ts';
 
-/** What a command does. Its arguments are among the options, by their names. */
-type Run<Options> = (options: Options, settings: Settings, io: Io) => Promise<ExitCode>;
+/** What a command does. Its arguments are among the options, by their names. Each command has --json. */
+export type Run<Options = object> = (
+  options: Options & { json?: boolean },
+  settings: Settings,
+  io: Io,
+) => Promise<ExitCode>;
 
 /** The commands of a program, or of one of its groups. */
 export interface Commands {

@@ -27,6 +27,11 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** Prints what a command has to say: with --json an object on a line, else lines. */
+export function tell(io: Io, json: boolean | undefined, result: object, lines: readonly string[]): void {
+  for (const line of json ? [JSON.stringify(result)] : lines) io.out(line);
+}
+
 /** The Kafka settings, for a command that needs them. Throws UsageError that names KAFKA_BROKERS. */
 export function needKafka(settings: Settings, command: string): NonNullable<Settings['kafka']> {
   if (settings.kafka) return settings.kafka;

@@ -1,4 +1,4 @@
-import type { ExitCode, Io } from './io.ts';
+import { type ExitCode, type Io, tell } from './io.ts';
 
 export interface Progress {
   update(value: number): void;
@@ -79,7 +79,7 @@ export async function runWithProgress(
 ): Promise<ExitCode> {
   try {
     const { result, lines, code = 0 } = await withProgress(io, title, total, run);
-    for (const line of json ? [JSON.stringify(result)] : lines) io.out(line);
+    tell(io, json, result, lines);
     return code;
   } catch (error) {
     if (stopped === undefined || !io.signal.aborted) throw error;

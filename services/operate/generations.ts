@@ -1,23 +1,18 @@
 import { withRedis } from '../../infra/redis/redis-connection.ts';
 import { dropGeneration, type Generation, listGenerations } from '../../infra/redis/views/stored-generations.ts';
 import { tagCount, viewFormat } from '../../schemas/views/view-keys.ts';
-import { type ExitCode, type Io, needRedis, UsageError } from '../cli/io.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { Run } from '../cli/commands.ts';
+import { needRedis, tell, UsageError } from '../cli/io.ts';
 import { inParts } from './lag.ts';
 
 /** Says which generations of views the store holds, and who leads each. */
-export async function runGenerationsList(
-  { json = false }: { json?: boolean },
-  settings: Settings,
-  io: Io,
-): Promise<ExitCode> {
+export const runGenerationsList: Run = async ({ json }, settings, io) => {
   const redis = needRedis(settings, 'generations list');
   const found = await withRedis(redis, (connection) => listGenerations(connection, redis.keyPrefix, io.signal));
-  if (json) io.out(JSON.stringify({ generation: viewFormat, generations: found.map(asJson) }));
-  else if (found.length === 0) io.out('The store holds no views');
-  else for (const generation of found) io.out(lineOf(generation));
+  const lines = found.length === 0 ? ['The store holds no views'] : found.map(lineOf);
+  tell(io, json, { generation: viewFormat, generations: found.map(asJson) }, lines);
   return 0;
-}
+};
 
 const asJson = ({ format, keys, bytes, leaders, tagsUnled, standbys }: Generation) => ({
   generation: format,
@@ -40,17 +35,8 @@ function lineOf({ format, keys, bytes, leaders, tagsUnled, standbys }: Generatio
   return [`Generation ${format}${own}: ${size}`, ...led, ...unled, ...standing].join('; ');
 }
 
-interface GenerationsDropOptions {
-  generation: string;
-  json?: boolean;
-}
-
 /** Removes the views of a generation. Exit code 1 if a projector leads it, or if there are no such views. */
-export async function runGenerationsDrop(
-  { generation: text, json = false }: GenerationsDropOptions,
-  settings: Settings,
-  io: Io,
-): Promise<ExitCode> {
+export const runGenerationsDrop: Run<{ generation: string }> = async ({ generation: text, json }, settings, io) => {
   const redis = needRedis(settings, 'generations drop');
   const format = Number(text);
   if (!/^[1-9]\d{0,8}$/.test(text))
@@ -58,10 +44,8 @@ export async function runGenerationsDrop(
   const removed = await withRedis(redis, (connection) =>
     dropGeneration(connection, redis.keyPrefix, format, io.signal),
   );
-  io.out(
-    json
-      ? JSON.stringify({ generation: format, removed })
-      : `Dropped generation ${format}: ${removed.toLocaleString('en')} keys`,
-  );
+  tell(io, json, { generation: format, removed }, [
+    `Dropped generation ${format}: ${removed.toLocaleString('en')} keys`,
+  ]);
   return 0;
-}
+};

@@ -11,23 +11,16 @@ import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts
 import { topicNames } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
-import { type ExitCode, type Io, needKafka, needRedis } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { needKafka, needRedis, tell } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import type { Settings } from '../settings/settings.ts';
 import { lagUntil } from './lag-until.ts';
-
-interface LagOptions {
-  json?: boolean;
-  /** A record to wait for, and for how many seconds. */
-  until?: string;
-  timeout?: number;
-}
 
 /**
  * Says how far the views are behind the log, and who leads. It reads Kafka and Redis, and touches neither views nor a
  * consumer group. Exit code 1 if no running projector leads some parts of the store, or if records of unknown schemas are set aside.
  */
-export async function runLag(options: LagOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runLag: Run<{ until?: string; timeout?: number }> = async (options, settings, io) => {
   const { json, until, timeout = 60 } = options;
   if (until !== undefined) return lagUntil(until, { json, timeout }, settings, io);
   const kafka = needKafka(settings, 'lag');
@@ -36,10 +29,9 @@ export async function runLag(options: LagOptions, settings: Settings, io: Io): P
   const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal);
   const ends = Promise.all([log.identity!(), log.bounds()]).finally(() => log.close());
   const lag = lagOf(...(await ends), store);
-  if (json) io.out(JSON.stringify(lag));
-  else for (const line of linesOf(lag)) io.out(line);
+  tell(io, json, lag, linesOf(lag));
   return lag.parts_unled + lag.of_unknown_schemas > 0 ? 1 : 0;
-}
+};
 
 function lagOf(identity: string, bounds: LogBounds, store: StoreState) {
   const { leaders, standbys, tagsUnled, otherFormats, positions, unreadableMs } = store;
@@ -95,12 +87,9 @@ function linesOf({
 }: ReturnType<typeof lagOf>): string[] {
   const rows = [
     ['partition', 'position', 'end', 'lag'],
-    ...partitions.map(({ topic, partition, position, end, lag }) => [
-      `${topic}/${partition}`,
-      `${position ?? 'none'}`,
-      `${end}`,
-      `${lag}`,
-    ]),
+    ...partitions.map(({ topic, partition, position, end, lag }) =>
+      [`${topic}/${partition}`, position ?? 'none', end, lag].map(String),
+    ),
   ];
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (row: string[]) =>

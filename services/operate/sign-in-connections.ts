@@ -3,15 +3,12 @@ import { type ConnectionsOf, endConnections, listConnections } from '../../api/s
 import { redisSignInState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { tell, UsageError } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';
 
-interface SignInOptions extends ConnectionsOf {
-  json?: boolean;
-}
-
 /** Says which clients are connected, by how many connections, and since when. */
-export async function runSignInList(options: SignInOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runSignInList: Run<ConnectionsOf> = async (options, settings, io) => {
   const found = await withSignIn('list', options, settings, (store, of) => listConnections(store, of, io.signal));
   const clients = found.clients.map(({ client, connections, oldestMs, newestMs }) => ({
     client,
@@ -20,33 +17,30 @@ export async function runSignInList(options: SignInOptions, settings: Settings, 
     newest: new Date(newestMs).toISOString(),
   }));
   const sessions = options.client === undefined ? found.sessions : null;
-  if (options.json) {
-    io.out(JSON.stringify({ clients, sessions }));
-    return 0;
-  }
-  for (const { client, connections, oldest, newest } of clients)
-    io.out(
+  const lines = clients.map(
+    ({ client, connections, oldest, newest }) =>
       `${foreignText(client)}: ${countText(connections, 'connection')}, the oldest of ${oldest}, the newest of ${newest}`,
-    );
-  if (clients.length === 0) io.out('No app is connected');
-  if (sessions !== null) io.out(`Signed in: ${countText(sessions, 'browser')}`);
+  );
+  if (clients.length === 0) lines.push('No app is connected');
+  if (sessions !== null) lines.push(`Signed in: ${countText(sessions, 'browser')}`);
+  tell(io, options.json, { clients, sessions }, lines);
   return 0;
-}
+};
 
 /** Ends connections, and a rider's sessions. Exit code 1 if there was nothing to end: an id may be mistyped. */
-export async function runSignInEnd(options: SignInOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runSignInEnd: Run<ConnectionsOf> = async (options, settings, io) => {
   if (options.rider === undefined && options.client === undefined)
     throw new UsageError('Cannot run sign-in end: want --rider or --client, or both');
   const ended = await withSignIn('end', options, settings, (store, of) => endConnections(store, of, io.signal));
   const { connections, sessions } = ended;
-  if (options.json) io.out(JSON.stringify(ended));
-  else if (connections + sessions === 0) io.out('Nothing of that was connected or signed in');
-  else
-    io.out(
-      `Ended ${countText(connections, 'connection')} and ${countText(sessions, 'session')}; access tokens live for up to ten minutes more`,
-    );
-  return connections + sessions === 0 ? 1 : 0;
-}
+  const isNone = connections + sessions === 0;
+  const what = `${countText(connections, 'connection')} and ${countText(sessions, 'session')}`;
+  const line = isNone
+    ? 'Nothing of that was connected or signed in'
+    : `Ended ${what}; access tokens live for up to ten minutes more`;
+  tell(io, options.json, ended, [line]);
+  return isNone ? 1 : 0;
+};
 
 async function withSignIn<T>(
   command: string,

@@ -1,30 +1,22 @@
 import { ensureTopics, type TopicReport, type TopicsOptions } from '../../infra/kafka/topics/ensure-topics.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
-import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { needKafka, tell } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import type { Settings } from '../settings/settings.ts';
-
-interface TopicsCommandOptions {
-  partitions?: number;
-  replicationFactor?: number;
-  /** Report only, create nothing. */
-  check?: boolean;
-  json?: boolean;
-}
 
 /** Creates missing topics, and reports how the others differ. Exit code 1 if one is missing or would lose records. */
-export async function runTopics(options: TopicsCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runTopics: Run<Pick<TopicsOptions, 'partitions' | 'replicationFactor'> & { check?: boolean }> = async (
+  { check, json, ...sizes },
+  settings,
+  io,
+) => {
   const kafka = needKafka(settings, 'topics');
-  const { check, partitions, replicationFactor } = options;
-  const wanted: TopicsOptions = { kafka, topicPrefix: kafka.topicPrefix, create: !check, log: makeLogger(settings) };
-  if (partitions !== undefined) wanted.partitions = partitions;
-  if (replicationFactor !== undefined) wanted.replicationFactor = replicationFactor;
-  const reports = await ensureTopics(wanted);
-  if (options.json) io.out(JSON.stringify({ topics: reports }));
-  else for (const report of reports) for (const line of linesOf(report)) io.out(line);
+  const { topicPrefix } = kafka;
+  const reports = await ensureTopics({ kafka, topicPrefix, create: !check, log: makeLogger(settings), ...sizes });
+  tell(io, json, { topics: reports }, reports.flatMap(linesOf));
   const wrong = reports.some(({ state, differences }) => state === 'missing' || differences.some((d) => d.harmful));
   return wrong ? 1 : 0;
-}
+};
 
 function linesOf({ topic, state, partitions, differences }: TopicReport): string[] {
   const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;

@@ -9,16 +9,11 @@ import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { type ExitCode, type Io, needStoreAndLog } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { needStoreAndLog } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import { showProgress } from '../cli/progress.ts';
 import { openLog } from '../serve/open-event-log.ts';
-import type { Settings } from '../settings/settings.ts';
-
-interface VerifyOptions {
-  json?: boolean;
-  repair?: boolean;
-}
 
 // A request that comes just as an earlier comparison ends mends nothing.
 const repairsMax = 3;
@@ -28,7 +23,7 @@ const repairsMax = 3;
  * writes no view: `--repair` asks the projector that leads. Exit code 1 if something differs, even if it was mended; else 3 if
  * some views could not be compared.
  */
-export async function runVerify(options: VerifyOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runVerify: Run<{ repair?: boolean }> = async (options, settings, io) => {
   const { json = false, repair = false } = options;
   needStoreAndLog(settings, 'verify', 'give the event log that the views are of');
   const { log: eventLog, partitioners } = await openLog('verify', undefined, settings, io);
@@ -60,7 +55,7 @@ export async function runVerify(options: VerifyOptions, settings: Settings, io: 
     await verification.end();
     await Promise.all([eventLog.close(), live.close()]);
   }
-}
+};
 
 function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {
   const names = found.flatMap(({ differences }) => differences.map(({ name }) => name));

@@ -12,20 +12,13 @@ import { readableOf } from '../../projector/position/settled-position.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { isTopicName, type TopicName } from '../../schemas/events/records.ts';
+import type { Run } from '../cli/commands.ts';
 import { instantText } from '../cli/instant-texts.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { tell, UsageError } from '../cli/io.ts';
 import { checkRider } from '../past/answers/past-answers.ts';
 import { rejectPlace } from '../records/rejected-log.ts';
 import { openLog } from '../serve/open-event-log.ts';
-import type { Settings } from '../settings/settings.ts';
 import { hidingRules, whyHidden } from './why-hidden.ts';
-
-interface WhyOptions {
-  key: string[];
-  rider?: string;
-  archive?: string;
-  json?: boolean;
-}
 
 /** A key that is asked about, and what the log holds of it. */
 interface Asked {
@@ -41,7 +34,7 @@ interface Asked {
  * Says of each key what the log has, which kinds of answer show it, and all that hides it from the others, by rules. It prints
  * nothing that a record holds. Exit code 1 if a key is in no answer, or its last record is bad.
  */
-export async function runWhy(options: WhyOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = async (options, settings, io) => {
   const { rider = null, archive, json } = options;
   const { redis, nowMs } = settings;
   const asked = options.key.map(askedOf);
@@ -62,13 +55,13 @@ export async function runWhy(options: WhyOptions, settings: Settings, io: Io): P
       const as = { rider, nowMs: nowMs ?? realClock.wallMs(), isReadable };
       const shown = shownOf(one, whyHidden(fold.facts, topic, key, as));
       isWell &&= shown.set_aside.length === 0 && shown.answers.some((answer) => answer.shown);
-      for (const line of json ? [JSON.stringify(shown)] : linesOf(shown)) io.out(line);
+      tell(io, json, shown, linesOf(shown));
     }
     return isWell ? 0 : 1;
   } finally {
     await log.close();
   }
-}
+};
 
 function askedOf(text: string): Asked {
   const [topic = '', ...rest] = text.split('/');

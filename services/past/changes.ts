@@ -1,10 +1,10 @@
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import type { RecordInTime } from '../../infra/archive/log/records-in-time.ts';
 import { countText } from '../../projector/running/log.ts';
+import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { type Io, UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
 import { differencesOf } from './answers/answer-difference.ts';
 import { type ChangedAnswer, changedAnswers } from './answers/changed-answers.ts';
 import type { PastAnswer } from './answers/past-answers.ts';
@@ -15,14 +15,13 @@ import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 interface ChangesCommandOptions {
   from: string;
   to: string;
-  json?: boolean;
   archive?: string;
   by?: RecordClock;
   now?: string;
 }
 
 /** Prints which answers differ between two instants, and the records behind each. Exit code 1 if any do. */
-export async function runChanges(options: ChangesCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runChanges: Run<ChangesCommandOptions> = async (options, settings, io) => {
   const { json = false, archive, by = 'timestamp' } = options;
   const fromMs = instantOf('changes', '--from', options.from);
   const toMs = instantOf('changes', '--to', options.to);
@@ -53,7 +52,7 @@ export async function runChanges(options: ChangesCommandOptions, settings: Setti
   } finally {
     log.close();
   }
-}
+};
 
 const shown = ({ status, etag }: PastAnswer) => ({ status, etag });
 const body = ({ status, body }: PastAnswer): string => (status === 200 ? body : '');

@@ -1,17 +1,15 @@
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import { countText } from '../../projector/running/log.ts';
+import type { Run } from '../cli/commands.ts';
 import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
-import type { ExitCode, Io } from '../cli/io.ts';
 import { runWithProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
 import { type Exported, writeExport } from './export/write-export.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 
 interface ExportCommandOptions {
   dir: string;
-  json?: boolean;
   archive?: string;
   asOf?: string;
   by?: RecordClock;
@@ -20,7 +18,7 @@ interface ExportCommandOptions {
 }
 
 /** Writes the log's history and the answers as Parquet, with SQL for DuckDB and a manifest. */
-export async function runExport(options: ExportCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runExport: Run<ExportCommandOptions> = async (options, settings, io) => {
   const { dir, json = false, archive, by = 'timestamp', personal = false, secrets = false } = options;
   const clockMs =
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
@@ -43,7 +41,7 @@ export async function runExport(options: ExportCommandOptions, settings: Setting
   } finally {
     log.close();
   }
-}
+};
 
 /** The export's manifest. `replay --offsets` takes it as a file of offsets. */
 function saidOf(

@@ -1,10 +1,10 @@
 import { readInputs } from '../../api/calendar/read-inputs.ts';
 import { routePath, splitTarget } from '../../api/messages/target.ts';
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
+import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { UsageError } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
-import type { Settings } from '../settings/settings.ts';
 import { differencesOf, differenceText } from './answers/answer-difference.ts';
 import { answerHistories, type Version } from './answers/answer-history.ts';
 import { type PastAnswer, withAnswer } from './answers/past-answers.ts';
@@ -14,14 +14,13 @@ import { doubtsOf, openPastLog } from './past-log.ts';
 
 interface HistoryCommandOptions extends Omit<Asked, 'paths'> {
   path: string[];
-  json?: boolean;
   archive?: string;
   to?: string;
   by?: RecordClock;
 }
 
 /** Prints every version of each answer, the oldest first, by the records behind it. Exit code 1 if one had none. */
-export async function runHistory(options: HistoryCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runHistory: Run<HistoryCommandOptions> = async (options, settings, io) => {
   const { path: paths, fromFile, rider, archive, by = 'timestamp' } = options;
   const asked: Asked = { paths, fromFile, rider };
   const requests = requestsOf('history', asked, settings.basePath);
@@ -54,7 +53,7 @@ export async function runHistory(options: HistoryCommandOptions, settings: Setti
   } finally {
     log.close();
   }
-}
+};
 
 /** Throws UsageError for a request that is a 400 whatever the log holds: it has no versions. */
 function checkInputs(target: string): void {

@@ -1,8 +1,9 @@
 import { countText } from '../../projector/running/log.ts';
 import { wait } from '../../projector/running/stop.ts';
 import { topicNames } from '../../schemas/events/records.ts';
+import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { type ExitCode, type Io, tell, UsageError } from '../cli/io.ts';
 import { assertCanListen } from '../serve/http/listen.ts';
 import type { Settings } from '../settings/settings.ts';
 import { checkRider, type PastAnswer, PastAnswers, type PastRequest, withAnswer } from './answers/past-answers.ts';
@@ -13,7 +14,6 @@ import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past-po
 import { type PastSteps, servePast, settingsOfThePast } from './serve-past.ts';
 
 interface ReplayOptions extends PointOptions {
-  json?: boolean;
   archive?: string;
   serve?: boolean;
   get?: string[];
@@ -23,7 +23,7 @@ interface ReplayOptions extends PointOptions {
 }
 
 /** The calendar as it was: serves it, prints one answer, or says which records it is made of. */
-export async function runReplay(options: ReplayOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runReplay: Run<ReplayOptions> = async (options, settings, io) => {
   const { json = false, archive, get, fromFile, rider } = options;
   const point = pointOf(options);
   const nowMs = options.now === undefined ? point.atMs : instantOf('replay', '--now', options.now);
@@ -44,13 +44,12 @@ export async function runReplay(options: ReplayOptions, settings: Settings, io: 
     if (served) return await serveAndSay(past, said, served, options, io);
     if (isAsked)
       return await answer(requests, past, said, nowMs, isMany(asked) ? 'lines' : json ? 'whole' : 'body', io);
-    if (json) io.out(JSON.stringify(said));
-    else for (const line of [...linesOf(said), ...offsetLines(past)]) io.out(line);
+    tell(io, json, said, [...linesOf(said), ...offsetLines(past)]);
     return 0;
   } finally {
     log.close();
   }
-}
+};
 
 /** What a replay covers, in the form of its JSON. */
 function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: FoldedPast) {
@@ -124,7 +123,7 @@ async function serveAndSay(
   past: FoldedPast,
   said: ReplaySaid,
   settings: Settings,
-  { rider, json }: ReplayOptions,
+  { rider, json }: ReplayOptions & { json?: boolean },
   io: Io,
 ): Promise<ExitCode> {
   if (rider !== undefined && !past.facts.riderExists(past.facts.riderIds.find(rider))) {
@@ -133,8 +132,7 @@ async function serveAndSay(
     return 1;
   }
   const { steps, close } = await servePast(past.facts, settings, rider ?? null, io.signal);
-  if (json) io.out(JSON.stringify({ ...said, ...steps }));
-  else for (const line of [...linesOf(said), '', ...stepLines(steps)]) io.out(line);
+  tell(io, json, { ...said, ...steps }, [...linesOf(said), '', ...stepLines(steps)]);
   await wait(io.signal);
   await close();
   return 0;

@@ -4,7 +4,8 @@ import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { countText } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { type Io, UsageError } from '../cli/io.ts';
 import { percentOf, withProgress } from '../cli/progress.ts';
 import { openLog } from '../serve/open-event-log.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -13,17 +14,8 @@ import { RecordChecks } from './checking/record-checks.ts';
 import { recordsOf } from './json-lines/input.ts';
 import { LineError } from './json-lines/json-form.ts';
 
-interface CheckOptions {
-  /** A file of JSON Lines, or an archive's folder. */
-  file?: string;
-  archive?: string;
-  json?: boolean;
-  /** Warnings count as errors. */
-  strict?: boolean;
-}
-
 /** Says what is bad or doubtful in a file of JSON Lines, an archive or Kafka (docs/rules.md#records-check). */
-export async function runCheck(options: CheckOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runCheck: Run<{ file?: string; archive?: string; strict?: boolean }> = async (options, settings, io) => {
   const { file, json, strict = false } = options;
   if (file !== undefined && options.archive !== undefined)
     throw new UsageError('Cannot run records check: want a file or --archive, not both');
@@ -45,7 +37,7 @@ export async function runCheck(options: CheckOptions, settings: Settings, io: Io
   const found = `${countText(count.error, 'error')}, ${countText(count.warning, 'warning')}`;
   if (!json) io.out(`${countText(checks.records, 'record')} in ${where}: ${found}`);
   return count.error > 0 || (strict && count.warning > 0) ? 1 : 0;
-}
+};
 
 function textOf({ code, severity, detail, count, places }: Notice): string {
   const { what, fix } = notices.get(code)!;

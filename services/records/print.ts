@@ -4,10 +4,10 @@ import { decoded, type LogRecord } from '../../projector/ports/decoded-record.ts
 import type { EncodedRecord, LogBatch } from '../../projector/ports/event-log.ts';
 import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic, isTopicName, topicNames } from '../../schemas/events/records.ts';
+import type { Run } from '../cli/commands.ts';
 import { instantOf } from '../cli/instant-texts.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
+import { UsageError } from '../cli/io.ts';
 import { openLog } from '../serve/open-event-log.ts';
-import type { Settings } from '../settings/settings.ts';
 import { showLine } from './json-lines/json-line.ts';
 
 interface PrintOptions {
@@ -20,7 +20,7 @@ interface PrintOptions {
 }
 
 /** Prints the log's good records as JSON Lines, which `records publish` takes; bad ones to standard error, with the reason. */
-export async function runPrint(options: PrintOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runPrint: Run<PrintOptions> = async (options, settings, io) => {
   const { topic: topics = topicNames, key: keys, follow = false } = options;
   for (const topic of topics) {
     if (isTopicName(topic)) continue;
@@ -52,4 +52,4 @@ export async function runPrint(options: PrintOptions, settings: Settings, io: Io
   } finally {
     await log.close();
   }
-}
+};

@@ -3,22 +3,13 @@ import { whyBad } from '../../projector/intake/validator.ts';
 import { inOneLine } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { type ExitCode, type Io, UsageError } from '../cli/io.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { Run } from '../cli/commands.ts';
+import { type Io, UsageError } from '../cli/io.ts';
 import { recordsOf } from './json-lines/input.ts';
 import { LineError } from './json-lines/json-form.ts';
 import type { LineRecord } from './json-lines/json-line.ts';
 import { openTarget } from './publish-target.ts';
 import { Publishing } from './publishing.ts';
-
-interface PublishOptions {
-  /** A file of JSON Lines. Absent: standard input. */
-  file?: string;
-  json?: boolean;
-  /** A folder that is not there yet, for a new archive. Absent: Kafka. */
-  archive?: string;
-  dryRun?: boolean;
-}
 
 const shownMax = 20;
 
@@ -26,7 +17,7 @@ const shownMax = 20;
  * Publishes records that stand in lines of JSON (docs/rules.md#json-lines). A file is checked whole before anything is
  * published; what comes through a pipe cannot be read twice, and is checked line by line.
  */
-export async function runPublish(options: PublishOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runPublish: Run<{ file?: string; archive?: string; dryRun?: boolean }> = async (options, settings, io) => {
   const { file, archive, dryRun = false, json } = options;
   const where = file ?? 'standard input';
   const isFile = file !== undefined && (await isRegular(file));
@@ -56,7 +47,7 @@ export async function runPublish(options: PublishOptions, settings: Settings, io
     await target.close();
   }
   return 1;
-}
+};
 
 async function isRegular(file: string): Promise<boolean> {
   const found = await stat(file).catch(({ code }: NodeJS.ErrnoException) => {

@@ -5,9 +5,8 @@ import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { detailOf, kindOf } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import { isTopicName } from '../../schemas/events/records.ts';
+import type { Run } from '../cli/commands.ts';
 import { instantText } from '../cli/instant-texts.ts';
-import type { ExitCode, Io } from '../cli/io.ts';
-import type { Settings } from '../settings/settings.ts';
 import {
   chosen,
   type Judged,
@@ -19,7 +18,6 @@ import {
 } from './rejected-log.ts';
 
 interface RejectedListOptions extends RejectChoice {
-  json?: boolean;
   archive?: string;
   show?: boolean;
   personal?: boolean;
@@ -30,7 +28,7 @@ interface RejectedListOptions extends RejectChoice {
  * Lists bad records by reason, with counts and places, and which are unresolved: still the last of their key. With --show also the
  * fields that can be read. Exit code 1 where one is unresolved.
  */
-export async function runRejectedList(options: RejectedListOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runRejectedList: Run<RejectedListOptions> = async (options, settings, io) => {
   const { json, show } = options;
   const log = await readRejectedLog('rejected list', options.archive, settings, io);
   const wanted = chosen('rejected list', log.rejects, options);
@@ -44,7 +42,7 @@ export async function runRejectedList(options: RejectedListOptions, settings: Se
   if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject, log), ...shown.get(reject) }));
   else for (const line of linesOf(wanted, log, shown)) io.out(line);
   return wanted.some(log.isUnresolved) ? 1 : 0;
-}
+};
 
 const placeOf = (reject: Reject, { isUnresolved, isMissing }: RejectedLog) => {
   const { topic, partition, offset, timestampMs, reason } = reject;

@@ -6,16 +6,11 @@ import { countText } from '../../projector/running/log.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
-import { type ExitCode, type Io, needKafka, UsageError } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { needKafka, tell, UsageError } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import type { Settings } from '../settings/settings.ts';
 import { type BadInLog, badInLog } from './bad-in-log.ts';
 import { chosen, type RejectChoice, type RejectJudge, readRejected, rejectJudge, rejectPlace } from './rejected-log.ts';
-
-interface RejectedResubmitOptions extends RejectChoice {
-  json?: boolean;
-  all?: boolean;
-}
 
 /** What became of a bad record. Printed as it is by --json. */
 interface Outcome {
@@ -30,11 +25,7 @@ interface Outcome {
  * Publishes rejected records again, each to its own partition: those that break no rule any more and whose key has had no later
  * record (docs/rules.md#resubmitted-records). Exit code 1 if one of the others could not be published.
  */
-export async function runRejectedResubmit(
-  options: RejectedResubmitOptions,
-  settings: Settings,
-  io: Io,
-): Promise<ExitCode> {
+export const runRejectedResubmit: Run<RejectChoice & { all?: boolean }> = async (options, settings, io) => {
   const kafka = needKafka(settings, 'rejected resubmit');
   const choices = [options.all, options.reason !== undefined, options.place !== undefined].filter(Boolean);
   if (choices.length !== 1)
@@ -47,12 +38,14 @@ export async function runRejectedResubmit(
   const judging = rejectJudge(settings, io.signal);
   try {
     const outcomes = await resubmit(rejects, wanted, { log, publisher, judge: judging.judge, signal: io.signal });
-    tell(outcomes, options, io);
+    for (const outcome of outcomes) tell(io, options.json, outcome, [lineOf(outcome)]);
+    const count = outcomes.filter(({ now }) => now !== null).length;
+    if (!options.json) io.out(`Published ${count} of ${countText(outcomes.length, 'rejected record')}`);
     return outcomes.some(({ note }) => note !== null && note !== superseded) ? 1 : 0;
   } finally {
     await Promise.all([log.close(), publisher.close(), judging.close()]);
   }
-}
+};
 
 interface Parts {
   log: EventLog;
@@ -107,14 +100,5 @@ async function publishAgain({ topic, partition, raw }: Reject, publisher: LogPub
   return rejectPlace({ topic, partition: place![0], offset: place![1] });
 }
 
-function tell(outcomes: readonly Outcome[], { json }: RejectedResubmitOptions, io: Io): void {
-  if (json) {
-    for (const outcome of outcomes) io.out(JSON.stringify(outcome));
-    return;
-  }
-  for (const { place, now, note } of outcomes) {
-    io.out(now === null ? `${foreignText(place)} is not published: ${note}` : `${place} is at ${now} now`);
-  }
-  const count = outcomes.filter(({ now }) => now !== null).length;
-  io.out(`Published ${count} of ${countText(outcomes.length, 'rejected record')}`);
-}
+const lineOf = ({ place, now, note }: Outcome): string =>
+  now === null ? `${foreignText(place)} is not published: ${note}` : `${place} is at ${now} now`;

@@ -1,8 +1,7 @@
 import { topicSchemas, topicTypes } from '../../schemas/avro/avro-types.ts';
 import { fingerprintOf, singleObjectHeader } from '../../schemas/avro/single-object.ts';
 import { topicNames } from '../../schemas/events/records.ts';
-import type { ExitCode, Io } from '../cli/io.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { Run } from '../cli/commands.ts';
 import exampleRecords from './json-lines/example-records.json' with { type: 'json' };
 
 /** What a producer needs of each topic: the fingerprint, the bytes in front of a value, an example. */
@@ -17,7 +16,7 @@ export const schemaRows = topicNames.map((topic) => {
 });
 
 /** Prints the schemas of the topics, with what stands in front of a value and an example record each. */
-export async function runSchemas({ json }: { json?: boolean }, _settings: Settings, io: Io): Promise<ExitCode> {
+export const runSchemas: Run = async ({ json }, _settings, io) => {
   for (const { topic, fingerprint, header, key, value } of schemaRows) {
     const schema = topicSchemas[topic];
     if (json) io.out(JSON.stringify({ topic, fingerprint, header: header.replace(' ', ''), key, value, schema }));
@@ -28,4 +27,4 @@ export async function runSchemas({ json }: { json?: boolean }, _settings: Settin
     }
   }
   return 0;
-}
+};

@@ -1,8 +1,9 @@
 import { wait } from '../../projector/running/stop.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
-import { type ExitCode, type Io, needRedis } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { needRedis } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import { type Settings, SettingsError } from '../settings/settings.ts';
+import { SettingsError } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
 import { serve } from './http/serve.ts';
@@ -10,7 +11,7 @@ import { apiMetrics } from './metrics/api-metrics.ts';
 import { processMetrics } from './metrics/process-metrics.ts';
 
 /** `ride-calendar api`: the read API and the authorization server, over another process's views. */
-export async function runApi({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+export const runApi: Run = async ({ json }, settings, io) => {
   needRedis(settings, 'api');
   if (settings.calendarPage)
     throw new SettingsError([
@@ -29,4 +30,4 @@ export async function runApi({ json }: { json?: boolean }, settings: Settings, i
   await wait(signal);
   await served.close();
   return 0;
-}
+};

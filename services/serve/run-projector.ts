@@ -1,7 +1,7 @@
 import { openViewStore } from '../backends/open-view-store.ts';
-import { type ExitCode, type Io, needStoreAndLog } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
+import { needStoreAndLog } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
-import type { Settings } from '../settings/settings.ts';
 import { assertCanListen, listen, operatorsAt, stopListening } from './http/listen.ts';
 import { operatorApp } from './http/operator-routes.ts';
 import { projectorReadiness, untilStopped } from './http/readiness.ts';
@@ -11,7 +11,7 @@ import { openEventLog } from './open-event-log.ts';
 import { project } from './project.ts';
 
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
-export async function runProjector({ json }: { json?: boolean }, settings: Settings, io: Io): Promise<ExitCode> {
+export const runProjector: Run = async ({ json }, settings, io) => {
   needStoreAndLog(settings, 'projector', 'give one event log');
   const log = makeLogger(settings);
   const register = processMetrics(log);
@@ -35,4 +35,4 @@ export async function runProjector({ json }: { json?: boolean }, settings: Setti
     await stopListening(app);
   }
   return 0;
-}
+};

@@ -4,9 +4,8 @@ import { realClock } from '../../projector/running/clock.ts';
 import { race, Stop } from '../../projector/running/stop.ts';
 import type { OpenLog } from '../backends/open-log.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
-import type { ExitCode, Io } from '../cli/io.ts';
+import type { Run } from '../cli/commands.ts';
 import { makeLogger } from '../cli/logger.ts';
-import type { Settings } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { checkRiderToTry, firstDay, firstSteps, firstStepsText, metrosOf, picksRiders } from './http/first-steps.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
@@ -21,11 +20,7 @@ import { liveliestRiders } from './sign-in/views-rider-directory.ts';
 import { supervise } from './supervise.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
-export async function runStart(
-  { json, rider }: { json?: boolean; rider?: string },
-  settings: Settings,
-  io: Io,
-): Promise<ExitCode> {
+export const runStart: Run<{ rider?: string }> = async ({ json, rider }, settings, io) => {
   const log = makeLogger(settings);
   const register = processMetrics(log);
   const metrics = apiMetrics(register);
@@ -96,7 +91,7 @@ export async function runStart(
     await projecting.done.catch(() => {});
   }
   return 0;
-}
+};
 
 /** Waits until the view reader finds the views complete. That is a moment after the projector is ready. */
 async function untilComplete(

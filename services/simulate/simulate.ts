@@ -8,6 +8,7 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { assertDeclared, type PartitionOf } from '../backends/declared-partitions.ts';
 import { draftArchive } from '../backends/new-archive.ts';
+import type { Run } from '../cli/commands.ts';
 import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
@@ -30,7 +31,6 @@ interface SimulateCommandOptions {
   archive?: string;
   /** The day that counts as today, days since 1970-01-01. */
   around?: number;
-  json?: boolean;
 }
 
 const hourMs = 3_600_000;
@@ -41,7 +41,7 @@ const breath = 2_000;
  * Publishes a made-up calendar around today (or NOW, or a given day) and then changes. To an archive, and to Kafka unless it is today, the
  * same options on the same day make the same records. Otherwise changes have the time at which they are made.
  */
-export async function runSimulate(options: SimulateCommandOptions, settings: Settings, io: Io): Promise<ExitCode> {
+export const runSimulate: Run<SimulateCommandOptions> = async (options, settings, io) => {
   const { around } = options;
   const today = around ?? Math.floor((settings.nowMs ?? Date.now()) / dayMs);
   const made = simulation({ ...options, today });
@@ -69,7 +69,7 @@ export async function runSimulate(options: SimulateCommandOptions, settings: Set
     await sink.close();
   }
   return 0;
-}
+};
 
 /** Where records go: Kafka, or a new archive. */
 interface RecordSink {
