@@ -54,8 +54,8 @@ publisher facts Read Write DescribeConfigs
 publisher rejected Read Describe DescribeConfigs
 publisher transactions Describe Write
 publisher cluster IdempotentWrite
-simulate facts Read Write DescribeConfigs
-simulate rejected Describe DescribeConfigs
+simulate facts Read Write
+simulate rejected Describe
 archive-save facts Read DescribeConfigs
 archive-save rejected Read
 archive-load facts Read Write DescribeConfigs

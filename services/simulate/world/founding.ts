@@ -1,20 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Audience, Distance } from '../../../schemas/events/records.ts';
+import { blocked, close, flagged, follows } from '../../../projector/facts/facts.ts';
+import type { Audience, Distance, District } from '../../../schemas/events/records.ts';
 import { metroSketches, slugOf } from './metros.ts';
 import { mix32, Random, toBase } from './random.ts';
 import { rideDescription, riderName, rideTitle, rideTypes, secretVenueName, venueName } from './texts.ts';
-import {
-  blocked,
-  close,
-  dayMs,
-  dayStartMs,
-  flagged,
-  follows,
-  type Records,
-  type SimDistrict,
-  type SimRide,
-  type World,
-} from './world.ts';
+import { dayMs, dayStartMs, type Records, type SimRide, site, type World } from './world.ts';
 
 /**
  * The rider whose calendar always has something in it: they lead a ride, and have nights of every kind, friends and
@@ -66,7 +56,7 @@ function foundPlaces(world: World): void {
       ['CITY', sketch.cities],
     ] as const) {
       for (const name of names) {
-        const district = { slug: `${sketch.slug}-${slugOf(name)}`, metro, name, kind };
+        const district = { district: `${sketch.slug}-${slugOf(name)}`, metro: sketch.slug, name, kind };
         world.metros[metro]!.districts.push(world.districts.push(district) - 1);
       }
     }
@@ -85,13 +75,8 @@ export const riderId = (seed: number, index: number): string =>
 export function addRider(world: World, random: Random): number {
   const index = world.riders.length;
   const metro = index < circleSize ? 0 : random.rank(world.metros.length, 1.4);
-  world.riders.push({
-    id: riderId(world.options.seed, index),
-    ...riderName(random, index),
-    metro,
-    erased: false,
-    relations: [],
-  });
+  const record = { rider: riderId(world.options.seed, index), ...riderName(random, index) };
+  world.riders.push({ record, metro, erased: false, relations: [] });
   world.metros[metro]!.riders.push(index);
   return index;
 }
@@ -114,16 +99,21 @@ export function addRide(world: World, random: Random): number {
   // The first ride is the sample rider's own: an ordinary weekly one.
   const plain = index === 0;
   const periodDays = plain || random.chance(0.7) ? 7 : random.chance(0.25) ? 14 : null;
+  const id = toBase(mix32(index ^ world.options.seed ^ 0x52_49_44_45), 36, 7);
   const ride: SimRide = {
-    id: toBase(mix32(index ^ world.options.seed ^ 0x52_49_44_45), 36, 7),
-    title: rideTitle(random, sketch.language, district.name),
-    description: rideDescription(random),
-    type: random.pick(rideTypes),
+    record: {
+      ride: id,
+      title: rideTitle(random, sketch.language, district.name),
+      description: rideDescription(random),
+      type: random.pick(rideTypes),
+      metro: sketch.slug,
+      distance: random.chance(0.2) ? null : random.pick(distances),
+      audience: random.chance(0.25) ? null : random.pick(audiences),
+      leaders: leadersOf(random, plain ? [sampleRider] : riders).map((leader) => world.riderId(leader)),
+      posted: plain || index % 29 !== 17,
+      url: `${site}/rides/${id}`,
+    },
     metro,
-    distance: random.chance(0.2) ? null : random.pick(distances),
-    audience: random.chance(0.25) ? null : random.pick(audiences),
-    leaders: leadersOf(random, plain ? [sampleRider] : riders),
-    posted: plain || index % 29 !== 17,
     firstDay: firstDayOf(world, random, periodDays, plain),
     periodDays,
     meetTimeMs: index % 13 === 5 ? null : meetTimeOf(random),
@@ -154,11 +144,15 @@ function meetTimeOf(random: Random): number {
   return minutes * minuteMs + (random.chance(0.04) ? 30_000 : 0);
 }
 
-function meetingAt(random: Random, { name, slug }: SimDistrict, index: number): SimRide['meeting'] {
+function meetingAt(
+  random: Random,
+  { name, district }: Pick<District, 'name' | 'district'>,
+  index: number,
+): SimRide['meeting'] {
   const secret = index % 11 === 3 || index % 11 === 7;
   return {
     place_name: secret ? secretVenueName(random, name) : venueName(random, name),
-    district: slug,
+    district,
     secret,
     show_neighbourhood: secret ? index % 11 === 7 : random.chance(0.9),
   };
@@ -208,14 +202,9 @@ export function relationBits(random: Random): number {
 export function addKey(world: World): number {
   const index = world.keys.length;
   const id = `k-${toBase(mix32(index ^ world.options.seed ^ 0x4b_45_59), 36, 7)}`;
-  return (
-    world.keys.push({
-      id,
-      text: keyText(world.options.seed, index),
-      label: index === 0 ? 'Sample app' : null,
-      live: true,
-    }) - 1
-  );
+  const key_hash = hash('sha256', keyText(world.options.seed, index), 'buffer');
+  const record = { key_id: id, key_hash, label: index === 0 ? 'Sample app' : null };
+  return world.keys.push({ record, live: true }) - 1;
 }
 
 /** `rck_` and 43 characters of base64url. Made from the seed, so it can be computed from that. */

@@ -1,3 +1,4 @@
+import { dayText } from '../../../schemas/views/days.ts';
 import { addKey, addRide, addRider, circleShares, circleSize, knownRider, relationBits } from './founding.ts';
 import type { Random } from './random.ts';
 import { cancellationReason, riderName } from './texts.ts';
@@ -47,8 +48,8 @@ export function* oneOfEach(world: World, random: Random, today: number): Records
 export function* newDay(world: World, random: Random, day: number): Records {
   yield* announceDay(world, random, day + world.aheadDays);
   for (const night of world.nightsByDay.get(day - 1) ?? []) {
-    const { attendance, status } = world.nights[night]!;
-    if (status === 'CANCELLED') continue;
+    const { attendance, record } = world.nights[night]!;
+    if (record.status === 'CANCELLED') continue;
     for (const [at, packed] of attendance.entries()) {
       if (((packed >> 1) & 3) !== goingResponse || !random.chance(0.7)) continue;
       yield world.attendance(night, packed >> 3, confirmedResponse, (packed & 1) === 1, at);
@@ -66,16 +67,20 @@ export function* announceDay(world: World, random: Random, day: number): Records
 
 /** Adds a night of a ride, as its leaders announce it. At first it may lack its time and place. */
 function* announce(world: World, random: Random, ride: number, day: number): Records {
-  const { meetTimeMs, meeting, metro } = world.rides[ride]!;
+  const { record, meetTimeMs, meeting, metro } = world.rides[ride]!;
   const count = world.nights.length;
   const late = count % 17 === 3;
   const night = world.addNight({
+    record: {
+      ride: record.ride,
+      day,
+      meet_time: late ? null : meetTimeMs,
+      status: 'ON',
+      cancellation_reason: null,
+      meeting: late || count % 40 === 11 ? null : meeting,
+      url: `${record.url}/${dayText(day)}`,
+    },
     ride,
-    day,
-    meetTimeMs: late ? null : meetTimeMs,
-    status: 'ON',
-    cancellation_reason: null,
-    meeting: late || count % 40 === 11 ? null : meeting,
     removed: false,
     attendance: [],
     riders: world.metros[metro]!.riders.length,
@@ -144,21 +149,21 @@ function* relate(world: World, random: Random): Records {
 /** A rider has a new display name, or also a new handle. */
 function* renameRider(world: World, random: Random): Records {
   const rider = random.int(0, world.riders.length - 1);
-  const state = world.riders[rider]!;
-  if (state.erased) return;
+  const { erased, record } = world.riders[rider]!;
+  if (erased) return;
   const { handle, name } = riderName(random, rider);
-  state.name = name;
-  if (random.chance(0.3)) state.handle = handle;
+  record.name = name;
+  if (random.chance(0.3)) record.handle = handle;
   yield world.rider(rider);
 }
 
 /** A night is cancelled, or held after all. Upstream keeps the reason then, but only a cancelled night's counts. */
 function* callOff(world: World, random: Random, night: number): Records {
-  const state = world.nights[night]!;
-  const { language } = world.metros[world.rides[state.ride]!.metro]!.sketch;
-  const cancelled = state.status === 'ON';
-  state.status = cancelled ? 'CANCELLED' : 'ON';
-  if (cancelled) state.cancellation_reason = random.chance(0.7) ? cancellationReason(random, language) : null;
+  const { record, ride } = world.nights[night]!;
+  const { language } = world.metros[world.rides[ride]!.metro]!.sketch;
+  const cancelled = record.status === 'ON';
+  record.status = cancelled ? 'CANCELLED' : 'ON';
+  if (cancelled) record.cancellation_reason = random.chance(0.7) ? cancellationReason(random, language) : null;
   yield world.night(night);
 }
 
@@ -176,7 +181,7 @@ function* oneOff(world: World, random: Random, today: number): Records {
   yield world.rider(rider);
   const index = addRide(world, random);
   const ride = world.rides[index]!;
-  ride.leaders = [rider];
+  ride.record.leaders = [world.riderId(rider)];
   ride.periodDays = null;
   ride.firstDay = today + random.int(1, Math.max(1, Math.min(14, world.aheadDays)));
   yield world.ride(index);
@@ -193,9 +198,9 @@ function onRide(happen: HappenTo): Happen {
 }
 
 function* postOrWithdraw(world: World, random: Random, ride: number): Records {
-  const state = world.rides[ride]!;
-  if (state.posted && random.chance(0.7)) return;
-  state.posted = !state.posted;
+  const { record } = world.rides[ride]!;
+  if (record.posted && random.chance(0.7)) return;
+  record.posted = !record.posted;
   yield world.ride(ride);
 }
 
@@ -205,10 +210,11 @@ function* leave(world: World, random: Random): Records {
   const state = world.riders[rider]!;
   if (state.erased || rider < circleSize) return;
   state.erased = true;
-  yield world.tombstone('riders', state.id);
-  for (const [index, ride] of world.rides.entries()) {
-    if (!ride.leaders.includes(rider)) continue;
-    ride.leaders = ride.leaders.filter((leader) => leader !== rider);
+  const id = world.riderId(rider);
+  yield world.tombstone('riders', id);
+  for (const [index, { record }] of world.rides.entries()) {
+    if (!record.leaders.includes(id)) continue;
+    record.leaders = record.leaders.filter((leader) => leader !== id);
     yield world.ride(index);
   }
   for (const packed of state.relations) yield world.tombstone('relations', world.relationKey(rider, packed >> 4));
@@ -233,5 +239,5 @@ function* replaceKey(world: World, random: Random): Records {
   yield world.key(addKey(world));
   if (!old.live) return;
   old.live = false;
-  yield world.tombstone('developer-keys', old.id);
+  yield world.tombstone('developer-keys', old.record.key_id);
 }

@@ -1,13 +1,5 @@
-import { hash } from 'node:crypto';
-import type {
-  AnyRecord,
-  Attendance,
-  MeetingPlace,
-  Night,
-  Ride,
-  TopicName,
-  TopicRecords,
-} from '../../../schemas/events/records.ts';
+import { blocked, close, flagged, follows } from '../../../projector/facts/facts.ts';
+import type { AnyRecord, Attendance, MeetingPlace, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import type { MetroSketch } from './metros.ts';
 
@@ -33,6 +25,9 @@ export interface SimulatedRecord {
 /** What upstream would publish, in order. */
 export type Records = Generator<SimulatedRecord, void, undefined>;
 
+/** A record without what changes with each publication. */
+type Fields<T extends TopicName> = Omit<TopicRecords[T], 'revision' | 'changed_at'>;
+
 interface SimMetro {
   sketch: MetroSketch;
   /** Indices into `districts`. */
@@ -41,28 +36,17 @@ interface SimMetro {
   riders: number[];
 }
 
-export interface SimDistrict {
-  slug: string;
-  metro: number;
-  name: string;
-  kind: 'DISTRICT' | 'CITY';
-}
-
 interface SimRider {
-  id: string;
-  handle: string;
-  name: string | null;
+  record: Fields<'riders'>;
   metro: number;
   erased: boolean;
   /** Relations to others, packed: `other * 16 + bits`. */
   relations: number[];
 }
 
-export interface SimRide extends Pick<Ride, 'title' | 'description' | 'type' | 'distance' | 'audience' | 'posted'> {
-  id: string;
+export interface SimRide {
+  record: Fields<'rides'>;
   metro: number;
-  /** Indices into `riders`. */
-  leaders: number[];
   /** One of the days on which it meets. */
   firstDay: number;
   /** Days between two nights. Null: it meets once. */
@@ -73,9 +57,9 @@ export interface SimRide extends Pick<Ride, 'title' | 'description' | 'type' | '
   firstRegular: number;
 }
 
-interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_reason' | 'meeting'> {
+interface SimNight {
+  record: Fields<'nights'>;
   ride: number;
-  meetTimeMs: number | null;
   removed: boolean;
   /** RSVPs, packed: `rider 8 + response 2 + saved`. */
   attendance: number[];
@@ -85,23 +69,16 @@ interface SimNight extends Pick<Night, 'day' | 'status' | 'cancellation_reason' 
 }
 
 interface SimKey {
-  id: string;
-  text: string;
-  label: string | null;
+  record: Fields<'developer-keys'>;
   live: boolean;
 }
-
-export const follows = 1;
-export const close = 2;
-export const flagged = 4;
-export const blocked = 8;
 
 const responses: readonly Attendance['response'][] = ['NONE', 'GOING', 'CONFIRMED'];
 export const noneResponse = 0;
 export const goingResponse = 1;
 export const confirmedResponse = 2;
 
-const site = 'https://rides.example.org';
+export const site = 'https://rides.example.org';
 export const dayMs = 86_400_000;
 
 /** The state of the simulated upstream. Each method returns an entity's present record. Revisions count all records. */
@@ -111,7 +88,7 @@ export class World {
   readonly firstDay: number;
   readonly aheadDays: number;
   readonly metros: SimMetro[] = [];
-  readonly districts: SimDistrict[] = [];
+  readonly districts: Fields<'districts'>[] = [];
   readonly riders: SimRider[] = [];
   readonly rides: SimRide[] = [];
   readonly nights: SimNight[] = [];
@@ -134,43 +111,27 @@ export class World {
   }
 
   district(index: number): SimulatedRecord {
-    const { slug, metro, name, kind } = this.districts[index]!;
-    return this.#record('districts', slug, { district: slug, metro: this.metros[metro]!.sketch.slug, name, kind });
+    const record = this.districts[index]!;
+    return this.#record('districts', record.district, record);
   }
 
   rider(index: number): SimulatedRecord {
-    const { id, handle, name } = this.riders[index]!;
-    return this.#record('riders', id, { rider: id, handle, name });
+    const { record } = this.riders[index]!;
+    return this.#record('riders', record.rider, record);
   }
 
   ride(index: number): SimulatedRecord {
-    const { id, title, description, type, metro, distance, audience, leaders, posted } = this.rides[index]!;
-    return this.#record('rides', id, {
-      ride: id,
-      title,
-      description,
-      type,
-      metro: this.metros[metro]!.sketch.slug,
-      distance,
-      audience,
-      leaders: leaders.map((leader) => this.riders[leader]!.id),
-      posted,
-      url: `${site}/rides/${id}`,
-    });
+    const { record } = this.rides[index]!;
+    return this.#record('rides', record.ride, record);
   }
 
   night(index: number): SimulatedRecord {
-    const { ride, day, meetTimeMs, status, cancellation_reason, meeting } = this.nights[index]!;
-    const id = this.rides[ride]!.id;
-    return this.#record('nights', this.nightKey(index), {
-      ride: id,
-      day,
-      meet_time: meetTimeMs,
-      status,
-      cancellation_reason,
-      meeting,
-      url: `${site}/rides/${id}/${dayText(day)}`,
-    });
+    return this.#record('nights', this.nightKey(index), this.nights[index]!.record);
+  }
+
+  key(index: number): SimulatedRecord {
+    const { record } = this.keys[index]!;
+    return this.#record('developer-keys', record.key_id, record);
   }
 
   /** Sets a rider's RSVP to a night, and returns its record. `at`: its index in the list, unless it is new. */
@@ -181,12 +142,12 @@ export class World {
     saved: boolean,
     at = this.nights[index]!.attendance.length,
   ): SimulatedRecord {
-    const { ride, day, attendance } = this.nights[index]!;
+    const { record, attendance } = this.nights[index]!;
     attendance[at] = rider * 8 + response * 2 + (saved ? 1 : 0);
     return this.#record('attendance', this.attendanceKey(index, rider), {
-      ride: this.rides[ride]!.id,
-      day,
-      rider: this.riders[rider]!.id,
+      ride: record.ride,
+      day: record.day,
+      rider: this.riderId(rider),
       response: responses[response]!,
       saved,
     });
@@ -199,8 +160,8 @@ export class World {
     if (at < 0) relations.push(other * 16 + bits);
     else relations[at] = other * 16 + bits;
     return this.#record('relations', this.relationKey(rider, other), {
-      rider: this.riders[rider]!.id,
-      other: this.riders[other]!.id,
+      rider: this.riderId(rider),
+      other: this.riderId(other),
       follows: (bits & follows) > 0,
       close: (bits & close) > 0,
       flagged: (bits & flagged) > 0,
@@ -208,41 +169,37 @@ export class World {
     });
   }
 
-  key(index: number): SimulatedRecord {
-    const { id, text, label } = this.keys[index]!;
-    return this.#record('developer-keys', id, { key_id: id, key_hash: hash('sha256', text, 'buffer'), label });
-  }
-
   tombstone(topic: TopicName, key: string): SimulatedRecord {
     return { topic, key, value: null, timestampMs: this.clock() };
   }
 
+  riderId(index: number): string {
+    return this.riders[index]!.record.rider;
+  }
+
   nightKey(index: number): string {
-    const { ride, day } = this.nights[index]!;
-    return `${this.rides[ride]!.id}/${dayText(day)}`;
+    const { ride, day } = this.nights[index]!.record;
+    return `${ride}/${dayText(day)}`;
   }
 
   attendanceKey(index: number, rider: number): string {
-    return `${this.nightKey(index)}/${this.riders[rider]!.id}`;
+    return `${this.nightKey(index)}/${this.riderId(rider)}`;
   }
 
   relationKey(rider: number, other: number): string {
-    return `${this.riders[rider]!.id}/${this.riders[other]!.id}`;
+    return `${this.riderId(rider)}/${this.riderId(other)}`;
   }
 
   addNight(night: SimNight): number {
     const index = this.nights.push(night) - 1;
-    const sameDay = this.nightsByDay.get(night.day);
-    if (sameDay) sameDay.push(index);
-    else this.nightsByDay.set(night.day, [index]);
+    const { day } = night.record;
+    const sameDay = this.nightsByDay.get(day) ?? [];
+    this.nightsByDay.set(day, sameDay);
+    sameDay.push(index);
     return index;
   }
 
-  #record<T extends TopicName>(
-    topic: T,
-    key: string,
-    fields: Omit<TopicRecords[T], 'revision' | 'changed_at'>,
-  ): SimulatedRecord {
+  #record<T extends TopicName>(topic: T, key: string, fields: Fields<T>): SimulatedRecord {
     const timestampMs = this.clock();
     this.#revision++;
     const value = { ...fields, revision: this.#revision, changed_at: timestampMs } as TopicRecords[T];
