@@ -74,7 +74,7 @@ export async function archiveLoad(
   if (!append) checkEmpty(there);
   const sources = sourcesOf({ listing, bounds }, 'timestamp');
   const partitions = await loadPartitions(sources, target.log, options);
-  const loading = new Loading(sources, sizeOf(bounds), there, partitions, target, options);
+  const loading = new Loading({ sources, there, partitions, target, options }, sizeOf(bounds));
   for (const reject of archiveRejected({ dir, prefix })) loading.bad.set(placeOf(reject), reject);
   for (const topic of topicNames) await loading.topic(topic);
   await loading.rejected();
@@ -92,44 +92,37 @@ function checkEmpty(there: LogBounds): void {
 /** Visits records, each with its time. Waits where a visit returns a promise. */
 type Records = (onRecord: (record: EncodedRecord, timeMs: number) => Promise<void> | undefined) => Promise<void>;
 
+interface LoadingParts {
+  sources: ArchiveSources;
+  there: LogBounds;
+  partitions: LoadPartitions;
+  target: LoadTarget;
+  options: LoadOptions;
+}
+
 class Loading {
   readonly result: LoadResult = { records: 0, newer: [], same: 0, tied: [], rejected: 0, cut: 0, retimed: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */
   readonly bad = new Map<string, Reject>();
-  readonly #sources: ArchiveSources;
-  readonly #there: LogBounds;
-  readonly #partitions: LoadPartitions;
-  readonly #target: LoadTarget;
-  readonly #options: LoadOptions;
+  readonly #parts: LoadingParts;
   readonly #total: number;
   #done = 0;
   #batch: PublishedRecord[] = [];
   #publishing: Promise<void> = Promise.resolve();
 
-  constructor(
-    sources: ArchiveSources,
-    size: number,
-    there: LogBounds,
-    partitions: LoadPartitions,
-    target: LoadTarget,
-    options: LoadOptions,
-  ) {
-    this.#sources = sources;
-    this.#there = there;
-    this.#partitions = partitions;
-    this.#target = target;
-    this.#options = options;
+  constructor(parts: LoadingParts, size: number) {
+    this.#parts = parts;
     // With `append` the topics are read, and the archive twice.
-    this.#total = options.append ? 2 * size + sizeOf(there) : size;
+    this.#total = parts.options.append ? 2 * size + sizeOf(parts.there) : size;
     this.#report();
   }
 
   async topic(topic: TopicName): Promise<void> {
     const records = await this.#recordsOf(topic);
-    const choice = this.#options.append ? await this.#choice(topic, records) : null;
+    const choice = this.#parts.options.append ? await this.#choice(topic, records) : null;
     const ties = new TiedKeys();
     await records((record, timeMs) => {
-      if (this.#options.repartition) ties.take(record, timeMs);
+      if (this.#parts.options.repartition) ties.take(record, timeMs);
       return !choice || choice.needs(record) ? this.#add(topic, record) : undefined;
     });
     await this.#publish(topic);
@@ -144,15 +137,15 @@ class Loading {
   async rejected(): Promise<void> {
     const rejects = [...this.bad.values()];
     for (let i = 0; i < rejects.length; i += rejectsMax) {
-      this.result.rejected += await this.#target.publisher.rejects.publish(rejects.slice(i, i + rejectsMax));
+      this.result.rejected += await this.#parts.target.publisher.rejects.publish(rejects.slice(i, i + rejectsMax));
     }
   }
 
   /** A topic's records in the order of the load: partitions merged by time; with `repartition` all by their times. */
   async #recordsOf(topic: TopicName): Promise<Records> {
-    const { signal, repartition } = this.#options;
-    const partitions = this.#sources.partitions.filter((source) => source.topic === topic);
-    const sources = { ...this.#sources, partitions };
+    const { signal, repartition } = this.#parts.options;
+    const partitions = this.#parts.sources.partitions.filter((source) => source.topic === topic);
+    const sources = { ...this.#parts.sources, partitions };
     const inTime = repartition ? await RecordsInTime.open(sources, signal, keptRecord) : null;
     return (onRecord) => {
       const visit = ({ encoded, timeMs }: RecordInTime) => {
@@ -165,10 +158,10 @@ class Loading {
 
   /** Which records the topic needs. */
   async #choice(topic: TopicName, records: Records): Promise<AppendChoice> {
-    const choice = new AppendChoice(this.#partitions.kept.has(topic), Date.now());
-    const from = positionOf(this.#there, 'end');
-    from[topic] = this.#there[topic].map(({ low }) => low);
-    await followToEnds(this.#target.log, from, this.#there, this.#options.signal, (batch) => {
+    const choice = new AppendChoice(this.#parts.partitions.kept.has(topic), Date.now());
+    const from = positionOf(this.#parts.there, 'end');
+    from[topic] = this.#parts.there[topic].map(({ low }) => low);
+    await followToEnds(this.#parts.target.log, from, this.#parts.there, this.#parts.options.signal, (batch) => {
       for (const record of batch.records) choice.topicHolds(record);
       this.#done += batch.records.length;
       this.#report();
@@ -181,7 +174,7 @@ class Loading {
   #add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
     if (this.bad.size > 0) this.bad.delete(placeOf(record));
     if (holdsMore(record)) this.result.cut++;
-    const { kept, partitionOf } = this.#partitions;
+    const { kept, partitionOf } = this.#parts.partitions;
     const partition = kept.has(topic) ? record.partition : partitionOf(topic, record.keyBytes!);
     const loaded = { ...loadedRecord(record), partition };
     if (loaded.timestampMs !== record.timestampMs) this.result.retimed++;
@@ -193,9 +186,9 @@ class Loading {
     const batch = this.#batch;
     this.#batch = [];
     await this.#publishing;
-    this.#options.signal.throwIfAborted();
+    this.#parts.options.signal.throwIfAborted();
     if (batch.length === 0) return;
-    this.#publishing = this.#target.publisher.publish(topic, batch).then(() => {
+    this.#publishing = this.#parts.target.publisher.publish(topic, batch).then(() => {
       this.result.records += batch.length;
       this.#report();
     });
@@ -204,7 +197,7 @@ class Loading {
   }
 
   #report(): void {
-    this.#options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total });
+    this.#parts.options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total });
   }
 }
 

@@ -1,18 +1,32 @@
+import type { SimulatedArchive } from '../../infra/archive/format/archive-manifest.ts';
 import { untilAnswered } from '../../infra/kafka/client/logged-back-off.ts';
 import { kafkaEventLog } from '../../infra/kafka/log/kafka-event-log.ts';
 import { kafkaPublisher } from '../../infra/kafka/publishing/kafka-publisher.ts';
 import { kafkaRejectSink } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
-import type { EventLog } from '../../projector/ports/event-log.ts';
+import type { EventLog, RejectSink } from '../../projector/ports/event-log.ts';
 import type { LogPublisher } from '../../projector/ports/log-publisher.ts';
 import type { Log } from '../../projector/running/log.ts';
 import { Stop } from '../../projector/running/stop.ts';
+import type { Partitioners } from '../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { Io } from '../cli/io.ts';
 import { makeLogger } from '../cli/logger.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { declaredPartitions } from './declared-partitions.ts';
 import { knownSchemas, openSchemas } from './known-schemas.ts';
-import type { OpenLog } from './open-log.ts';
+
+/** An event log that a projector can fold, with where it is and whose it is. */
+export interface OpenLog {
+  eventLog: EventLog;
+  /** Null: an archive keeps bad records where they are. */
+  rejects: RejectSink | null;
+  /** How its producers map keys to partitions. */
+  partitioners: Partitioners;
+  /** Where the log is, in words. */
+  where: string;
+  /** Developer key and rider of a made-up log: the sample, or what `simulate` made. Null for any other. */
+  madeUp: SimulatedArchive | null;
+}
 
 /**
  * Opens the event log in Kafka to read it: no positions are committed. Once the signal aborts, nothing is waited for.

@@ -4,6 +4,7 @@ import { topicNames } from '../../schemas/events/records.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, tell, UsageError } from '../cli/io.ts';
+import { stepLines } from '../serve/http/first-steps.ts';
 import { assertCanListen } from '../serve/http/listen.ts';
 import type { Settings } from '../settings/settings.ts';
 import { checkRider, type PastAnswer, PastAnswers, type PastRequest, withAnswer } from './answers/past-answers.ts';
@@ -11,7 +12,7 @@ import { type Asked, isMany, requestsOf } from './asked-paths.ts';
 import type { FoldedPast } from './log/past-fold.ts';
 import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
 import { foldPoint, type PastPoint, type PointOptions, pointOf } from './past-point.ts';
-import { type PastSteps, servePast, settingsOfThePast } from './serve-past.ts';
+import { servePast, settingsOfThePast } from './serve-past.ts';
 
 interface ReplayOptions extends PointOptions {
   archive?: string;
@@ -112,6 +113,9 @@ async function answer(
   return code;
 }
 
+const servedNote =
+  'The key is of this process; those of the log are live too. Nothing is written, and nothing changes. Ctrl-C stops it.';
+
 const noSuchRider = (rider: string): string => `there was no such rider as ${rider} then`;
 
 function refusalText({ target, rider }: PastRequest, { status }: PastAnswer): string {
@@ -132,22 +136,10 @@ async function serveAndSay(
     return 1;
   }
   const { steps, close } = await servePast(past.facts, settings, rider ?? null, io.signal);
-  tell(io, json, { ...said, ...steps }, [...linesOf(said), '', ...stepLines(steps)]);
+  const { base_url: baseUrl, developer_key: developerKey } = steps;
+  const shown = stepLines({ ...steps, baseUrl, developerKey, calendar: null, signIn: 'pick' });
+  tell(io, json, { ...said, ...steps }, [...linesOf(said), '', ...shown, '', servedNote]);
   await wait(io.signal);
   await close();
   return 0;
-}
-
-function stepLines({ base_url, docs, developer_key, day, rider, token }: PastSteps): string[] {
-  const lines = [
-    `  Base URL       ${base_url}`,
-    `  Docs           ${docs}`,
-    `  Developer key  ${developer_key} (of this process; those of the log are live too)`,
-  ];
-  if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developer_key}' ${day}`);
-  if (token) {
-    const curl = `  curl -H 'Authorization: Bearer ${token}' ${base_url}/me/nights`;
-    lines.push('', `Of ${rider}, with a token that is good for this process:`, curl);
-  }
-  return [...lines, '', 'Nothing is written, and nothing changes. Ctrl-C stops it.'];
 }

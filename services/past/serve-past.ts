@@ -38,10 +38,10 @@ export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
   };
 }
 
-/** What to request of a service of the past, and with which credentials. */
-export type PastSteps = Awaited<ReturnType<typeof servePast>>['steps'];
-
-/** Serves facts that do not change: the whole API, its documentation, sign-in by picking a rider. Writes nothing. */
+/**
+ * Serves facts that do not change: the whole API, its documentation, sign-in by picking a rider. Writes nothing. `steps`: what to
+ * request of it, and with which credentials.
+ */
 export async function servePast(facts: Facts, settings: Settings, rider: string | null, signal: AbortSignal) {
   const key = ownKey();
   const log = makeLogger(settings);

@@ -3,7 +3,7 @@ import { archiveEventLog } from '../../infra/archive/log/archive-event-log.ts';
 import type { EventLog } from '../../projector/ports/event-log.ts';
 import type { Log } from '../../projector/running/log.ts';
 import { defaultPartitioners, type Partitioners } from '../../schemas/events/partitioner.ts';
-import type { OpenLog } from '../backends/open-log.ts';
+import type { OpenLog } from '../backends/open-kafka.ts';
 import { assertReadable } from '../backends/readable-archive.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { Io } from '../cli/io.ts';

@@ -3,7 +3,7 @@ import { FoldAgainError } from '../../projector/ports/event-log.ts';
 import type { ProjectorMetrics } from '../../projector/ports/metrics.ts';
 import { Projector } from '../../projector/projector.ts';
 import { onAbort, Stop } from '../../projector/running/stop.ts';
-import type { OpenLog } from '../backends/open-log.ts';
+import type { OpenLog } from '../backends/open-kafka.ts';
 import type { OpenStore } from '../backends/open-view-store.ts';
 
 /** How long the present round may still take after the signal: the process must end within 5 s. */

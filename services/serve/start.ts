@@ -2,7 +2,7 @@ import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { calendarClientId } from '../../api/sign-in/clients/clients.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { race, Stop } from '../../projector/running/stop.ts';
-import type { OpenLog } from '../backends/open-log.ts';
+import type { OpenLog } from '../backends/open-kafka.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { Run } from '../cli/commands.ts';
 import { makeLogger } from '../cli/logger.ts';

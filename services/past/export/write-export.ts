@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instantOf } from '../../../api/calendar/views/local-days.ts';
 import { writeAtomically } from '../../../infra/archive/format/write-atomically.ts';
@@ -13,7 +14,6 @@ import { parseDay } from '../../../schemas/views/days.ts';
 import { DraftFolder } from '../../cli/draft-folder.ts';
 import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
-import { calendarSql } from './calendar-sql.ts';
 import { GoingCounts, goingCountColumns } from './going-counts.ts';
 import {
   type Discretion,
@@ -51,8 +51,7 @@ export async function writeExport(
   const draft = new DraftFolder(dir, 'export');
   try {
     const exported = await new Export(draft.path, sources, options).write();
-    const topics = topicsOf(options);
-    writeAtomically(join(draft.path, 'calendar.sql'), calendarSql(topics));
+    writeAtomically(join(draft.path, 'calendar.sql'), calendarSql(Object.keys(exported.tables)));
     writeAtomically(join(draft.path, manifestName), manifest(exported));
     draft.publish(manifestName);
     return exported;
@@ -63,8 +62,15 @@ export async function writeExport(
 
 const manifestName = 'manifest.json';
 
-const topicsOf = ({ personal }: Discretion): readonly ExportedTopic[] =>
-  personal ? [...publicTopics, ...personalTopics] : publicTopics;
+/**
+ * `calendar.sql`, for DuckDB: views of an export's files, and the calendar as of an instant. Its nights show what answers show
+ * (docs/rules.md#secret-neighbourhood, #cancellation-reason, #posted, #meet-time).
+ */
+function calendarSql(tables: readonly string[]): string {
+  const view = (table: string): string => `CREATE OR REPLACE VIEW ${table} AS FROM read_parquet('${table}.parquet');`;
+  const sql = readFileSync(new URL('calendar.sql', import.meta.url), 'utf8');
+  return sql.replace('-- (views of the tables)', tables.map(view).join('\n'));
+}
 
 class Export {
   readonly #dir: string;

@@ -4,7 +4,7 @@ import type { Facts } from '../../../projector/facts/facts.ts';
 import { dayOf, subjectOf } from '../../../projector/facts/numbers.ts';
 import { publishedNight } from '../../../projector/views/night.ts';
 import { dayText } from '../../../schemas/views/days.ts';
-import type { OpenLog } from '../../backends/open-log.ts';
+import type { OpenLog } from '../../backends/open-kafka.ts';
 import { UsageError } from '../../cli/io.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { liveliestRiders } from '../sign-in/views-rider-directory.ts';
@@ -95,12 +95,17 @@ function riderToTry(facts: Facts, { madeUp }: OpenLog): string | null {
   return liveliestRiders(facts, 1)[0]?.rider ?? null;
 }
 
-/** The first steps as lines to print. */
-export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): string {
-  const { serves, baseUrl, docs, calendar, developerKey, day, signIn, rider, token } = steps;
-  const lines = [`Ride Calendar serves ${serves}.`, ''];
-  if (calendar) lines.push(`  Calendar       ${calendar}`);
-  lines.push(`  Base URL       ${baseUrl}`, `  Docs           ${docs}`);
+type FirstSteps = Awaited<ReturnType<typeof firstSteps>>;
+
+/** The first steps as text to print. */
+export const firstStepsText = (steps: FirstSteps): string =>
+  [`Ride Calendar serves ${steps.serves}.`, '', ...stepLines(steps), '', 'Ctrl-C stops it.'].join('\n');
+
+/** What to try on a service, as lines to print. */
+export function stepLines(steps: Omit<FirstSteps, 'serves'>): string[] {
+  const { baseUrl, docs, calendar, developerKey, day, signIn, rider, token } = steps;
+  const lines = [`  Base URL       ${baseUrl}`, `  Docs           ${docs}`];
+  if (calendar) lines.unshift(`  Calendar       ${calendar}`);
   if (developerKey) lines.push(`  Developer key  ${developerKey}`);
   if (day) lines.push('', 'First request:', `  curl -H 'X-Api-Key: ${developerKey ?? '<developer key>'}' ${day}`);
   if (token)
@@ -114,5 +119,5 @@ export function firstStepsText(steps: Awaited<ReturnType<typeof firstSteps>>): s
       '',
       'No rider can sign in: SIGN_IN_ISSUER is not set. docs/settings.md says how to try it (SIGN_IN=pick).',
     );
-  return [...lines, '', 'Ctrl-C stops it.'].join('\n');
+  return lines;
 }
