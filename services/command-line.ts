@@ -107,14 +107,8 @@ export async function runCli(args: readonly string[], given: Io, env: typeof pro
   }
 }
 
-/** How a command ends, with the lines it prints to standard error. */
-interface Outcome {
-  code: ExitCode;
-  lines: readonly string[];
-}
-
-/** The outcome of a command that threw. `withStack`: prints where an unexpected error comes from. */
-function outcomeOf(error: unknown, withStack: boolean): Outcome {
+/** How a command that threw ends, with what it prints to standard error. `withStack`: also where an unexpected error comes from. */
+function outcomeOf(error: unknown, withStack: boolean): { code: ExitCode; lines: readonly string[] } {
   if (!(error instanceof Error)) return { code: 1, lines: [causeText(error)] };
   // Commander has printed what is wrong. Help that was asked for is not a failure.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, lines: [] };

@@ -13,17 +13,12 @@ import { makeLogger } from '../cli/logger.ts';
 import { type Progress, percentOf, runWithProgress } from '../cli/progress.ts';
 import { archiveSave, type SaveOptions } from './save-log.ts';
 
-export interface ArchiveSaveOptions {
-  dir: string;
-  json?: boolean;
-  /** Goes on until it is told to stop. */
-  follow?: boolean;
-  /** Goes on with an archive although records of the time since its last save may be gone. */
-  afterGap?: boolean;
-}
-
 /** Saves the log in Kafka to a new archive, or to one that was saved before: up to its present ends, or without end. */
-export const runArchiveSave: Run<ArchiveSaveOptions> = async (options, settings, io) => {
+export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boolean }> = async (
+  options,
+  settings,
+  io,
+) => {
   const { dir, follow = false, afterGap = false, json } = options;
   const kafka = needKafka(settings, 'archive save');
   const prefix = kafka.topicPrefix;
@@ -51,7 +46,7 @@ export const runArchiveSave: Run<ArchiveSaveOptions> = async (options, settings,
         compactionLagMs: () =>
           leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
         schemaOf: (value) => writers.named(value),
-        ...(follow && { follow, onCheckpoint: saying(options, progress, io) }),
+        ...(follow && { follow, onCheckpoint: saying(json ? null : dir, progress, io) }),
         ...(!follow && { onProgress: percentOf(progress) }),
       });
       const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
@@ -67,14 +62,14 @@ export const runArchiveSave: Run<ArchiveSaveOptions> = async (options, settings,
 };
 
 /** Counts on a terminal until the archive has everything that the log holds, and says so once. */
-function saying(options: ArchiveSaveOptions, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
+function saying(dir: string | null, progress: Progress, io: Io): NonNullable<SaveOptions['onCheckpoint']> {
   let said = false;
   return (result, isComplete) => {
     progress.update(result.records);
     if (said || !isComplete) return;
     said = true;
-    if (options.json) return;
+    if (dir === null) return;
     progress.stop();
-    io.err(`The archive has what the log holds: ${options.dir}. Following it until Ctrl-C`);
+    io.err(`The archive has what the log holds: ${dir}. Following it until Ctrl-C`);
   };
 }

@@ -17,12 +17,6 @@ interface NewRecord {
   timestampMs: number;
 }
 
-/** Where a record was put. */
-interface Place {
-  partition: number;
-  offset: number;
-}
-
 /**
  * Writes a new archive, from offset 0 on, with keys where the declared partitioner, never `other`, puts them. `simulated`:
  * what its manifest says of a made-up one.
@@ -37,7 +31,8 @@ export function newArchive(
   // Empty partitions are created too: a reader learns the number of partitions from the files.
   for (const topic of topicNames) for (const p of nextOffsets[topic].keys()) writer.addPartition(topic, p, 0);
   return {
-    add({ topic, key, value, timestampMs }: NewRecord): Place {
+    /** Returns where the record was put. */
+    add({ topic, key, value, timestampMs }: NewRecord): { partition: number; offset: number } {
       const offsets = nextOffsets[topic];
       const partition = partitionFor(partitioners[topic], Buffer.from(key), offsets.length)!;
       const offset = offsets[partition]!++;

@@ -76,15 +76,8 @@ function writtenTo(positions: StoreState['positions'], identity: string): Stored
   return [...ofOwners.values()].map((ofOwner) => inOrder(ofOwner).at(-1)!);
 }
 
-function linesOf({
-  partitions,
-  oldest_unreadable_age: age,
-  leaders,
-  standbys,
-  parts_unled: unled,
-  other_generations: others,
-  of_unknown_schemas: unknown,
-}: ReturnType<typeof lagOf>): string[] {
+function linesOf({ partitions, leaders, standbys, ...lag }: ReturnType<typeof lagOf>): string[] {
+  const { oldest_unreadable_age: age, parts_unled: unled } = lag;
   const rows = [
     ['partition', 'position', 'end', 'lag'],
     ...partitions.map(({ topic, partition, position, end, lag }) =>
@@ -107,8 +100,10 @@ function linesOf({
             'If projectors run, Redis takes no writes: it is full, or a replica',
         ]
       : []),
-    ...[unknownSchemaWords(unknown)].filter(Boolean),
-    ...others.map((generation) => `A projector leads generation ${generation}: ask the lag with its version`),
+    ...[unknownSchemaWords(lag.of_unknown_schemas)].filter(Boolean),
+    ...lag.other_generations.map(
+      (generation) => `A projector leads generation ${generation}: ask the lag with its version`,
+    ),
   ];
 }
 

@@ -96,13 +96,8 @@ async function printAll(texts: Iterable<string>, between: string, io: Io): Promi
   return count;
 }
 
-interface Counts {
-  days: number;
-  rides: number;
-  /** How many of these changed by no record. */
-  midnights: number;
-  records: number;
-}
+/** `midnights`: how many days and rides changed by no record. */
+type Counts = Record<'days' | 'rides' | 'midnights' | 'records', number>;
 
 function tellSummary(counts: Counts, fromMs: number, toMs: number, log: PastLog, io: Io): void {
   const { days, rides, midnights, records } = counts;

@@ -21,15 +21,10 @@ export interface PublishTarget {
   close(): Promise<void>;
 }
 
-interface TargetOptions {
-  archive: string | undefined;
-  dryRun: boolean;
-}
-
 /** Opens it, and looks whether it can be published to. Null: neither is named, which a dry run does without. */
 export async function openTarget(
   topics: readonly TopicName[],
-  { archive, dryRun }: TargetOptions,
+  { archive, dryRun }: { archive: string | undefined; dryRun: boolean },
   settings: Settings,
   io: Io,
 ): Promise<PublishTarget | null> {
@@ -50,13 +45,13 @@ async function kafkaTarget(
     partitionOf,
     publish(topic, records) {
       const timestampMs = Date.now();
-      const sent = ({ partition, keyBytes: key, valueBytes: value }: TargetRecord) => ({
+      const sent = records.map(({ partition, keyBytes: key, valueBytes: value }) => ({
         partition,
         key,
         value,
         timestampMs,
-      });
-      return publisher.publish(topic, records.map(sent));
+      }));
+      return publisher.publish(topic, sent);
     },
     complete: async () => {},
     close: () => publisher.close(),

@@ -4,7 +4,7 @@ import { countText } from '../../projector/running/log.ts';
 import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { detailOf, kindOf } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
-import { isTopicName } from '../../schemas/events/records.ts';
+import { isTopicName, type MeetingPlace } from '../../schemas/events/records.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantText } from '../cli/instant-texts.ts';
 import {
@@ -100,12 +100,7 @@ function shownField(
   const isPersonal = personalFields.has(name) && (name === 'leaders' || personalTopics.has(topic));
   if (isPersonal && !personal) return hidden;
   if (name !== 'meeting' || value === null || secrets) return value;
-  const meeting = value as {
-    place_name: string | null;
-    district: string | null;
-    secret: boolean;
-    show_neighbourhood: boolean;
-  };
+  const meeting = value as MeetingPlace;
   if (!meeting.secret) return meeting;
   return { ...meeting, place_name: hidden, ...(!showsNeighbourhood(meeting) && { district: hidden }) };
 }

@@ -146,18 +146,11 @@ const publishInitial = async (made: Simulation, sink: RecordSink, io: Io): Promi
     return count;
   });
 
-interface Pace {
-  clock: () => number;
-  limit: number;
-  /** Changes per second. 0: as fast as possible. */
-  rate: number;
-}
-
-/** Returns the number of changes. */
+/** `rate`: changes per second; 0: as fast as possible. Returns the number of changes. */
 async function publishChanges(
   made: Simulation,
   sink: RecordSink,
-  { clock, limit, rate }: Pace,
+  { clock, limit, rate }: { clock: () => number; limit: number; rate: number },
   io: Io,
 ): Promise<number> {
   if (limit === 0 || io.signal.aborted) return 0;

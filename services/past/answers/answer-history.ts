@@ -47,7 +47,8 @@ export async function answerHistories(
   { untilMs, signal, onVersion, onProgress }: HistoryOptions,
 ): Promise<void> {
   const records = await RecordsInTime.open(sources, signal);
-  const histories = await AnswerHistories.begin(records, requests, onVersion);
+  const histories = new AnswerHistories(records, requests, onVersion);
+  await histories.begin();
   let read = 0;
   await records.each(untilMs, signal, (record) => {
     if (++read % turnRecords === 0) onProgress?.(read);
@@ -78,8 +79,8 @@ class AnswerHistories {
   readonly #watched = new WatchedViews<AnswerHistory>(this.#fold.facts, (key) => this.#answers.reader.changed(key));
   readonly #midnights = new LocalMidnights(this.#fold.facts);
   readonly #onVersion: HistoryOptions['onVersion'];
-  #histories: AnswerHistory[] = [];
-  #hasRiders = false;
+  readonly #histories: readonly AnswerHistory[];
+  readonly #hasRiders: boolean;
   /** Those that were asked again at this instant. */
   readonly #asked = new Set<AnswerHistory>();
   #atMs = Number.NEGATIVE_INFINITY;
@@ -88,19 +89,11 @@ class AnswerHistories {
   /** How many nights are known so far, and their days in order: between two of them may lie thousands of years. */
   readonly #nights = { count: 0, days: [] as number[] };
 
-  private constructor(records: RecordsInTime, onVersion: HistoryOptions['onVersion']) {
+  constructor(records: RecordsInTime, requests: readonly PastRequest[], onVersion: HistoryOptions['onVersion']) {
     this.#foldInTime = new FoldInTime(this.#fold, records);
     this.#onVersion = onVersion;
-  }
-
-  static async begin(
-    records: RecordsInTime,
-    requests: readonly PastRequest[],
-    onVersion: HistoryOptions['onVersion'],
-  ): Promise<AnswerHistories> {
-    const all = new AnswerHistories(records, onVersion);
     const nothing: PastAnswer = { status: 0, etag: null, body: '', steadyUntilMs: null };
-    all.#histories = requests.map((request, number) => ({
+    this.#histories = requests.map((request, number) => ({
       number,
       request,
       now: nothing,
@@ -109,14 +102,17 @@ class AnswerHistories {
       behind: [],
       dueMs: Number.POSITIVE_INFINITY,
     }));
-    all.#hasRiders = requests.some(({ rider }) => rider !== null);
-    tellTouched(all.#fold, all.#watched, !all.#hasRiders);
-    for (const history of all.#histories) {
-      await all.#ask(history, 0);
+    this.#hasRiders = requests.some(({ rider }) => rider !== null);
+    tellTouched(this.#fold, this.#watched, !this.#hasRiders);
+  }
+
+  /** Asks what the answers are without a record. */
+  async begin(): Promise<void> {
+    for (const history of this.#histories) {
+      await this.#ask(history, 0);
       history.told = history.now;
     }
-    all.#asked.clear();
-    return all;
+    this.#asked.clear();
   }
 
   /** Takes the next record in time. Returns a promise if the next one must wait. */

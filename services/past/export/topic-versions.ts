@@ -17,20 +17,14 @@ export interface TopicVersion {
   isSecret: boolean;
 }
 
-interface VersionOptions {
-  /** Later records do not count. */
-  atMs: number;
-  signal: AbortSignal;
-}
-
 /**
  * Every version of a topic's keys, in the log's order. The topic is read twice, because a later record with an earlier
- * time ends a version too. When each version ends, 8 bytes a record, is in memory; keys are not.
+ * time ends a version too; those after `atMs` do not count. When each version ends, 8 bytes a record, is in memory; keys are not.
  */
 export async function eachVersion(
   sources: ArchiveSources,
   topic: ExportedTopic,
-  { atMs, signal }: VersionOptions,
+  { atMs, signal }: { atMs: number; signal: AbortSignal },
   take: (version: TopicVersion) => void,
 ): Promise<void> {
   const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGoodAt(cursor);

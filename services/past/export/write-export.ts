@@ -50,7 +50,7 @@ export async function writeExport(
 ): Promise<Exported> {
   const draft = new DraftFolder(dir, 'export');
   try {
-    const exported = await new Export(draft.path, sources, options).write();
+    const exported = await writeTables(draft.path, sources, options);
     writeAtomically(join(draft.path, 'calendar.sql'), calendarSql(Object.keys(exported.tables)));
     writeAtomically(join(draft.path, manifestName), manifest(exported));
     draft.publish(manifestName);
@@ -72,51 +72,21 @@ function calendarSql(tables: readonly string[]): string {
   return sql.replace('-- (views of the tables)', tables.map(view).join('\n'));
 }
 
-class Export {
-  readonly #dir: string;
-  readonly #sources: ArchiveSources;
-  readonly #options: ExportOptions;
-  #facts: Facts | null = null;
-  #rows = 0;
-
-  constructor(dir: string, sources: ArchiveSources, options: ExportOptions) {
-    this.#dir = dir;
-    this.#sources = sources;
-    this.#options = options;
-  }
-
-  async write(): Promise<Exported> {
-    const { personal, atMs, clockMs, signal } = this.#options;
-    // Before the fold: these topics are the largest, and what their tables need in memory is gone then.
-    const ofRiders = await this.#writeRiders(personal);
-    const past = await foldPast(this.#sources, { atMs, signal });
-    this.#facts = past.facts;
-    const tables = { ...(await this.#writeTopics(publicTopics)), ...ofRiders };
-    const answers = new PastAnswers(past.facts);
-    for (const [name, { kind, key, keyCells }] of Object.entries(answerTables)) {
-      tables[name] = await this.#writeTable(name, [...key, ...answerColumns], async (add) => {
-        for (const view of valueViews[kind].all(past.facts)) {
-          signal.throwIfAborted();
-          const id = valueViews[kind].id(past.facts, view);
-          const { status, etag, body } = await answers.ask({ target: targets[kind](id), rider: null }, clockMs);
-          // A day without nights has no view, and neither has a ride that is not posted.
-          if (status === 200 && etag !== '"empty"') add([...keyCells(id), etag, body]);
-        }
-      });
-    }
-    return { tables, past };
-  }
+/** Writes the tables to a folder. */
+async function writeTables(dir: string, sources: ArchiveSources, options: ExportOptions): Promise<Exported> {
+  const { personal, atMs, clockMs, signal } = options;
+  let facts: Facts | null = null;
+  let rows = 0;
 
   /** `going_counts`, and the personal tables if they are wanted. */
-  async #writeRiders(personal: boolean): Promise<Exported['tables']> {
+  async function writeRiders(personal: boolean): Promise<Exported['tables']> {
     const counts = new GoingCounts();
     const count = (version: TopicVersion): void => counts.add(version);
     try {
-      const tables = personal ? await this.#writeTopics(personalTopics, count) : {};
+      const tables = personal ? await writeTopics(personalTopics, count) : {};
       if (!personal)
-        for (const topic of ['riders', 'attendance'] as const)
-          await eachVersion(this.#sources, topic, this.#options, count);
-      const going_counts = await this.#writeTable('going_counts', goingCountColumns, async (add) => {
+        for (const topic of ['riders', 'attendance'] as const) await eachVersion(sources, topic, options, count);
+      const going_counts = await writeTable('going_counts', goingCountColumns, async (add) => {
         for (const { ride, day, fromMs, toMs, count } of counts.all())
           add([ride, day, BigInt(fromMs), toMs === null ? null : BigInt(toMs), count]);
       });
@@ -126,33 +96,33 @@ class Export {
     }
   }
 
-  async #writeTopics(
+  async function writeTopics(
     topics: readonly ExportedTopic[],
     see: (version: TopicVersion) => void = () => {},
   ): Promise<Exported['tables']> {
     const tables: Exported['tables'] = {};
     for (const topic of topics) {
       const { key, value, derived = [] } = logTables[topic];
-      tables[topic] = await this.#writeTable(topic, [...key, ...value, ...derived, ...versionColumns], (add) =>
-        eachVersion(this.#sources, topic, this.#options, (version) => {
+      tables[topic] = await writeTable(topic, [...key, ...value, ...derived, ...versionColumns], (add) =>
+        eachVersion(sources, topic, options, (version) => {
           see(version);
-          add(this.#rowOf(topic, version));
+          add(rowOf(topic, version));
         }),
       );
     }
     return tables;
   }
 
-  #rowOf<T extends ExportedTopic>(topic: T, { record, fromMs, toMs, isSecret }: TopicVersion): Cell[] {
+  function rowOf<T extends ExportedTopic>(topic: T, { record, fromMs, toMs, isSecret }: TopicVersion): Cell[] {
     const value = record.value as TopicRecords[T] | null;
-    const isHidden = isSecret || this.#isUnpublished(record);
-    const cells = value ? valueCells(topic, value, this.#options, isHidden) : logTables[topic].value.map(() => null);
+    const isHidden = isSecret || isUnpublished(record);
+    const cells = value ? valueCells(topic, value, options, isHidden) : logTables[topic].value.map(() => null);
     // A tombstone is never in force.
     const until = value ? toMs : fromMs;
     return [
       ...keyCells(topic, record.key),
       ...cells,
-      ...(topic === 'nights' ? [this.#startsAt(value as Night | null)] : []),
+      ...(topic === 'nights' ? [startsAt(value as Night | null)] : []),
       BigInt(fromMs),
       until === null ? null : BigInt(until),
       ...placeCells(record),
@@ -160,39 +130,58 @@ class Export {
   }
 
   /** When a night begins, to the minute as in answers: its wall time in the zone that its ride's metro has at the instant of the export. */
-  #startsAt(night: Night | null): Cell {
+  function startsAt(night: Night | null): Cell {
     if (night === null || night.meet_time === null) return null;
-    const facts = this.#facts!;
-    const ride = facts.rideIds.find(night.ride);
-    const metro = ride < 0 ? undefined : facts.metros[facts.rides[ride]!.metro];
+    const { rideIds, rides, metros } = facts!;
+    const ride = rideIds.find(night.ride);
+    const metro = ride < 0 ? undefined : metros[rides[ride]!.metro];
     if (!metro) return null;
     const minute = night.meet_time - (night.meet_time % 60_000);
     return BigInt(clampedMs(instantOf(metro.time_zone, night.day, minute)));
   }
 
   /** Whether the night's ride has no page: then its meeting place was never shown. */
-  #isUnpublished({ topic, key }: LogRecord): boolean {
+  function isUnpublished({ topic, key }: LogRecord): boolean {
     if (topic !== 'nights') return false;
-    const ride = this.#facts!.rideIds.find(fieldsOfKey('nights', key).ride);
-    return ride < 0 || publishedRide(this.#facts!, ride) === null;
+    const ride = facts!.rideIds.find(fieldsOfKey('nights', key).ride);
+    return ride < 0 || publishedRide(facts!, ride) === null;
   }
 
-  async #writeTable(
+  async function writeTable(
     name: string,
     columns: readonly Column[],
     write: (add: (row: Cell[]) => void) => Promise<void>,
   ): Promise<WrittenTable> {
-    const table = new ParquetTable(join(this.#dir, `${name}.parquet`), columns);
+    const table = new ParquetTable(join(dir, `${name}.parquet`), columns);
     try {
       await write((row) => {
         table.add(row);
-        if (++this.#rows % 10_000 === 0) this.#options.onProgress?.(this.#rows);
+        if (++rows % 10_000 === 0) options.onProgress?.(rows);
       });
       return table.end();
     } finally {
       table.close();
     }
   }
+
+  // Before the fold: these topics are the largest, and what their tables need in memory is gone then.
+  const ofRiders = await writeRiders(personal);
+  const past = await foldPast(sources, { atMs, signal });
+  facts = past.facts;
+  const tables = { ...(await writeTopics(publicTopics)), ...ofRiders };
+  const answers = new PastAnswers(past.facts);
+  for (const [name, { kind, key, keyCells }] of Object.entries(answerTables)) {
+    tables[name] = await writeTable(name, [...key, ...answerColumns], async (add) => {
+      for (const view of valueViews[kind].all(past.facts)) {
+        signal.throwIfAborted();
+        const id = valueViews[kind].id(past.facts, view);
+        const { status, etag, body } = await answers.ask({ target: targets[kind](id), rider: null }, clockMs);
+        // A day without nights has no view, and neither has a ride that is not posted.
+        if (status === 200 && etag !== '"empty"') add([...keyCells(id), etag, body]);
+      }
+    });
+  }
+  return { tables, past };
 }
 
 function placeCells({ value, partition, offset, timestampMs }: LogRecord): Cell[] {
