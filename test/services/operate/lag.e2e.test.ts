@@ -108,7 +108,7 @@ it('lag --until ends once a record is readable, with what is bad of it, or after
   const bad = await publish(ride('loop', { url: 'ftp://x' }));
   const fault = 'url does not match its pattern: field url';
   const reason = expect.stringContaining(fault);
-  const out = expect.stringContaining(`${bad} is bad, and shows nowhere: ${fault}`);
+  const out = expect.stringContaining(`${bad} was rejected, and shows nowhere: ${fault}`);
   expect(await until(bad)).toMatchObject({ code: 3, out, json: { bad: reason } });
   expect(await why()).toMatchObject({ code: 1, record: { place: early }, set_aside: [{ place: bad, reason }] });
   expect(await until('rides/0@99', 1)).toMatchObject({ code: 1, out: expect.stringContaining('rides/0 ends at 2') });
