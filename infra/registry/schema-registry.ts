@@ -83,11 +83,11 @@ async function readSchema(url: string, path: string, signal: AbortSignal): Promi
       await response.body?.cancel();
       return away(`answered ${response.status}`);
     }
-    const text = await response.text();
+    const answer: unknown = await response.json().catch(nullIfNoJson);
     // A page instead of JSON: something else listens there, or the path is wrong.
     const isPage = response.headers.get('content-type')?.startsWith('text/html') ?? false;
     if (response.status === 404) return isPage ? away('answered 404 with a web page') : null;
-    return schemaIn(text) ?? away('answered 200 with something other than a schema');
+    return schemaIn(answer) ?? away('answered 200 with something other than a schema');
   } catch (error) {
     if (signal.aborted) return away('did not answer in time');
     const cause = (error as { cause?: { code?: string } }).cause;
@@ -95,8 +95,13 @@ async function readSchema(url: string, path: string, signal: AbortSignal): Promi
   }
 }
 
-function schemaIn(text: string): RegisteredSchema | null {
-  const { schema, schemaType, references } = (json(text) ?? {}) as Record<string, unknown>;
+function nullIfNoJson(error: Error): null {
+  if (error instanceof SyntaxError) return null;
+  throw error;
+}
+
+function schemaIn(answer: unknown): RegisteredSchema | null {
+  const { schema, schemaType, references } = (answer ?? {}) as Record<string, unknown>;
   if (typeof schema !== 'string') return null;
   return {
     schema,
@@ -104,14 +109,6 @@ function schemaIn(text: string): RegisteredSchema | null {
     isAvro: schemaType === undefined || schemaType === null || schemaType === 'AVRO',
     references: Array.isArray(references) ? references : [],
   };
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Where to send requests, and with which headers. `origin`, for messages, has no credentials. */

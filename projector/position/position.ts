@@ -43,15 +43,11 @@ export function assertSamePartitions(stored: StoredPosition, log: string | null,
   }
 }
 
-/** A partition of which records were deleted, all below an offset. */
-export interface DeletedRecords {
-  topic: TopicName;
-  partition: number;
-  below: number;
-}
-
-/** What was deleted from the log (docs/rules.md#deleted-records): where it begins later than it did for any of some folds. */
-export const deletedSince = (folds: readonly { begin?: Position }[], low: Position): DeletedRecords[] =>
+/**
+ * The partitions of which records were deleted, all below an offset (docs/rules.md#deleted-records): where the log begins later
+ * than it did for any of some folds.
+ */
+export const deletedSince = (folds: readonly { begin?: Position }[], low: Position) =>
   topicNames.flatMap((topic) =>
     low[topic].flatMap((below, partition) =>
       folds.some(({ begin }) => (begin?.[topic][partition] ?? below) < below) ? [{ topic, partition, below }] : [],

@@ -38,7 +38,7 @@ export class BackOff {
   }
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   limits: BackOffLimits;
   clock: Clock;
   signal: AbortSignal;

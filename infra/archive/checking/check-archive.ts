@@ -25,7 +25,6 @@ import {
   compareFiles,
   compareLedger,
   type Findings,
-  notAsSaved,
   readLedger,
 } from './partition-inspection.ts';
 
@@ -189,7 +188,10 @@ export async function assertAsSaved(
   if (!isForgetting(dir) && !readManifest(dir)) return [];
   const { problems, more } = await checkArchive(options, false);
   // After archive forget was killed, some files may still name the rider.
-  const wrong = problems.filter(({ kind, file }) => kind !== 'unfinished' || file === journalPath(dir));
-  if (wrong.length > 0) throw notAsSaved(verb, dir, wrong, fix);
+  const [wrong, ...others] = problems.filter(({ kind, file }) => kind !== 'unfinished' || file === journalPath(dir));
+  if (wrong) {
+    const also = others.length > 0 ? ` (and ${others.length} more: ride-calendar archive check ${dir})` : '';
+    throw new ArchiveError(`Cannot ${verb} the archive ${dir}: ${wrong.file}: ${wrong.problem}${also}. ${fix}`);
+  }
   return [...problems, ...more.map((file) => ({ file, problem: moreThanSaid }))];
 }

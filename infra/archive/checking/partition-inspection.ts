@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { ArchiveError, type ArchiveFile, pathWithin } from '../format/archive-files.ts';
+import { type ArchiveFile, pathWithin } from '../format/archive-files.ts';
 import { type ManifestFile, type ManifestPartition, manifestName } from '../format/archive-manifest.ts';
 import { PartitionLedger } from '../format/partition-ledger.ts';
 import { partitionBounds } from '../log/archive-bounds.ts';
@@ -123,11 +123,4 @@ export function compareLedger(
   const are = differing.length === 1 ? 'is' : 'are';
   const problem = `its ${differing.join(', ')} of ${topic}/${said.partition} ${are} not that of the records`;
   return [{ file: join(dir, manifestName), kind: 'altered', problem }];
-}
-
-/** The error for an archive that is not as it was saved. `fix`: what the command did, and what to do. */
-export function notAsSaved(verb: string, dir: string, problems: readonly ArchiveProblem[], fix: string): ArchiveError {
-  const [{ file, problem }] = problems as [ArchiveProblem];
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more: ride-calendar archive check ${dir})` : '';
-  return new ArchiveError(`Cannot ${verb} the archive ${dir}: ${file}: ${problem}${more}. ${fix}`);
 }

@@ -146,7 +146,10 @@ class ArchiveDecoder {
   /** Finds where the next record begins even if this record's value is bad. */
   #next(data: Buffer, pos: number, index: number): Archived {
     try {
-      return exact(this.#decode(cursor.set(data, pos).withMoreSteps()));
+      const archived = this.#decode(cursor.set(data, pos).withMoreSteps());
+      // A record's place in the log must be a safe integer. Its timestamp and its value may be or hold larger numbers.
+      if (typeof archived.offset === 'bigint') throw outOfRange;
+      return archived;
     } catch (error) {
       throw new Error(`record ${index + 1} of its block can not be read (${reasonOf(error)})`);
     }
@@ -154,12 +157,6 @@ class ArchiveDecoder {
 }
 
 const outOfRange = undecodable('number out of range');
-
-/** A record's place in the log must be a safe integer. Its timestamp and its value may be or hold larger numbers. */
-function exact(archived: Archived): Archived {
-  if (typeof archived.offset === 'bigint') throw outOfRange;
-  return archived;
-}
 
 function valueTypeOf(writer: types.RecordType): Type {
   const field = writer.fields.find(({ name }) => name === 'value');
