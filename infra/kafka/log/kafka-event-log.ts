@@ -63,7 +63,7 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
     follow: async (from, follower, signal) => {
       const stop = new Stop([signal, closed.signal]);
       const group = following ? null : (options.group ?? null);
-      const mine = new Following({ ...options, group }, topics, from, follower, stop.signal);
+      const mine = new Following({ ...options, group, topics, from, follower, signal: stop.signal });
       following ??= mine;
       await mine.run(cluster).finally(() => {
         stop.end();
@@ -89,40 +89,33 @@ interface LookUp {
   known: Promise<unknown>;
 }
 
+interface FollowingParts extends KafkaEventLogOptions {
+  topics: LogTopics;
+  from: Position;
+  follower: Follower;
+  signal: AbortSignal;
+}
+
 /** One call of `follow`. */
 class Following {
-  readonly #options: KafkaEventLogOptions;
-  readonly #topics: LogTopics;
-  readonly #from: Position;
-  readonly #follower: Follower;
-  readonly #signal: AbortSignal;
+  readonly #parts: FollowingParts;
   /** Look-ups under way: one for each schema id, however many partitions wait for it (docs/rules.md#schema-registry). */
   readonly #lookUps = new Map<SchemaName, LookUp>();
   /** Partitions that wait for a schema. */
   readonly #needSchemas = new Map<FollowedPartition, LookUp>();
   #fetcher: Fetcher | null = null;
 
-  constructor(
-    options: KafkaEventLogOptions,
-    topics: LogTopics,
-    from: Position,
-    follower: Follower,
-    signal: AbortSignal,
-  ) {
-    this.#options = options;
-    this.#topics = topics;
-    this.#from = from;
-    this.#follower = follower;
-    this.#signal = signal;
+  constructor(parts: FollowingParts) {
+    this.#parts = parts;
   }
 
   async run(cluster: KafkaCluster): Promise<void> {
-    const { kafka, log, checkEveryMs = 10_000, group = null } = this.#options;
+    const { kafka, log, from, signal, checkEveryMs = 10_000, group = null } = this.#parts;
     try {
       const topics = await this.#findTopics();
-      this.#topics.assertFits(topics, this.#from);
+      this.#parts.topics.assertFits(topics, from);
       const names = topics.map(({ name }) => name);
-      const asking = { log, signal: this.#signal };
+      const asking = { log, signal };
       const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, asking);
       const positions = group === null ? null : new GroupPositions(kafka, group, log);
       const fetcher = new Fetcher(
@@ -142,12 +135,12 @@ class Following {
       );
       this.#fetcher = fetcher;
       try {
-        await fetcher.run(this.#signal);
+        await fetcher.run(signal);
       } finally {
         await positions?.close();
       }
     } catch (error) {
-      if (!this.#signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     }
   }
 
@@ -155,40 +148,41 @@ class Following {
     const fetcher = this.#fetcher;
     if (!fetcher) return null;
     const partitions = fetcher.partitions.map((one): LogStatus['partitions'][number] => {
-      const topic = this.#topics.shortName(one.topic);
+      const topic = this.#parts.topics.shortName(one.topic);
       const held = one.heldBack ? { for: 'transaction' as const, sinceMs: one.heldBackSinceMs! } : null;
       const waits = this.#needSchemas.get(one) ?? held;
       return { topic, partition: one.partition, end: one.end, unreadSinceMs: fetcher.unreadSinceMs(one), waits };
     });
-    const { gone } = this.#topics;
+    const { gone } = this.#parts.topics;
     const since = [fetcher.silentSinceMs, gone?.sinceMs].filter((ms) => typeof ms === 'number');
     return { partitions, silentSinceMs: since.length > 0 ? Math.min(...since) : null, lacks: gone?.words ?? null };
   }
 
   #findTopics(): Promise<KafkaTopic[]> {
-    const { log } = this.#options;
+    const { log, signal, topics } = this.#parts;
     const what = 'Cannot look up the topics of the event log';
-    return untilAnswered(what, () => this.#topics.find(), { log, signal: this.#signal, isFatal: isFault });
+    return untilAnswered(what, () => topics.find(), { log, signal, isFatal: isFault });
   }
 
   #startOf({ name, id, partitions }: KafkaTopic) {
-    const from = this.#from[this.#topics.shortName(name)];
-    return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: from[partition]! }));
+    const { from, topics } = this.#parts;
+    const offsets = from[topics.shortName(name)];
+    return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: offsets[partition]! }));
   }
 
   /** Delivers the records before the hold and before the first one whose schema is not known yet. */
   async #take(from: FollowedPartition, piece: WaitingPiece): Promise<Remainder | null> {
-    const { writers, schemas } = this.#options;
+    const { writers, schemas, follower, signal } = this.#parts;
     const { partition } = from;
-    const topic = this.#topics.shortName(from.topic);
-    const hold = this.#follower.hold?.(topic, partition) ?? null;
+    const topic = this.#parts.topics.shortName(from.topic);
+    const hold = follower.hold?.(topic, partition) ?? null;
     const records: EncodedRecord[] = [];
     let { nextOffset } = piece;
     let goOn: (() => Promise<void>) | null = null;
     // Compare offsets, not records: compaction may have removed the record at the hold.
     if (hold && hold.offset < nextOffset) {
       nextOffset = hold.offset;
-      goOn = () => wait(this.#signal, hold.moved);
+      goOn = () => wait(signal, hold.moved);
     }
     for (const fetched of piece.records) {
       if (fetched.offset >= nextOffset) break;
@@ -200,7 +194,7 @@ class Following {
       }
       records.push(record);
     }
-    await this.#follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: piece.sinceMs });
+    await follower.onBatch({ topic, partition, records, nextOffset, unreadSinceMs: piece.sinceMs });
     return goOn && { from: nextOffset, until: goOn() };
   }
 
@@ -214,7 +208,7 @@ class Following {
   }
 
   #lookUp(name: SchemaName): LookUp {
-    const { writers, schemas, log } = this.#options;
+    const { writers, schemas, log, signal } = this.#parts;
     const [what, who] =
       typeof name === 'number'
         ? (['registry', 'the schema registry'] as const)
@@ -222,14 +216,14 @@ class Following {
     const lookUp: LookUp = { for: what, sinceMs: realClock.nowMs(), failed: false, known: Promise.resolve() };
     const attempt = async (): Promise<void> => {
       try {
-        writers.add(name, await schemas!.lookUp(name, this.#signal));
+        writers.add(name, await schemas!.lookUp(name, signal));
       } catch (error) {
         lookUp.failed = true;
         for (const [partition, needed] of this.#needSchemas) if (needed === lookUp) this.#sayWaiting(partition);
         throw error;
       }
     };
-    lookUp.known = untilAnswered(`Cannot look up schema ${name}`, attempt, { log, signal: this.#signal, who })
+    lookUp.known = untilAnswered(`Cannot look up schema ${name}`, attempt, { log, signal, who })
       .catch(() => undefined)
       .finally(() => this.#lookUps.delete(name));
     this.#lookUps.set(name, lookUp);
@@ -239,13 +233,14 @@ class Following {
   #heldBack(from: FollowedPartition): void {
     const { topic, partition, offset, heldBack } = from;
     const what = `an open transaction at ${topic}/${partition}@${offset}`;
-    if (heldBack) this.#options.log.warn(`Cannot read on: ${what} hides what follows until its producer ends it`);
-    else this.#options.log.info(`Reading on: ${topic}/${partition} is no longer held back by an open transaction`);
+    if (heldBack) this.#parts.log.warn(`Cannot read on: ${what} hides what follows until its producer ends it`);
+    else this.#parts.log.info(`Reading on: ${topic}/${partition} is no longer held back by an open transaction`);
     this.#sayWaiting(from);
   }
 
   #sayWaiting(from: FollowedPartition): void {
     const waiting = from.heldBack || this.#needSchemas.get(from)?.failed === true;
-    this.#follower.onWaiting?.(this.#topics.shortName(from.topic), from.partition, waiting);
+    const { follower, topics } = this.#parts;
+    follower.onWaiting?.(topics.shortName(from.topic), from.partition, waiting);
   }
 }
