@@ -23,6 +23,12 @@ export interface Commands {
   group(name: string, description: string): Commands;
 }
 
+/** `--archive` of a command that reads a log (serve/open-event-log.ts). */
+export const archiveOption = [
+  '--archive <dir>',
+  'the archive to read; without it KAFKA_BROKERS, ARCHIVE_DIR or the sample',
+] as const;
+
 /** An option that takes a whole number within bounds, both included. */
 export const wholeOption = (flags: string, description: string, min: number, max: number): Option =>
   new Option(flags, description).argParser((text) => {

@@ -1,4 +1,4 @@
-import { type Commands, wholeOption } from '../cli/commands.ts';
+import { archiveOption, type Commands, wholeOption } from '../cli/commands.ts';
 
 /** The commands about the event log and the views' distance from it. */
 export function logCommands(program: Commands): void {
@@ -40,7 +40,7 @@ export function logCommands(program: Commands): void {
       async () => (await import('./why.ts')).runWhy,
     )
     .option('--rider <id>', 'also this rider’s own answers: not followed, not going, blocked')
-    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS, ARCHIVE_DIR or the sample');
+    .option(...archiveOption);
   program
     .add(
       'verify',

@@ -81,21 +81,19 @@ const mendedOf = (verified: Verified, left: readonly StoredName[]): number => na
 
 function summaryJson(verified: Verified, left: Left): string {
   const { compared, unknown, changing, otherFacts, deleted, misplaced, ofUnknownSchemas } = verified;
-  const differences = differencesIn(verified);
-  const notKnown = { unknown: unknown.length, unknown_parts: tagsOf(unknown) };
   const summary = {
     compared,
-    differences,
-    ...notKnown,
+    differences: differencesIn(verified),
+    unknown: unknown.length,
+    unknown_parts: tagsOf(unknown),
     changing,
     other_facts: otherFacts,
     deleted,
     misplaced: Object.fromEntries(misplaced.found),
     of_unknown_schemas: ofUnknownSchemas,
+    ...(left !== undefined && { fixed: left ? mendedOf(verified, left) : 0 }),
   };
-  return JSON.stringify({
-    summary: { ...summary, ...(left !== undefined && { fixed: left ? mendedOf(verified, left) : 0 }) },
-  });
+  return JSON.stringify({ summary });
 }
 
 function summaryLines(verified: Verified, left: Left, live: LiveViews): string[] {

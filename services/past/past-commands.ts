@@ -1,11 +1,7 @@
 import { Option } from 'commander';
 import { clocks } from '../../infra/archive/log/partition-cursor.ts';
-import type { Commands } from '../cli/commands.ts';
+import { archiveOption, type Commands } from '../cli/commands.ts';
 
-const archiveOption = [
-  '--archive <dir>',
-  'the archive to read; without it KAFKA_BROKERS, ARCHIVE_DIR or the sample',
-] as const;
 const fromFileOption = [
   '--from-file <file>',
   'more paths, one a line; behind one of a rider’s own, the rider: /me/nights r0020',

@@ -82,19 +82,19 @@ async function checkWhole(file: string | undefined, where: string, io: Io) {
 
 /** Publishes up to the end, or to the first line that is bad. What is wrong with that one, or null. */
 async function publishAll(file: string | undefined, publishing: Publishing, io: Io): Promise<string | null> {
-  let bad: string | null = null;
   for await (const lines of recordsOf(file, 'Published', io)) {
     for (const { number, record } of lines) {
       const fault = faultOf(record);
-      if (fault !== null) bad = `line ${number}: ${fault}`;
-      if (bad !== null) break;
+      if (fault !== null) {
+        await publishing.end();
+        return `line ${number}: ${fault}`;
+      }
       const full = publishing.add(record as LineRecord, number);
       if (full) await full;
     }
-    if (bad !== null) break;
     // What came through a pipe is not kept until there is more.
     publishing.flush();
   }
   await publishing.end();
-  return bad;
+  return null;
 }

@@ -1,4 +1,4 @@
-import type { Commands } from '../cli/commands.ts';
+import { archiveOption, type Commands } from '../cli/commands.ts';
 
 const reasonOption = [
   '--reason <text>',
@@ -35,7 +35,7 @@ export function recordsCommands(program: Commands): void {
       async () => (await import('./check.ts')).runCheck,
     )
     .option('--strict', 'exit code 1 for warnings too')
-    .option('--archive <dir>', 'the archive to check; without it and a file KAFKA_BROKERS or ARCHIVE_DIR');
+    .option('--archive <dir>', 'the archive to check; without it and a file KAFKA_BROKERS, ARCHIVE_DIR or the sample');
   records
     .add(
       'print',
@@ -51,7 +51,7 @@ export function recordsCommands(program: Commands): void {
     .option('--key <key...>', 'of these keys only')
     .option('--from <instant>', 'with this timestamp or a later one, such as 2026-11-26T18:30:00Z')
     .option('--follow', 'go on until Ctrl-C, from Kafka')
-    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
+    .option(...archiveOption);
   records.add(
     'schemas',
     'Says of each topic the schema’s fingerprint, the ten bytes in front of a value, an example key and record, and the schema.',
@@ -72,7 +72,7 @@ export function recordsCommands(program: Commands): void {
     .option('--secrets', 'with --show: the places of secret meetings too')
     .option(...reasonOption)
     .option(...placeOption)
-    .option('--archive <dir>', 'the archive to read; without it KAFKA_BROKERS or ARCHIVE_DIR');
+    .option(...archiveOption);
   rejected
     .add(
       'resubmit',

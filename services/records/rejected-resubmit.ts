@@ -47,18 +47,16 @@ export const runRejectedResubmit: Run<RejectChoice & { all?: boolean }> = async 
   }
 };
 
-interface Parts {
-  log: EventLog;
-  publisher: LogPublisher;
-  judge: RejectJudge;
-  signal: AbortSignal;
-}
-
 /** `rejects`: all bad records of the log. `wanted`: those of them to publish again. */
 export async function resubmit(
   rejects: readonly Reject[],
   wanted: readonly Reject[],
-  { log, publisher, judge, signal }: Parts,
+  {
+    log,
+    publisher,
+    judge,
+    signal,
+  }: { log: EventLog; publisher: LogPublisher; judge: RejectJudge; signal: AbortSignal },
 ): Promise<Outcome[]> {
   const found = await badInLog(log, rejects, signal);
   const outcomes: Outcome[] = [];

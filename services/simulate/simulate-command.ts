@@ -1,24 +1,19 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { parseDay } from '../../schemas/views/days.ts';
 import { type Commands, wholeOption } from '../cli/commands.ts';
 import { defaultSizes, sizeLimits } from './world/sizes.ts';
 
 export function simulateCommand(program: Commands): void {
-  simulateOptions(
-    program.add(
-      'simulate',
-      'Publishes a made-up calendar, and then a believable stream of changes, to Kafka or to an archive. Never use it on ' +
-        'a log that serves real riders: its developer keys can be worked out from the seed.',
-      [
-        'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar simulate --rate 20',
-        'npx ride-calendar simulate --archive ./sample --seed 7 --count 1000',
-      ],
-      async () => (await import('./simulate.ts')).runSimulate,
-    ),
+  const command = program.add(
+    'simulate',
+    'Publishes a made-up calendar, and then a believable stream of changes, to Kafka or to an archive. Never use it on ' +
+      'a log that serves real riders: its developer keys can be worked out from the seed.',
+    [
+      'KAFKA_BROKERS=127.0.0.1:9092 npx ride-calendar simulate --rate 20',
+      'npx ride-calendar simulate --archive ./sample --seed 7 --count 1000',
+    ],
+    async () => (await import('./simulate.ts')).runSimulate,
   );
-}
-
-function simulateOptions(command: Command): void {
   const size = (name: keyof typeof defaultSizes, placeholder: string, what: string): void => {
     const [min, max] = sizeLimits[name];
     command.addOption(wholeOption(`--${name} <${placeholder}>`, what, min, max).default(defaultSizes[name]));

@@ -3,12 +3,12 @@ import { type AuditTrail, auditEvents } from '../../../api/ports/audit-trail.ts'
 import { lineLimit } from '../../../api/sign-in/limits/line-limit.ts';
 import { metricsIn } from '../metrics/process-metrics.ts';
 
-interface AuditLogger {
-  info(facts: object, message: string): void;
-}
-
 /** The audit trail as log lines, 20 of a kind a minute, and as a counter of all (docs/audit-trail.md). */
-export function auditLog(log: AuditLogger, register: Registry, nowMs?: () => number): AuditTrail {
+export function auditLog(
+  log: { info(facts: object, message: string): void },
+  register: Registry,
+  nowMs?: () => number,
+): AuditTrail {
   const { counter: declare } = metricsIn(register);
   const counter = declare('audit_events_total', 'Security events, by event and cause', ['event', 'cause']);
   // Prometheus sees an increase from 0 to 1, but not the first 1 of a series that was not there before.

@@ -68,11 +68,6 @@ interface SimNight {
   asked: number;
 }
 
-interface SimKey {
-  record: Fields<'developer-keys'>;
-  live: boolean;
-}
-
 const responses: readonly Attendance['response'][] = ['NONE', 'GOING', 'CONFIRMED'];
 export const noneResponse = 0;
 export const goingResponse = 1;
@@ -93,7 +88,7 @@ export class World {
   readonly rides: SimRide[] = [];
   readonly nights: SimNight[] = [];
   readonly nightsByDay = new Map<number, number[]>();
-  readonly keys: SimKey[] = [];
+  readonly keys: { record: Fields<'developer-keys'>; live: boolean }[] = [];
   /** Milliseconds since the epoch. Called once per record. Must not decrease. */
   clock: () => number = () => 0;
   #revision = 0;
