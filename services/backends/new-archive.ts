@@ -8,7 +8,7 @@ import type { ArchiveRecord } from '../../infra/archive/format/partition-ledger.
 import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
 import { defaultPartitions, type Partitioners, partitionFor } from '../../schemas/events/partitioner.ts';
 import { type AnyRecord, byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
-import { DraftFolder } from '../cli/draft-folder.ts';
+import { draftFolder } from '../cli/draft-folder.ts';
 
 interface NewRecord {
   topic: TopicName;
@@ -64,7 +64,7 @@ export function draftArchive(
   partitioners: Partitioners,
   simulated?: SimulatedArchive,
 ): ReturnType<typeof newArchive> {
-  const draft = new DraftFolder(dir, command);
+  const draft = draftFolder(dir, command);
   const archive = newArchive({ dir: draft.path, prefix }, partitioners, simulated);
   return {
     ...archive,

@@ -18,45 +18,42 @@ export function writing<T>(path: string, write: () => T): T {
   }
 }
 
-/** Files that appear in a folder once all of them are complete. Until then they are in a hidden folder within it. */
-export class DraftFolder {
-  readonly path: string;
-  readonly #dir: string;
-  readonly #isNew: boolean;
-  readonly #unlock: () => void;
-  readonly #drop = (): void => {
-    rmSync(this.path, { recursive: true, force: true });
-    this.#unlock();
-    if (this.#isNew && existsSync(this.#dir) && readdirSync(this.#dir).length === 0) rmdirSync(this.#dir);
+/**
+ * Files that appear in a folder once all of them are complete. Until then they are in a hidden folder within it, at `path`. `dir`
+ * is missing, or `needEmptyFolder` passed it. Removes what a command that was killed left. Throws while one is at work.
+ */
+export function draftFolder(given: string, command: string) {
+  const dir = resolve(given);
+  const isNew = !existsSync(dir);
+  makeFolder(dir, command);
+  const unlock = lockArchive(dir, command);
+  for (const name of readdirSync(dir)) if (name.startsWith(draftPrefix)) rmSync(join(dir, name), { recursive: true });
+  const path = writing(given, () => mkdtempSync(join(dir, draftPrefix)));
+  const remove = (): void => {
+    rmSync(path, { recursive: true, force: true });
+    unlock();
+    if (isNew && existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
   };
-
-  /** `dir` is missing, or `needEmptyFolder` passed it. Removes what a command that was killed left. Throws while one is at work. */
-  constructor(dir: string, command: string) {
-    this.#dir = resolve(dir);
-    this.#isNew = !existsSync(this.#dir);
-    makeFolder(this.#dir, command);
-    this.#unlock = lockArchive(this.#dir, command);
-    for (const name of readdirSync(this.#dir))
-      if (name.startsWith(draftPrefix)) rmSync(join(this.#dir, name), { recursive: true });
-    this.path = writing(dir, () => mkdtempSync(join(this.#dir, draftPrefix)));
-    process.once('exit', this.#drop);
-  }
-
-  /** Moves the files and folders to the folder, the one named `last` after the others. */
-  publish(last: string): void {
-    writing(this.#dir, () => {
-      const others = readdirSync(this.#dir).filter((name) => name !== basename(this.path) && name !== lockName);
-      if (others.length > 0) throw new Error(`it has been filled meanwhile (${others[0]}); name a new or empty folder`);
-      const files = readdirSync(this.path).sort((a, b) => Number(a === last) - Number(b === last));
-      for (const file of files) renameSync(join(this.path, file), join(this.#dir, file));
-      this.drop();
-      syncFolder(this.#dir);
-    });
-  }
-
+  process.once('exit', remove);
   /** Removes the files that were not published. */
-  drop(): void {
-    this.#drop();
-    process.off('exit', this.#drop);
-  }
+  const drop = (): void => {
+    remove();
+    process.off('exit', remove);
+  };
+  return {
+    path,
+    drop,
+    /** Moves the files and folders to the folder, the one named `last` after the others. */
+    publish(last: string): void {
+      writing(dir, () => {
+        const others = readdirSync(dir).filter((name) => name !== basename(path) && name !== lockName);
+        if (others.length > 0)
+          throw new Error(`it has been filled meanwhile (${others[0]}); name a new or empty folder`);
+        const files = readdirSync(path).sort((a, b) => Number(a === last) - Number(b === last));
+        for (const file of files) renameSync(join(path, file), join(dir, file));
+        drop();
+        syncFolder(dir);
+      });
+    },
+  };
 }

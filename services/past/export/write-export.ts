@@ -11,7 +11,7 @@ import { clampedMs } from '../../../schemas/events/instants.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { Night, TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
-import { DraftFolder } from '../../cli/draft-folder.ts';
+import { draftFolder } from '../../cli/draft-folder.ts';
 import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
 import { GoingCounts, goingCountColumns } from './going-counts.ts';
@@ -48,7 +48,7 @@ export async function writeExport(
   options: ExportOptions,
   manifest: (exported: Exported) => string,
 ): Promise<Exported> {
-  const draft = new DraftFolder(dir, 'export');
+  const draft = draftFolder(dir, 'export');
   try {
     const exported = await writeTables(draft.path, sources, options);
     writeAtomically(join(draft.path, 'calendar.sql'), calendarSql(Object.keys(exported.tables)));
