@@ -29,17 +29,8 @@ const codings: readonly Coding[] = [
 ];
 const names = codings.map(({ name }) => name);
 
-/** What an Accept-Encoding header asks for (RFC 9110 §12.5.3). */
-interface Wanted {
-  /** Null: the body as it is. */
-  coding: Coding | null;
-  /** For a body that lives as long as the process: the smallest, since the time to compress it counts once. */
-  lasting: Coding | null;
-  refusesIdentity: boolean;
-}
-
-// Clients of one kind send the same header again and again.
-const wantedBy = memoize((header): Wanted => {
+/** What an Accept-Encoding header asks for (RFC 9110 §12.5.3). Clients of one kind send the same one again and again. */
+const wantedBy = memoize((header) => {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
   // Its types are those of the version before `preferred`, which orders what the request likes equally.
   const encodings = negotiator.encodings as (available: string[], options: { preferred: string[] }) => string[];
@@ -49,7 +40,9 @@ const wantedBy = memoize((header): Wanted => {
   const liked = (preferred: string[]) => encodings.call(negotiator, offered, { preferred });
   const first = (preferred: string[]) => codings.find(({ name }) => name === liked(preferred)[0]) ?? null;
   return {
+    /** Null: the body as it is. */
     coding: first(names),
+    /** For a body that lives as long as the process: the smallest, since the time to compress it counts once. */
     lasting: first(['br', ...names]),
     refusesIdentity: !liked(names).includes('identity'),
   };

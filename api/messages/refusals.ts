@@ -28,17 +28,14 @@ export const noSuchRideBody = errorBody('not_found', 'ride', 'no such posted rid
 
 type Headers = Record<string, string>;
 
-export interface Problem {
-  status: number;
-  body: Buffer;
-  headers: Headers;
+/** Any other failure (RFC 9457). Without `type`, so the title is the status code's own phrase. */
+function problem(status: number, detail: string, headers: Headers = {}) {
+  const details: ProblemDetails = { title: STATUS_CODES[status] ?? 'Error', status, detail };
+  const body: Buffer = Buffer.from(JSON.stringify(details));
+  return { status, body, headers };
 }
 
-/** Any other failure (RFC 9457). Without `type`, so the title is the status code's own phrase. */
-function problem(status: number, detail: string, headers: Headers = {}): Problem {
-  const details: ProblemDetails = { title: STATUS_CODES[status] ?? 'Error', status, detail };
-  return { status, body: Buffer.from(JSON.stringify(details)), headers };
-}
+export type Problem = ReturnType<typeof problem>;
 
 export const allow = 'GET, HEAD, OPTIONS';
 /** What follows cannot be parsed either. */

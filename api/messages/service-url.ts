@@ -1,29 +1,23 @@
 import { isIP } from 'node:net';
 
 /** What depends on the service's address, which comes from BASE_URL only (docs/rules.md#base-url). */
-export interface ServiceUrl {
-  /** Origin of BASE_URL: the issuer of tokens (docs/rules.md#issuer). */
-  origin: string;
-  /** Host and port, as in a Host header. */
-  host: string;
-  https: boolean;
-  /** `resource` and `aud`: BASE_URL without a trailing slash. */
-  resource: string;
-  /** Path of BASE_URL without a trailing slash. */
-  basePath: string;
-}
-
-export function serviceUrl(baseUrl: string): ServiceUrl {
+export function serviceUrl(baseUrl: string) {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   return {
+    /** Origin of BASE_URL: the issuer of tokens (docs/rules.md#issuer). */
     origin: url.origin,
+    /** Host and port, as in a Host header. */
     host: url.host,
     https: url.protocol === 'https:',
+    /** `resource` and `aud`: BASE_URL without a trailing slash. */
     resource: url.origin + basePath,
+    /** Path of BASE_URL without a trailing slash. */
     basePath,
   };
 }
+
+export type ServiceUrl = ReturnType<typeof serviceUrl>;
 
 /** Where metadata of resources is (RFC 9728). */
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource';

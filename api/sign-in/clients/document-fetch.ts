@@ -1,20 +1,14 @@
 import { DocumentAwayError, type MetadataFetch } from '../../ports/metadata-fetch.ts';
+import { clientAddress } from '../limits/client-address.ts';
 import type { RateLimits } from '../limits/rate-limit.ts';
 import { type ClientMetadata, knownMetadata } from './client-policy.ts';
-
-export interface DocumentFetchOptions {
-  fetchPublic: MetadataFetch;
-  limits: Pick<RateLimits, 'documents'>;
-  /** The address of the client on whose behalf a document is fetched now. */
-  clientAddress: () => string | undefined;
-}
 
 const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 const urlLengthMax = 1000;
 
 /** Fetches client ID metadata documents for oidc-provider, within limits. It keeps each as long as its headers say. */
 export const documentFetch =
-  ({ fetchPublic, limits, clientAddress }: DocumentFetchOptions): typeof fetch =>
+  (fetchPublic: MetadataFetch, limits: Pick<RateLimits, 'documents'>): typeof fetch =>
   async (input) => {
     const url = String(input);
     if (url.length > urlLengthMax) throw new TypeError(`the URL has more than ${urlLengthMax} characters`);

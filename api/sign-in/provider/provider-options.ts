@@ -12,6 +12,7 @@ export interface ProviderOptions {
   /** Closed with the application. */
   store: StateStore;
   riders: RiderDirectory;
+  /** Called with each security event. */
   audit: AuditTrail;
   keys: SigningKeys;
   /** Newest first, 32 characters or more each. All instances have the same. */

@@ -19,10 +19,8 @@ export function ownCookie({ https, origin }: ServiceUrl, name: string, shape: st
   };
 }
 
-export type OwnCookie = ReturnType<typeof ownCookie>;
-
 /** That this browser's rider signed out: whoever signs in next proves who they are (docs/rules.md#signing-out). */
-export const signedOutCookie = (service: ServiceUrl): OwnCookie => ownCookie(service, 'signed_out', '1');
+export const signedOutCookie = (service: ServiceUrl) => ownCookie(service, 'signed_out', '1');
 
 /** As long as browsers keep a cookie: the provider may know a rider longer than this service does. */
 export const signedOutSeconds = 400 * 86_400;

@@ -1,8 +1,6 @@
 import { isLoopback, type ServiceUrl, serviceUrl } from '../../messages/service-url.ts';
-import { type AuditTrail, noAudit } from '../../ports/audit-trail.ts';
 import { ownIds } from '../clients/clients.ts';
 import { documentFetch } from '../clients/document-fetch.ts';
-import { clientAddress } from '../limits/client-address.ts';
 import { type RateLimits, rateLimits } from '../limits/rate-limit.ts';
 import { type PageSender, pageSender } from '../pages/page-sender.ts';
 import { openProvider, type SignInProvider } from '../provider/provider.ts';
@@ -11,13 +9,11 @@ import { sealedStore } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
 import { type UpstreamSettings, type UpstreamSignIn, upstreamSignIn } from './upstream-sign-in.ts';
 
-export interface SignInDeps extends Omit<ProviderOptions, 'service' | 'knownClients' | 'consentSkippers' | 'audit'> {
+export interface SignInDeps extends Omit<ProviderOptions, 'service' | 'knownClients' | 'consentSkippers'> {
   /** BASE_URL, such as `http://127.0.0.1:8080/api`. */
   baseUrl: string;
   /** SIGN_IN_ISSUER and its companions; or picking a rider at the address listened on; or null: nobody can sign in. */
   who: { upstream: UpstreamSettings } | { pickerAt: string } | null;
-  /** Called with each security event. */
-  audit?: AuditTrail;
   /** Whether TRUST_PROXY is set. */
   proxiesNamed: boolean;
 }
@@ -38,15 +34,13 @@ export async function signInParts(deps: SignInDeps): Promise<SignInParts> {
   const who = whoSignsIn(deps, service);
   const store = sealedStore(deps.store, cookieKeys);
   const limits = rateLimits(store);
-  const audit = deps.audit ?? noAudit;
   const options: ProviderOptions = {
     ...deps,
     service,
     store,
-    audit,
     knownClients: new Set([...ownIds, ...clients.map(({ client_id: id }) => String(id))]),
     consentSkippers: new Set(clients.filter((each) => each.skip_consent).map(({ client_id: id }) => String(id))),
-    metadataFetch: metadataFetch && documentFetch({ fetchPublic: metadataFetch, limits, clientAddress }),
+    metadataFetch: metadataFetch && documentFetch(metadataFetch, limits),
   };
   const provider = await openProvider(options);
   return { ...options, provider, limits, pages: pageSender(service), who };

@@ -8,13 +8,6 @@ export interface UpstreamSettings {
   clientSecret: string;
 }
 
-/** What has to be known again when the browser comes back. */
-export interface UpstreamAttempt {
-  state: string;
-  nonce: string;
-  codeVerifier: string;
-}
-
 /** The upstream provider cannot be reached, or has a fault of its own. */
 export class UpstreamAwayError extends Error {
   override name = 'UpstreamAwayError';
@@ -24,11 +17,14 @@ export class UpstreamRefusedError extends Error {
   override name = 'UpstreamRefusedError';
 }
 
-export const newAttempt = (): UpstreamAttempt => ({
+/** What has to be known again when the browser comes back. */
+export const newAttempt = () => ({
   state: oidc.randomState(),
   nonce: oidc.randomNonce(),
   codeVerifier: oidc.randomPKCECodeVerifier(),
 });
+
+export type UpstreamAttempt = ReturnType<typeof newAttempt>;
 
 const timeoutSeconds = 10;
 // The provider's metadata is fetched again this often, and after a fault, so that it can move its endpoints.

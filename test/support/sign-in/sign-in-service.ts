@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { createApp } from '../../../api/http/app.ts';
 import { serviceUrl } from '../../../api/messages/service-url.ts';
+import { noAudit } from '../../../api/ports/audit-trail.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { registerSignIn, type SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
@@ -90,6 +91,7 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
     clients: [],
     registration: true,
     metadataFetch: null,
+    audit: noAudit,
     who: null,
     logger: pino({ level: 'silent' }),
     proxiesNamed: false,

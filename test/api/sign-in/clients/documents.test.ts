@@ -115,7 +115,7 @@ describe('the fetch of a document', () => {
   const json = { headers: { 'content-type': 'application/json' } };
   const read = (response: Response) => {
     const limits = rateLimits(memorySignInState());
-    return documentFetch({ fetchPublic: async () => response, limits, clientAddress: () => '192.0.2.1' })(host);
+    return documentFetch(async () => response, limits)(host);
   };
 
   test('keeps the members that have a meaning here, and the headers that say how long it holds', async () => {
