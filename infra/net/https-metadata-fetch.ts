@@ -7,9 +7,10 @@ import { DocumentAwayError, type MetadataFetch } from '../../api/ports/metadata-
 import { race, within } from '../../projector/running/stop.ts';
 import { isPublicAddress } from './public-address.ts';
 
+/** The largest document that is accepted. */
+const bytesMax = 16 * 1024;
+
 export interface MetadataFetchOptions {
-  /** The largest document that is accepted. */
-  bytesMax?: number;
   /** For everything together: DNS, connection, document. */
   timeoutMs?: number;
   /** For tests: name resolution, allowed addresses, and trusted certificates. */
@@ -25,7 +26,7 @@ export interface MetadataFetchOptions {
  * DNS answer (DNS rebinding) changes nothing.
  */
 export function httpsMetadataFetch(options: MetadataFetchOptions = {}): MetadataFetch {
-  const { bytesMax = 16 * 1024, timeoutMs = 4000, resolve = addressesOf, isAllowed = isPublicAddress, ca } = options;
+  const { timeoutMs = 4000, resolve = addressesOf, isAllowed = isPublicAddress, ca } = options;
 
   const checkedAddresses = async (host: string, signal: AbortSignal): Promise<LookupAddress[]> => {
     const literal = host.replace(/^\[|\]$/g, '');
@@ -51,7 +52,7 @@ export function httpsMetadataFetch(options: MetadataFetchOptions = {}): Metadata
       if (status >= 300 && status < 400) throw new Error('redirects are not followed');
       return new Response(null, { status: status >= 200 && status <= 599 ? status : 502 });
     }
-    const body = await readLimited(response, bytesMax);
+    const body = await readLimited(response);
     const headers = new Headers();
     for (const name of ['content-type', 'cache-control', 'expires']) {
       const value = response.headers[name];
@@ -89,7 +90,7 @@ const respond = (url: URL, addresses: LookupAddress[], signal: AbortSignal, ca: 
     asked.end();
   });
 
-async function readLimited(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
+async function readLimited(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

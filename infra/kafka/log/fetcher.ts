@@ -7,7 +7,7 @@ import { WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
 import { LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
-import { batchLimits, type Piece, recordPieces } from '../protocol/record-batch.ts';
+import { type batchLimits, type Piece, recordPieces } from '../protocol/record-batch.ts';
 import {
   advance,
   diverged,
@@ -30,7 +30,7 @@ export interface Remainder {
   until: Promise<void>;
 }
 
-interface FetchHandler {
+export interface FetchHandler {
   /** Called with one piece at a time, over all partitions. A partition's pieces come in order, without gaps. */
   onPiece(partition: FollowedPartition, piece: WaitingPiece): Promise<Remainder | null>;
   /** The topics with their present leaders. Called at the start, regularly and after errors. If it throws, `run` rejects. */
@@ -39,6 +39,15 @@ interface FetchHandler {
   onHeldBack?(partition: FollowedPartition): void;
   /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
   awayMsMax?: number;
+}
+
+interface FetcherDeps {
+  cluster: KafkaCluster;
+  handler: FetchHandler;
+  log: Log;
+  checkEveryMs: number;
+  /** `batchLimits` by default. */
+  limits?: typeof batchLimits;
 }
 
 const fetchWaitMs = 500;
@@ -54,11 +63,7 @@ const queuedMax = 2;
  * rejoins, and the only positions are ours. Each broker has one fetch at a time, while earlier records are handled.
  */
 export class Fetcher {
-  readonly #cluster: KafkaCluster;
-  readonly #handler: FetchHandler;
-  readonly #log: Log;
-  readonly #checkEveryMs: number;
-  readonly #limits: typeof batchLimits;
+  readonly #deps: FetcherDeps;
   readonly #wakeUp = new WakeUp();
   readonly #fetching = new Map<number, Promise<void>>();
   /** Since when each broker has owed an answer, by its node id. At -1: since when a partition has had no leader. */
@@ -68,17 +73,8 @@ export class Fetcher {
   #finding: Promise<void> | null = null;
   #fault: { error: unknown } | null = null;
 
-  constructor(
-    cluster: KafkaCluster,
-    partitions: readonly StartingPoint[],
-    handler: FetchHandler,
-    { log, checkEveryMs, limits = batchLimits }: { log: Log; checkEveryMs: number; limits?: typeof batchLimits },
-  ) {
-    this.#cluster = cluster;
-    this.#handler = handler;
-    this.#log = log;
-    this.#checkEveryMs = checkEveryMs;
-    this.#limits = limits;
+  constructor(partitions: readonly StartingPoint[], deps: FetcherDeps) {
+    this.#deps = deps;
     this.#partitions = partitions.map((from) => followedPartition(from));
   }
 
@@ -129,7 +125,7 @@ export class Fetcher {
   async #refreshLeaders(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#findLeaders();
-      await realClock.sleep(this.#checkEveryMs, this.#stop.signal);
+      await realClock.sleep(this.#deps.checkEveryMs, this.#stop.signal);
     }
   }
 
@@ -142,7 +138,7 @@ export class Fetcher {
   }
 
   async #findLeadersNow(): Promise<void> {
-    const topics = new Map((await this.#handler.topics()).map((topic) => [topic.name, topic]));
+    const topics = new Map((await this.#deps.handler.topics()).map((topic) => [topic.name, topic]));
     for (const partition of this.#partitions) {
       const leader = topics.get(partition.topic)?.partitions[partition.partition];
       partition.leader = leader?.node ?? -1;
@@ -171,7 +167,7 @@ export class Fetcher {
 
   async #fetchFrom(node: number): Promise<void> {
     const { signal } = this.#stop;
-    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#log, signal });
+    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#deps.log, signal });
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
@@ -184,7 +180,7 @@ export class Fetcher {
         // It stays set through failed attempts: a broker that refuses is as silent as one that does not answer.
         this.#asked(node, true);
         const waitMs = led.some(({ waiting }) => waiting) ? shortFetchWaitMs : fetchWaitMs;
-        const fetched = await race(signal, this.#cluster.fetch(node, asked, waitMs));
+        const fetched = await race(signal, this.#deps.cluster.fetch(node, asked, waitMs));
         this.#asked(node, false);
         this.#takeFetched(asked, fetched);
         backOff.succeeded();
@@ -199,7 +195,7 @@ export class Fetcher {
   /** Leaves a partition out for a while. The others of its broker go on. */
   #pause(partition: FollowedPartition, error: unknown): void {
     const what = `Cannot read ${partition.topic}/${partition.partition} from Kafka`;
-    partition.backOff ??= new LoggedBackOff(what, { log: this.#log, signal: this.#stop.signal });
+    partition.backOff ??= new LoggedBackOff(what, { log: this.#deps.log, signal: this.#stop.signal });
     partition.paused = true;
     const until = partition.backOff.failed(error).then(() => {
       partition.paused = false;
@@ -224,8 +220,8 @@ export class Fetcher {
       }
       partition.backOff?.succeeded();
       partition.backOff = null;
-      if (advance(partition, found, this.#handler.awayMsMax)) served.add(partition);
-      if (noteHeldBack(partition, found)) this.#handler.onHeldBack?.(partition);
+      if (advance(partition, found, this.#deps.handler.awayMsMax)) served.add(partition);
+      if (noteHeldBack(partition, found)) this.#deps.handler.onHeldBack?.(partition);
     }
     // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
@@ -246,8 +242,8 @@ export class Fetcher {
   async #handle(partition: FollowedPartition): Promise<void> {
     const fetched = partition.fetched[0]!;
     const { batches, nextOffset: end, sinceMs } = fetched;
-    for (const piece of recordPieces(batches, fetched.from, end, this.#limits)) {
-      const remainder = await this.#handler.onPiece(partition, { ...piece, sinceMs });
+    for (const piece of recordPieces(batches, fetched.from, end, this.#deps.limits)) {
+      const remainder = await this.#deps.handler.onPiece(partition, { ...piece, sinceMs });
       // A handler may never wait for anything. Sockets and timers must run too.
       await nextTurn();
       if (remainder) {

@@ -19,7 +19,7 @@ import { untilAnswered } from '../client/logged-back-off.ts';
 import { LogTopics } from '../topics/log-topics.ts';
 import { cleanupPolicies, leastSettingMs } from '../topics/topic-settings.ts';
 import { deliveredRecord } from './delivered-record.ts';
-import { Fetcher, type Remainder, type WaitingPiece } from './fetcher.ts';
+import { Fetcher, type FetchHandler, type Remainder, type WaitingPiece } from './fetcher.ts';
 import type { FollowedPartition } from './followed-partition.ts';
 import { GroupPositions } from './group-positions.ts';
 
@@ -118,21 +118,18 @@ class Following {
       const asking = { log, signal };
       const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, asking);
       const positions = group === null ? null : new GroupPositions(kafka, group, log);
-      const fetcher = new Fetcher(
-        cluster,
-        topics.flatMap((topic) => this.#startOf(topic)),
-        {
-          onPiece: async (partition, piece) => {
-            const remainder = await this.#take(partition, piece);
-            if (!remainder) positions?.reached(partition.topic, partition.partition, piece.nextOffset);
-            return remainder;
-          },
-          topics: () => this.#findTopics(),
-          onHeldBack: (partition) => this.#heldBack(partition),
-          awayMsMax: retentionMs / 2,
+      const handler: FetchHandler = {
+        onPiece: async (partition, piece) => {
+          const remainder = await this.#take(partition, piece);
+          if (!remainder) positions?.reached(partition.topic, partition.partition, piece.nextOffset);
+          return remainder;
         },
-        { log, checkEveryMs },
-      );
+        topics: () => this.#findTopics(),
+        onHeldBack: (partition) => this.#heldBack(partition),
+        awayMsMax: retentionMs / 2,
+      };
+      const starts = topics.flatMap((topic) => this.#startOf(topic));
+      const fetcher = new Fetcher(starts, { cluster, handler, log, checkEveryMs });
       this.#fetcher = fetcher;
       try {
         await fetcher.run(signal);

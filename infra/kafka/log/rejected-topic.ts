@@ -5,7 +5,7 @@ import { type Long, longOf } from '../../../schemas/events/instants.ts';
 import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
 import { untilAnswered } from '../client/logged-back-off.ts';
 import { batchBytesMax, batchLimits, type FetchedRecord } from '../protocol/record-batch.ts';
-import { Fetcher } from './fetcher.ts';
+import { Fetcher, type FetchHandler } from './fetcher.ts';
 
 /**
  * A record of `rejected` is the bad record as it came (key, value, headers), with these headers added, as text: its
@@ -111,24 +111,22 @@ export class RejectedTopic {
     const behind = () => bounds.some(({ end }, partition) => position[partition]! < end);
     if (!behind()) return true;
     const done = new Stop([signal]);
-    const fetcher = new Fetcher(
-      this.#cluster,
-      position.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset })),
-      {
-        onPiece: async ({ partition }, { records, nextOffset }) => {
-          await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
-          position[partition] = nextOffset;
-          if (!behind()) done.stop();
-          return null;
-        },
-        topics: async () => {
-          const found = await this.#find(done.signal);
-          if (mayHaveLost(read, found)) done.stop();
-          return [found.topic];
-        },
+    const handler: FetchHandler = {
+      onPiece: async ({ partition }, { records, nextOffset }) => {
+        await onRejects(records.map(rejectOf).filter((reject) => reject !== null));
+        position[partition] = nextOffset;
+        if (!behind()) done.stop();
+        return null;
       },
-      { log: this.#log, checkEveryMs: 10_000, limits },
-    );
+      topics: async () => {
+        const found = await this.#find(done.signal);
+        if (mayHaveLost(read, found)) done.stop();
+        return [found.topic];
+      },
+    };
+    const starts = position.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset }));
+    const deps = { cluster: this.#cluster, handler, log: this.#log, checkEveryMs: 10_000, limits };
+    const fetcher = new Fetcher(starts, deps);
     const isLost = await fetcher
       .run(done.signal)
       .then(
