@@ -2,7 +2,7 @@ import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { Attendance } from '../../../schemas/events/records.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { GroupedLines, type LineGroup } from '../log/grouped-lines.ts';
-import type { Column } from './parquet-table.ts';
+import { type Column, column } from './parquet-table.ts';
 import type { TopicVersion } from './topic-versions.ts';
 
 /** How many riders went to a night (docs/rules.md#going-count), from one instant to the next change. At least one. */
@@ -17,11 +17,11 @@ interface GoingCount {
 }
 
 export const goingCountColumns: readonly Column[] = [
-  { name: 'ride', type: 'text' },
-  { name: 'day', type: 'day' },
-  { name: 'valid_from', type: 'instant' },
-  { name: 'valid_to', type: 'instant' },
-  { name: 'count', type: 'int' },
+  column('ride'),
+  column('day', 'day'),
+  column('valid_from', 'instant'),
+  column('valid_to', 'instant'),
+  column('count', 'int'),
 ];
 
 /**

@@ -1,7 +1,7 @@
 import { showsNeighbourhood } from '../../../projector/views/night.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { Night, Ride, TopicRecords } from '../../../schemas/events/records.ts';
-import type { Cell, Column, ColumnType } from './parquet-table.ts';
+import { type Cell, type Column, column, texts } from './parquet-table.ts';
 
 /** The topics whose versions are exported. Personal ones only with `--personal`. */
 export const publicTopics = ['metros', 'districts', 'rides', 'nights'] as const;
@@ -23,8 +23,6 @@ interface LogTable {
   derived?: readonly Column[];
 }
 
-const column = (name: string, type: ColumnType = 'text'): Column => ({ name, type });
-const texts = (...names: string[]): Column[] => names.map((name) => column(name));
 const flags = (...names: string[]): Column[] => names.map((name) => column(name, 'flag'));
 
 export const logTables: Record<ExportedTopic, LogTable> = {

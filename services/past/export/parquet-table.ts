@@ -19,11 +19,14 @@ const types = {
   },
 } as const satisfies Record<string, Partial<SchemaElement>>;
 
-export type ColumnType = keyof typeof types;
+type ColumnType = keyof typeof types;
 export interface Column {
   name: string;
   type: ColumnType;
 }
+export const column = (name: string, type: ColumnType = 'text'): Column => ({ name, type });
+export const texts = (...names: string[]): Column[] => names.map((name) => column(name));
+
 export type Cell = string | number | bigint | boolean | null;
 
 export interface WrittenTable {

@@ -25,7 +25,7 @@ import {
   valueCells,
   versionColumns,
 } from './log-tables.ts';
-import { type Cell, type Column, ParquetTable, type WrittenTable } from './parquet-table.ts';
+import { type Cell, type Column, column, ParquetTable, texts, type WrittenTable } from './parquet-table.ts';
 import { eachVersion, type TopicVersion } from './topic-versions.ts';
 
 interface ExportOptions extends Discretion {
@@ -193,20 +193,14 @@ function placeCells({ value, partition, offset, timestampMs }: LogRecord): Cell[
 const answerTables = {
   days: {
     kind: 'day',
-    key: [
-      { name: 'metro', type: 'text' },
-      { name: 'day', type: 'day' },
-    ],
+    key: [column('metro'), column('day', 'day')],
     keyCells(id: string): Cell[] {
       const [metro, day] = id.split('/') as [string, string];
       return [metro, parseDay(day)];
     },
   },
-  ride_pages: { kind: 'ride', key: [{ name: 'ride', type: 'text' }], keyCells: (id: string): Cell[] => [id] },
+  ride_pages: { kind: 'ride', key: texts('ride'), keyCells: (id: string): Cell[] => [id] },
 } as const;
 
 /** The columns beside an answer's id: the ETag with its quotes, and the answer's bytes. */
-const answerColumns: readonly Column[] = [
-  { name: 'etag', type: 'text' },
-  { name: 'answer', type: 'text' },
-];
+const answerColumns: readonly Column[] = texts('etag', 'answer');
