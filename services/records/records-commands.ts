@@ -1,3 +1,5 @@
+import { Option } from 'commander';
+import { topicNames } from '../../schemas/events/records.ts';
 import { archiveOption, type Commands } from '../cli/commands.ts';
 
 const reasonOption = [
@@ -47,7 +49,7 @@ export function recordsCommands(program: Commands): void {
       ],
       async () => (await import('./print.ts')).runPrint,
     )
-    .option('--topic <topic...>', 'of these topics only')
+    .addOption(new Option('--topic <topic...>', 'of these topics only').choices(topicNames))
     .option('--key <key...>', 'of these keys only')
     .option('--from <instant>', 'with this timestamp or a later one, such as 2026-11-26T18:30:00Z')
     .option('--follow', 'go on until Ctrl-C, from Kafka')

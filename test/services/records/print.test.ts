@@ -102,7 +102,7 @@ describe('records print', () => {
   });
 
   it.each([
-    [['--topic', 'x'], '--topic is x, want one of metros,'],
+    [['--topic', 'x'], 'Allowed choices are metros, '],
     [['--from', 'x'], '--from is "x"'],
     [['--archive', portlandDirectory, '--follow'], 'does not grow, want Kafka'],
   ])('%j is wrong usage', async (args, words) => {
