@@ -38,11 +38,12 @@ describe('the package', () => {
     const some = [
       'services/ride-calendar.js',
       'dist/schemas/events/rides.avsc',
+      'dist/services/past/export/calendar.sql',
       'infra/deploy/systemd/ride-calendar-api@.service',
     ];
     expect(files).toEqual(expect.arrayContaining([...documents, ...some]));
     expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
-    const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|md))$/.test(file);
+    const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|sql|md))$/.test(file);
     expect(files.filter((file) => file.startsWith('dist') && !isBuilt(file))).toEqual([]);
   });
 
