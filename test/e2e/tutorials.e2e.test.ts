@@ -1,81 +1,42 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { launchBrowser } from '../support/processes/browser.ts';
+import { Checkout, Guide, root } from '../support/processes/guide.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
 
 // The guides for those who build on the API, as they are pasted: what they run, and what they say comes back.
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const blocks = (guide: string, language: string): string[] =>
-  [...readFileSync(join(root, 'docs', guide), 'utf8').matchAll(/^```(\w+)\n(.*?)^```/gms)]
-    .filter(([, of]) => of === language)
-    .map(([, , text]) => text!);
-const blockWith = (guide: string, language: string, words: string): string =>
-  blocks(guide, language).find((block) => block.includes(words))!;
-
 const processes = new Processes();
-const endings: (() => void)[] = [];
+const checkout = new Checkout();
 let service: RunningService;
 let started: Record<string, string>;
-let dir: string;
 beforeAll(async () => {
   service = await processes.start(['start', '--json']);
   await service.printed(/"token":"/);
   started = JSON.parse(service.out());
-  // What looks as a checkout does to the commands.
-  dir = await processes.folder();
-  mkdirSync(join(dir, 'bin'));
-  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}services/ride-calendar.js" "$@"\n`;
-  writeFileSync(join(dir, 'bin/npx'), npx, { mode: 0o755 });
+  symlinkSync(join(root, 'node_modules'), join(checkout.dir, 'node_modules'));
 });
 afterAll(async () => {
-  for (const end of endings) end();
+  checkout.close();
   await processes.close();
 });
 
-const env = (): NodeJS.ProcessEnv => ({ PATH: `${join(dir, 'bin')}:${process.env.PATH}`, LOG_LEVEL: 'silent' });
-const bash = async (script: string): Promise<string> =>
-  (await promisify(execFile)('bash', ['-euc', script], { cwd: dir, env: env(), timeout: 60_000 })).stdout;
-
-/** Runs a command that serves until it has printed something, and goes on running it; what it printed. */
-async function serve(script: string, until: RegExp, more: NodeJS.ProcessEnv = {}): Promise<string> {
-  const options = { cwd: dir, env: { ...env(), ...more }, detached: true };
-  const child = spawn('bash', ['-euc', script], options);
-  endings.push(() => child.exitCode ?? process.kill(-child.pid!, 'SIGKILL'));
-  let [out, err] = ['', ''];
-  child.stderr.on('data', (chunk) => {
-    err += chunk;
-  });
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  // It is heard on: what prints into a closed pipe ends.
-  const ended = once(child, 'close');
-  while (!until.test(out) && child.exitCode === null) await Promise.race([once(child.stdout, 'data'), ended]);
-  expect(out || err).toMatch(until);
-  return out;
-}
-
 describe('the tutorial of a website', () => {
-  const guide = 'tutorial-website.md';
+  const guide = new Guide('tutorial-website.md');
   const set = (): string => `KEY=${started.developerKey}\nAPI=${service.api}\n`;
 
   it('asks for a night of the shape that it shows, with filters that are taken, and a 304 for an ETag', async () => {
-    const asking = blocks(guide, 'sh').filter((block) => block.includes('curl'));
+    const asking = guide.shell('curl');
     expect(asking).toHaveLength(3);
     const fail = asking.map((block) => block.replaceAll('curl -H', 'curl -sfw "\\n" -H')).join('');
-    const lines = (await bash(set() + fail)).trimEnd().split('\n');
+    const lines = (await checkout.bash(set() + fail)).trimEnd().split('\n');
     const [tonight, searched, filtered, status] = lines;
     expect(status!.trim()).toBe('HTTP/1.1 304 Not Modified');
-    const [shown] = blocks(guide, 'json').map((block) => JSON.parse(block));
+    const [shown] = guide.blocks('json').map((block) => JSON.parse(block));
     const { nights, ...day } = JSON.parse(tonight!);
     expect(Object.keys(day)).toEqual(['metro', 'day']);
     expect(Object.keys(nights[0])).toEqual(Object.keys(shown.nights[0]));
@@ -84,7 +45,7 @@ describe('the tutorial of a website', () => {
   });
 
   it('filters by neighbourhoods that the sample has', async () => {
-    const [, where] = /where=([\w,-]+)/.exec(blocks(guide, 'sh').join(''))!;
+    const [, where] = /where=([\w,-]+)/.exec(guide.text)!;
     const days = Array.from({ length: 30 }, (_, i) => new Date(Date.now() + i * 864e5).toISOString().slice(0, 10));
     for (const slug of where!.split(',')) {
       const ask = (day: string) =>
@@ -97,26 +58,44 @@ describe('the tutorial of a website', () => {
   });
 
   it('starts the example’s website, which shows 30 days, and is sent what did not change only once', async () => {
-    const start = blockWith(guide, 'sh', 'docs/website-example.js').replace('docs/', join(root, 'docs/'));
+    const start = guide.shell('docs/website-example.js')[0]!.replace('docs/', join(root, 'docs/'));
     const PORT = String(await freePort());
     const pulls = /^30 days from (\S+), 30 changed\n30 days from \1, 0 changed$/m;
-    await serve(set() + start, pulls, { PORT, EVERY_MS: '300' });
+    await checkout.serve(set() + start, pulls, { PORT, EVERY_MS: '300' });
     const page = await (await fetch(`http://127.0.0.1:${PORT}/`)).text();
     expect(page.split('<li').length).toBeGreaterThan(30);
+  });
+
+  it('has a typed client that gets an answer', async () => {
+    const program = guide.blocks('ts')[0]!.replace('http://127.0.0.1:8080/api', service.api);
+    writeFileSync(join(checkout.dir, 'days.mts'), program);
+    const [run] = guide.shell('node days.mts');
+    const tonight = started.day!.slice(-10);
+    expect(await checkout.bash(`${set()}TONIGHT=${tonight}\n${run}`)).toMatch(/^200 \d+\n$/);
+  });
+
+  it('has no other shell blocks but what fetches packages, and what was set here', () => {
+    expect(guide.unrun()).toEqual([
+      'npm ci && npm start',
+      expect.stringContaining('KEY=rck_…'),
+      expect.stringContaining('npm install openapi-fetch'),
+    ]);
   });
 
   it('names each metro of the sample with its zone', async () => {
     const { metros } = (await (await fetch(`${service.origin}/calendar/config.json`)).json()) as {
       metros: { slug: string; zone: string }[];
     };
-    const text = readFileSync(join(root, 'docs', guide), 'utf8');
-    const named = [...text.matchAll(/`([a-z]+)`\s\(([A-Z]\w+\/\w+)\)/g)].map(([, slug, zone]) => ({ slug, zone }));
+    const named = [...guide.text.matchAll(/`([a-z]+)`\s\(([A-Z]\w+\/\w+)\)/g)].map(([, slug, zone]) => ({
+      slug,
+      zone,
+    }));
     expect(named).toEqual(metros.map(({ slug, zone }) => ({ slug, zone })));
   });
 });
 
 describe('the tutorial of a rider’s app', () => {
-  const guide = 'tutorial-rider-app.md';
+  const guide = new Guide('tutorial-rider-app.md');
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -124,11 +103,12 @@ describe('the tutorial of a rider’s app', () => {
   afterAll(() => browser?.close());
 
   it('asks for all that a rider’s app can', async () => {
-    const asking = blocks(guide, 'sh')[0]!
+    const asking = guide
+      .shell('$API/me/known')[0]!
       .replace(/^TOKEN=.*$/m, `TOKEN=${started.token}`)
       .replace(/^API=.*$/m, `API=${service.api}`)
       .replaceAll('curl', 'curl -sfw "\\n"');
-    const answers = (await bash(asking)).trimEnd().split('\n');
+    const answers = (await checkout.bash(asking)).trimEnd().split('\n');
     expect(answers).toHaveLength(4);
     for (const answer of answers) expect(JSON.parse(answer).nights.length).toBeGreaterThan(0);
   });
@@ -137,12 +117,12 @@ describe('the tutorial of a rider’s app', () => {
     const port = await freePort();
     const here = (text: string): string =>
       text.replaceAll('http://127.0.0.1:8080', service.origin).replaceAll('9999', String(port));
-    const copy = blockWith(guide, 'sh', 'mkdir').replaceAll('services/', `${root}services/`);
-    const answer = await bash(copy + here(blockWith(guide, 'sh', 'oauth/register')).replace('curl', 'curl -s'));
+    const copy = guide.shell('mkdir')[0]!.replaceAll('services/', `${root}services/`);
+    const answer = await checkout.bash(copy + here(guide.shell('oauth/register')[0]!).replace('curl', 'curl -s'));
     const { client_id } = JSON.parse(answer);
-    const page = here(blocks(guide, 'html')[0]!).replace('CLIENT_ID', client_id);
-    writeFileSync(join(dir, 'my-app/index.html'), page);
-    await serve(here(blockWith(guide, 'sh', 'http.server')).replace('python3', 'python3 -u'), /Serving HTTP/);
+    const page = here(guide.blocks('html')[0]!).replace('CLIENT_ID', client_id);
+    writeFileSync(join(checkout.dir, 'my-app/index.html'), page);
+    await checkout.serve(here(guide.shell('http.server')[0]!).replace('python3', 'python3 -u'), /Serving HTTP/);
 
     const tab = await browser.newPage();
     await tab.goto(`http://127.0.0.1:${port}/`);
@@ -173,10 +153,14 @@ describe('the tutorial of a rider’s app', () => {
     await tab.click('#in');
     await tab.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
   });
+
+  it('has no other shell blocks', () => {
+    expect(guide.unrun()).toEqual([]);
+  });
 });
 
 describe('how the API behaves', () => {
-  const functions = blocks('api-behaviour.md', 'js').join('');
+  const functions = new Guide('api-behaviour.md').blocks('js').join('');
   const { isToCome, instantOf } = runInNewContext(`${functions}; ({ isToCome, instantOf })`, { Intl, Date });
   const zone = (day: string, meet_time: string | null, time_zone: string) => ({ day, meet_time, time_zone });
 
@@ -209,31 +193,32 @@ describe('how the API behaves', () => {
 });
 
 describe('the service as a mock', () => {
+  const guide = new Guide('mock.md');
   const here = (script: string): string => script.replaceAll('node services/', `${process.execPath} ${root}services/`);
   const asked = async (script: string) =>
-    JSON.parse(await serve(here(script), /"token":".*\n/, { PORT: String(await freePort()), DATA_DIR: dir }));
+    JSON.parse(
+      await checkout.serve(here(script), /"token":".*\n/, { PORT: String(await freePort()), DATA_DIR: checkout.dir }),
+    );
 
   it('starts in the background of a script, which goes on once it serves, and ends it', async () => {
-    const start = here(blockWith('mock.md', 'sh', 'SERVICE=$!').replace('npm ci --omit=dev\n', ''));
+    const start = here(guide.shell('SERVICE=$!')[0]!.replace('npm ci --omit=dev\n', ''));
     const port = await freePort();
-    const out = await bash(`export PORT=${port}\n${start}\ncat started.json\nkill $SERVICE\nwait $SERVICE`);
+    const out = await checkout.bash(`export PORT=${port}\n${start}\ncat started.json\nkill $SERVICE\nwait $SERVICE`);
     expect(JSON.parse(out)).toMatchObject({ baseUrl: `http://127.0.0.1:${port}/api` });
     await expect(fetch(`http://127.0.0.1:${port}/readyz`)).rejects.toThrow();
   });
 
   it('prints what the guide shows, on data of a seed', async () => {
-    expect(Object.keys(JSON.parse(blocks('mock.md', 'json')[0]!))).toEqual(Object.keys(started));
-    const [make] = blockWith('mock.md', 'sh', 'simulate').split('ARCHIVE_DIR');
-    await bash(make!);
-    const plain = await asked(`ARCHIVE_DIR${blockWith('mock.md', 'sh', 'simulate').split('ARCHIVE_DIR')[1]}`);
+    expect(Object.keys(JSON.parse(guide.blocks('json')[0]!))).toEqual(Object.keys(started));
+    const [make, start] = guide.shell('simulate')[0]!.split('ARCHIVE_DIR');
+    await checkout.bash(make!);
+    const plain = await asked(`ARCHIVE_DIR${start}`);
     expect(plain.day).toMatch(/\/days\/2026-06-1\d$/);
   });
 
   it('serves a fixture of one’s own, with a key and its riders', async () => {
-    const [make, start] = blockWith('mock.md', 'sh', 'records publish')
-      .replace('docs/', `${root}docs/`)
-      .split('ARCHIVE_DIR');
-    await bash(make!);
+    const [make, start] = guide.shell('records publish')[0]!.replace('docs/', `${root}docs/`).split('ARCHIVE_DIR');
+    await checkout.bash(make!);
     const { baseUrl, developerKey, token, day, rider } = await asked(`ARCHIVE_DIR${start}`);
     expect(rider).toBe('u_ada');
     const get = async (path: string, headers: Record<string, string>) => (await fetch(path, { headers })).json();
@@ -242,5 +227,12 @@ describe('the service as a mock', () => {
     expect(await get(`${baseUrl}/me/known?${range}`, { Authorization: `Bearer ${token}` })).toMatchObject({
       nights: [{ ride: 'taco', names: [{ handle: 'bo' }] }],
     });
+  });
+
+  it('has no other shell blocks but one that starts as the fixture does, and one that fetches a package', () => {
+    expect(guide.unrun()).toEqual([
+      expect.stringContaining('--rider RIDER'),
+      expect.stringContaining('npx @stoplight/prism-cli mock'),
+    ]);
   });
 });

@@ -1,34 +1,32 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../../../../services/command-line.ts';
-import { heard } from '../../../support/processes/heard.ts';
+import { Checkout, Guide } from '../../../support/processes/guide.ts';
 import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
 import { portlandDirectory } from '../../../support/worlds/portland.ts';
 
-const doc = (name: string): string => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8');
-const run = (...args: string[]) => heard((io) => runCli([...args, '--archive', portlandDirectory], io, {}));
+const tutorial = new Guide('tutorial-analyst.md');
+const columnsPage = new Guide('export-columns.md').text;
 const cellsOf = (line: string): string[] => line.slice(2, -2).split(' | ');
 
-let dir: string;
+const checkout = new Checkout();
 let tables: ExportInDuckDb;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'analyst-'));
-  expect((await run('export', join(dir, 'tables'), '--personal')).code).toBe(0);
-  tables = await ExportInDuckDb.open(join(dir, 'tables'));
+  cpSync(portlandDirectory, join(checkout.dir, 'test/data/portland'), { recursive: true });
+  await checkout.bash(tutorial.shell('ride-calendar export')[0]!);
+  tables = await ExportInDuckDb.open(join(checkout.dir, 'portland-tables'));
 });
 afterAll(() => {
   tables?.[Symbol.dispose]();
-  rmSync(dir, { recursive: true, force: true });
+  checkout.close();
 });
 
 describe('the analyst’s tutorial', () => {
-  const questions = [...doc('tutorial-analyst.md').matchAll(/^```sql\n(.*?)^```\n\n((?:\|[^\n]*\n)+)/gms)];
+  const questions = [...tutorial.text.matchAll(/^```sql\n(.*?)^```\n\n((?:\|[^\n]*\n)+)/gms)];
 
   it('asks six times, and shows each answer', () => {
     expect(questions).toHaveLength(6);
-    expect(doc('tutorial-analyst.md').match(/^```sql/gm)).toHaveLength(6);
+    expect(tutorial.text.match(/^```sql/gm)).toHaveLength(6);
   });
 
   it.each(questions.map(([, sql, table]) => [sql!, table!]))('shows what DuckDB answers: %s', async (sql, table) => {
@@ -38,21 +36,26 @@ describe('the analyst’s tutorial', () => {
     expect(got.map((row) => Object.values(row).map((cell) => String(cell ?? 'NULL')))).toEqual(rows);
   });
 
-  it('counts by as_of_each what replay answers at each of the instants', async () => {
-    const list = "['2015-06-01T00:00:00Z', '2015-06-08T00:00:00Z']::TIMESTAMPTZ[]";
-    const rows = await tables.rows(`SELECT going_count FROM as_of_each(${list}) WHERE ride = 'pp15r4855'`);
-    for (const [i, instant] of ['2015-06-01T00:00:00Z', '2015-06-08T00:00:00Z'].entries()) {
-      const { out } = await run('replay', '--as-of', instant, '--get', '/rides/pp15r4855');
-      expect(Number(rows[i]!.going_count)).toBe(JSON.parse(out[0]!).nights[0].going_count);
-      expect(Number(rows[i]!.going_count)).toBeGreaterThan(0);
+  it('counts by as_of and as_of_each what replay answers at the instant', async () => {
+    const replay = tutorial.shell('replay')[0]!;
+    const { going_count } = JSON.parse(await checkout.bash(`cd portland-tables\n${replay}`)).nights[0];
+    const instant = /--as-of (\S+)/.exec(replay)![1];
+    for (const asOf of [`as_of('${instant}')`, `as_of_each(['${instant}']::TIMESTAMPTZ[])`]) {
+      const [row] = await tables.rows(`SELECT going_count FROM ${asOf} WHERE ride = 'pp15r4855'`);
+      expect(Number(row!.going_count)).toBe(going_count);
     }
+    expect(going_count).toBeGreaterThan(0);
+  });
+
+  it('has no other shell blocks', () => {
+    expect(tutorial.unrun()).toEqual([]);
   });
 });
 
 it('the list of columns has those of every table, in their order', async () => {
   const listed: Record<string, string[]> = {};
   let table = '';
-  for (const line of doc('export-columns.md').match(/^\| (`\w+`)? ?\| `.*$/gm)!) {
+  for (const line of columnsPage.match(/^\| (`\w+`)? ?\| `.*$/gm)!) {
     const [name, columns] = cellsOf(line.replace(/^\| \|/, '|  |'));
     if (name!.trim()) table = name!.replaceAll('`', '');
     listed[table] = [...(listed[table] ?? []), ...columns!.match(/\w+/g)!];
@@ -64,5 +67,5 @@ it('the list of columns has those of every table, in their order', async () => {
     expect([name, got.map((row) => row.column_name)]).toEqual([name, [...columns, ...(isLog ? versions : [])]]);
   }
   expect(Object.keys(listed)).toHaveLength(10);
-  for (const column of versions) expect(doc('export-columns.md')).toContain(`\`${column}\``);
+  for (const column of versions) expect(columnsPage).toContain(`\`${column}\``);
 });
