@@ -1,15 +1,17 @@
-import { join } from 'node:path';
 import { type CompressionAlgorithmValue, Producer } from '@platformatic/kafka';
 import { expect, test, vi } from 'vitest';
+import { kafkaRejectSink } from '../../../../infra/kafka/publishing/kafka-reject-sink.ts';
+import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
 import { runCli } from '../../../../services/command-line.ts';
 import { heard } from '../../../support/processes/heard.ts';
-import { Processes } from '../../../support/processes/process.ts';
 import { TestKafka } from '../../../support/servers/kafka.ts';
+import { startProjector } from '../../../support/stores/projector-run.ts';
+import { TestArchive } from '../../../support/worlds/archive.ts';
 
 const codecs: readonly CompressionAlgorithmValue[] = ['lz4', 'zstd'];
 
 /** docs/rules.md#bad-batches */
-test('batches that unpack to more than is allowed are set aside by a service, saved in an archive, and named where they cannot be resubmitted', async () => {
+test('batches that unpack to more than is allowed are set aside by a projector, saved in an archive, and named where they cannot be resubmitted', async () => {
   await using kafka = new TestKafka();
   await kafka.createTopics({ settings: { 'cleanup.policy': 'delete', 'max.message.bytes': String(8 << 20) } });
   const producer = new Producer({ clientId: 'bombs', bootstrapBrokers: kafka.connection.brokers });
@@ -23,32 +25,28 @@ test('batches that unpack to more than is allowed are set aside by a service, sa
   await producer.close();
   await kafka.sendMetros(['portland']);
 
-  const processes = new Processes();
-  try {
-    const env = { KAFKA_BROKERS: kafka.connection.brokers.join(','), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
-    const archive = join(await processes.folder(), 'archive');
-    const run = (...args: string[]) => heard((io) => runCli(args, io, { ...env, LOG_LEVEL: 'silent' }));
-    expect(await run('archive', 'save', archive)).toMatchObject({ code: 0 });
-    expect(await run('archive', 'check', archive)).toMatchObject({ code: 0 });
-    const listed = await run('rejected', 'list', '--archive', archive, '--json');
-    expect(listed.out.map((line) => JSON.parse(line).offset)).toEqual([0, 2]);
+  await using archive = await TestArchive.make();
+  const env = { KAFKA_BROKERS: kafka.connection.brokers.join(','), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+  const run = (...args: string[]) => heard((io) => runCli(args, io, { ...env, LOG_LEVEL: 'silent' }));
+  expect(await run('archive', 'save', archive.dir)).toMatchObject({ code: 0 });
+  expect(await run('archive', 'check', archive.dir)).toMatchObject({ code: 0 });
+  const listed = await run('rejected', 'list', '--archive', archive.dir, '--json');
+  expect(listed.out.map((line) => JSON.parse(line).offset)).toEqual([0, 2]);
 
-    const service = await processes.start('start', env);
-    await service.ready();
-    await vi.waitFor(async () => expect((await run('rejected', 'list', '--json')).out).toHaveLength(2), {
-      timeout: 20_000,
-    });
-    const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
-    expect({ code, out: out.map((line) => JSON.parse(line)) }).toEqual({
-      code: 1,
-      out: codecs.map((codec, i) => ({
-        place: `metros/0@${2 * i}`,
-        now: null,
-        note: `it stands for all records up to offset ${2 * i + 1}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`,
-      })),
-    });
-    await service.stop();
-  } finally {
-    await processes.close();
-  }
+  const sink = kafkaRejectSink(kafka.options);
+  const running = startProjector(kafka.eventLog(), new MemoryViewStore().writer(), sink);
+  await vi.waitFor(async () => expect((await run('rejected', 'list', '--json')).out).toHaveLength(2), {
+    timeout: 20_000,
+  });
+  const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
+  expect({ code, out: out.map((line) => JSON.parse(line)) }).toEqual({
+    code: 1,
+    out: codecs.map((codec, i) => ({
+      place: `metros/0@${2 * i}`,
+      now: null,
+      note: `it stands for all records up to offset ${2 * i + 1}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`,
+    })),
+  });
+  await running.stop();
+  await sink.close();
 }, 60_000);
