@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // test/setup/backends.ts starts once for a run that has any of them.
 const needServers = ['test/**/*.int.test.ts', 'test/**/*.e2e.test.ts'];
 
-// Ten thousand simulated worlds are a tier of their own, so that the unit tests stay quick.
+// Thousands of simulated worlds are a tier of their own, so that the unit tests stay quick.
 const worlds = ['test/simulator/simulator.test.ts'];
 
 /** Tests of archives write and sync thousands of small files: in memory that takes half the time. */

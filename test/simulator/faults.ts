@@ -13,8 +13,8 @@ export const faults = { ...processFaults, ...storeFaults, ...logFaults } satisfi
 export type FaultName = keyof typeof faults;
 export const faultNames = Object.keys(faults) as FaultName[];
 
-/** So often must every pair meet in 10,000 worlds. */
-export const metMin = 20;
+/** So often must every pair meet in 5,000 worlds. */
+export const metMin = 10;
 
 /** Pairs of faults that met less often, the rarest first. */
 export const rarePairs = (met: Readonly<Record<string, number>>): [name: string, count: number][] =>
