@@ -55,11 +55,12 @@ export async function openLog(
   command: string,
   archive: string | undefined,
   settings: Settings,
-  { signal }: Io,
+  { signal, err }: Io,
 ): Promise<ChosenLog & { log: EventLog }> {
   const log = makeLogger(settings);
   const chosen = await chooseLog(command, archive, settings, log);
-  if (!chosen.kafka) return { ...chosen, log: archiveEventLog({ ...chosen, log }) };
+  const toPeople = { warn: (cut: string) => err(`May not be exact: ${cut}`) };
+  if (!chosen.kafka) return { ...chosen, log: archiveEventLog({ ...chosen, log: toPeople }) };
   const { openKafkaLog } = await import('../backends/open-kafka.ts');
   return { ...chosen, log: openKafkaLog(chosen.kafka, settings, log, signal) };
 }
