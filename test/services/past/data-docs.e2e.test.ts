@@ -7,9 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
-import { commandLine } from '../../../services/command-line.ts';
-import { quietIo } from '../../support/processes/heard.ts';
-import { helpExamples } from '../../support/processes/help-examples.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import { pythonWith } from '../../support/servers/python-package.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
@@ -113,21 +110,6 @@ it('the guide for data teams has commands that print what it says, SQL that find
       for (const statement of statements) expect((await tables.rows(statement)).length).toBeGreaterThan(0);
     }
     if (out !== '' && next?.language === 'text') expect(out.trimEnd()).toBe(next.text.trimEnd());
-  }
-});
-
-it('the examples of --help work as they are pasted', { timeout: 240_000 }, async () => {
-  const names = ['replay', 'history', 'changes', 'export', 'rejected'];
-  const examples = commandLine(quietIo, {})
-    .commands.filter((command) => names.includes(command.name()))
-    .flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
-    .flatMap(helpExamples);
-  expect(examples.length).toBeGreaterThan(5);
-  for (const example of examples) {
-    if (needsKafka(example)) continue;
-    // A difference that was found is exit code 1.
-    if (!isServing(example)) expect(await bash(`${example} || test $? = 1`)).not.toBe('');
-    else expect(await serveBriefly(await elsewhere(example))).toContain('Base URL');
   }
 });
 
