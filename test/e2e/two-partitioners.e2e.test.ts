@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { runCli } from '../../services/command-line.ts';
+import { Checkout, root } from '../support/processes/guide.ts';
 import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
@@ -20,7 +20,6 @@ import { sampleRecords } from '../support/worlds/records.ts';
 // docs/rules.md#one-partition-per-key, #archive-load-partitions: librdkafka's own producer and kafkajs on one log.
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const librdkafka = `
 import base64, json, sys
 from confluent_kafka import Producer
@@ -177,15 +176,8 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
     .exec(tasks)![1]!
     .replace('archive load', 'archive load --repartition')
     .replace('ride-calendar-2.', to);
-  await writeFile(
-    join(folder, 'npx'),
-    `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}services/ride-calendar.js" "$@"\n`,
-  );
-  await chmod(join(folder, 'npx'), 0o755);
-  await run('bash', ['-euo', 'pipefail', '-c', commands], {
-    cwd: folder,
-    env: { ...log, KAFKA_PARTITIONER: 'murmur2', PATH: `${folder}:${process.env.PATH}` },
-  });
+  const checkout = new Checkout({ ...log, KAFKA_PARTITIONER: 'murmur2' });
+  await checkout.bash(commands).finally(() => checkout.close());
   const changes = [...ids.slice(6, 18).map((id) => ride(id, 'newest')), gone('ride1')];
   await byKafkaJs(to, changes);
   expect(await holds(to)).toEqual(wanted(...ids.map((id) => ride(id, 'old')), ...later, ...changes));
