@@ -158,6 +158,11 @@ const allowed: [name: string, edit: Edit, rule?: Rule][] = [
     'rejects',
   ],
   [
+    'a projector is refused that starts while the topic of rejected records is made anew',
+    all(ends({ asked: null, code: 2, at: 81_000 }), patch('fault', { name: 'rejected made anew' }, any)),
+    'ended',
+  ],
+  [
     'the log alone tells of 503s',
     all(
       toldNothing,

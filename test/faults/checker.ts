@@ -39,7 +39,7 @@ export function checkHistory(lines: readonly Line[], limits = usualLimits): Find
     ...findings,
     ...checkFinals(events.final, begin),
     ...checkRejects(events),
-    ...checkEnds(events.process),
+    ...checkEnds(events),
     ...checkTellings(stalls.all, tellers, spans.firstMs),
   ];
 }
@@ -163,10 +163,18 @@ function checkRejects({ publish, lost, reject, fault }: Events): Finding[] {
   ];
 }
 
-/** No process ends unasked, and one that is told to stop ends with code 0. */
-function checkEnds(processes: readonly Line<'process'>[]): Finding[] {
-  return processes.flatMap(({ process, state, asked, code, line }) => {
+/**
+ * No process ends unasked, and one that is told to stop ends with code 0. A projector that starts while a topic is being
+ * made anew is refused with code 2, and names the topic.
+ */
+function checkEnds({ process: processes, fault }: Events): Finding[] {
+  const topicAway = new FaultSpans(
+    fault.filter(({ name }) => name.endsWith('made anew')),
+    0,
+  );
+  return processes.flatMap(({ process, state, asked, code, line, at }) => {
     if (state === 'started') return [];
+    if (asked === null && code === 2 && topicAway.touch(at, at)) return [];
     if (asked === null) return [finding('ended', `${process} ended unasked, with code ${code}`, line)];
     if (asked === 'stop' && code !== 0)
       return [finding('ended', `${process} was stopped, and ended with code ${code}`, line)];
