@@ -10,6 +10,8 @@ const lookMs = 250;
 // Rejects are lost up to 300 ms after that fault was counted, and who leads looks every 10 s whether some were: the log is
 // read again at that look, and not before.
 const lossOfRejectsSeenMs = 11_000;
+// What bad weather cut off on its slow way is known some time after it ended, and is tried again two seconds later at most.
+const connectionLostSeenMs = 3_000;
 
 export interface Outcome {
   seed: number;
@@ -121,7 +123,11 @@ function assertChecksToldTruth({ said, faults }: Scene): void {
 export async function settle(scene: Scene, staysMs = 1_500): Promise<void> {
   const { log, timeline } = scene;
   const lost = scene.faults.findLast(({ name }) => name === 'loseRejects');
-  const fromMs = lost ? lost.fromMs + lossOfRejectsSeenMs : 0;
+  const isFair = !scene.faults.some(({ name }) => name === 'badWeather');
+  const fromMs = Math.max(
+    lost ? lost.fromMs + lossOfRejectsSeenMs : 0,
+    isFair ? 0 : timeline.nowMs + connectionLostSeenMs,
+  );
   const untilMs = Math.max(timeline.nowMs, fromMs) + settleMsMax;
   let wanted = { version: -1, views: new Map<string, string>() };
   const look = (): string | undefined => {
