@@ -48,6 +48,7 @@ export class StatusWatch {
   *#look(): Generator<string> {
     const { projectors, masters, log, timeline, weather } = this.#scene;
     const isWatched = (each: ProjectorProcess): boolean => isRunning(each) && !weather.late.has(each.process.name);
+    for (const each of projectors) if (!isWatched(each)) this.#forget(each.process.name);
     const running = projectors.filter((each) => this.#ms(`${each.process.name} runs`, isWatched(each)) > stuckMs);
     // One that froze and then ended may have answered between two looks.
     const awayMs = Math.max(
@@ -126,6 +127,11 @@ export class StatusWatch {
       if (nowMs - sinceMs > stuckMs) yield `${name} says that all is well, and ${key} is wrong`;
     }
     this.#wrong = wrong;
+  }
+
+  /** Of one that did not run, nothing was so at every look. */
+  #forget(name: string): void {
+    for (const what of this.#since.keys()) if (what.startsWith(`${name} `)) this.#since.delete(what);
   }
 
   /** For how long something has been so, now included. */
