@@ -56,14 +56,29 @@ export const parseRideOfWeek = (text: string, week: number): { ride: string; day
   day: week + text.charCodeAt(0) - digit0,
 });
 
+/** A value under way, as bytes of ASCII: a text that is joined from many ids would be a chain of parts, and a start makes millions. */
+let bytes = Buffer.allocUnsafe(4096);
+
+/** Appends a text at a place, and returns the place after it. */
+function append(at: number, text: string): number {
+  const end = at + text.length;
+  if (end > bytes.length) bytes = Buffer.concat([bytes], 2 * end);
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+  return end;
+}
+
 /** `<day>ride=bits,…`, e.g. `5taco=9`, with one hex digit of `ownBits`. By day, then by ride. */
 export function encodeOwn(nights: readonly OwnNight[]): string {
-  let text = '';
+  let end = 0;
   for (const { day, ride, bits } of nights) {
-    text += `${text === '' ? '' : ','}${rideOfWeek(day, ride)}=${bits.toString(16)}`;
+    if (end > 0) end = append(end, ',');
+    end = append(append(end, digits[day - weekOf(day)]!), ride);
+    end = append(append(end, '='), digits[bits]!);
   }
-  return text;
+  return bytes.toString('latin1', 0, end);
 }
+
+const digits = '0123456789abcdef';
 
 /** The reverse, for the week that begins on a Monday. */
 export function decodeOwn(value: Buffer, week: number): OwnNight[] {
@@ -78,14 +93,15 @@ export function decodeOwn(value: Buffer, week: number): OwnNight[] {
 
 /** `ride:rider=bits,rider=bits;ride:…`, e.g. `taco:r1=1`, with one digit of `goingBits`. By ride, then by rider. */
 export function encodeGoing(riders: readonly GoingRider[]): string {
-  let text = '';
-  let ride = '';
-  for (const r of riders) {
-    text += r.ride === ride ? ',' : `${text ? ';' : ''}${r.ride}:`;
-    ride = r.ride;
-    text += `${r.rider}=${r.bits}`;
+  let end = 0;
+  let last = '';
+  for (const { ride, rider, bits } of riders) {
+    if (end > 0) end = append(end, ride === last ? ',' : ';');
+    if (ride !== last) end = append(append(end, ride), ':');
+    last = ride;
+    end = append(append(append(end, rider), '='), digits[bits]!);
   }
-  return text;
+  return bytes.toString('latin1', 0, end);
 }
 
 /**

@@ -45,7 +45,7 @@ export async function startServer(version: Version, command: string, env: Env, p
   while (!(await isReady(port))) {
     if (server.hasEnded()) throw new Error(`Cannot measure ${command} of ${version.folder}: it has ended`);
     if (Date.now() > untilMs) throw new Error(`Cannot measure ${command} of ${version.folder}: it is not ready`);
-    await sleep(20);
+    await sleep(100);
   }
   const ask = async <Answer>(what: string) => (await server.ask<{ answer: Answer }>(what)).answer;
   return { port, pid: server.pid, ask, end: () => server.end() };

@@ -44,7 +44,12 @@ export const start: Bench = {
     const started = async (version: Version, name: string, settings = env): Promise<Used & { mibHeld: number }> => {
       const folder = profile && `${profile}/${version.name}-${name}`;
       if (folder) mkdirSync(folder, { recursive: true });
-      const execArgv = ['--expose-gc', ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [])];
+      // As in infra/deploy/systemd.
+      const execArgv = [
+        '--expose-gc',
+        '--max-semi-space-size=32',
+        ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []),
+      ];
       const projector = await startServer(version, 'projector', settings, { execArgv });
       const used = await projector.ask<Used>('used');
       await sleep(settleMs);
