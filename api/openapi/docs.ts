@@ -37,7 +37,8 @@ const guides = {
   oauth: 'OAuth',
   mock: 'use it as a mock',
 };
-const documents = [...Object.keys(guides).map((name) => `${name}.md`), 'website-example.js', 'sign-in-example.js'];
+const examples = ['website-example.js', 'rider-app-example.html', 'sign-in-example.js', 'night-times-example.js'];
+const documents = [...Object.keys(guides).map((name) => `${name}.md`), ...examples];
 
 /** A document as it is served: in place of a link to a file that is not, the file's path in the repository. */
 function documentText(name: string): string {

@@ -1,6 +1,5 @@
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runInNewContext } from 'node:vm';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
@@ -117,11 +116,11 @@ describe('the tutorial of a rider’s app', () => {
     const port = await freePort();
     const here = (text: string): string =>
       text.replaceAll('http://127.0.0.1:8080', service.origin).replaceAll('9999', String(port));
-    const copy = guide.shell('mkdir')[0]!.replaceAll('services/', `${root}services/`);
+    const copy = guide.shell('mkdir')[0]!.replaceAll(/services\/|docs\//g, (folder) => root + folder);
     const answer = await checkout.bash(copy + here(guide.shell('oauth/register')[0]!).replace('curl', 'curl -s'));
     const { client_id } = JSON.parse(answer);
-    const page = here(guide.blocks('html')[0]!).replace('CLIENT_ID', client_id);
-    writeFileSync(join(checkout.dir, 'my-app/index.html'), page);
+    const page = join(checkout.dir, 'my-app/index.html');
+    writeFileSync(page, here(readFileSync(page, 'utf8')).replace('CLIENT_ID', client_id));
     await checkout.serve(here(guide.shell('http.server')[0]!).replace('python3', 'python3 -u'), /Serving HTTP/);
 
     const tab = await browser.newPage();
@@ -159,9 +158,8 @@ describe('the tutorial of a rider’s app', () => {
   });
 });
 
-describe('how the API behaves', () => {
-  const functions = new Guide('api-behaviour.md').blocks('js').join('');
-  const { isToCome, instantOf } = runInNewContext(`${functions}; ({ isToCome, instantOf })`, { Intl, Date });
+describe('the example of times of nights', async () => {
+  const { isToCome, instantOf } = await import(`${root}docs/night-times-example.js`);
   const zone = (day: string, meet_time: string | null, time_zone: string) => ({ day, meet_time, time_zone });
 
   it.each([

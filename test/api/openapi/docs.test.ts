@@ -71,7 +71,9 @@ describe('/docs', () => {
         expect(existsSync(new URL(`../../../${path}`, import.meta.url)), path).toBe(true);
       }
     }
-    expect(links).toContain('website-example.js');
+    expect(links).toEqual(
+      expect.arrayContaining(['website-example.js', 'rider-app-example.html', 'night-times-example.js']),
+    );
     for (const link of new Set(links)) expect([link, (await get(`/docs/${link}`)).statusCode]).toEqual([link, 200]);
   });
 

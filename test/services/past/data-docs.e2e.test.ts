@@ -39,7 +39,7 @@ const portland = { ARCHIVE_DIR: 'test/data/portland' };
 const isServing = (text: string): boolean => text.includes('--serve');
 const needsKafka = (text: string): boolean => text.includes('KAFKA_BROKERS=');
 
-it('the guide for data teams has commands that print what it says, SQL that finds something, and Python that reads the archive', {
+it('the guide for data teams has commands that print what it says, SQL that finds something, and an example in Python that reads the archive', {
   timeout: 600_000,
 }, async () => {
   const programs = await pythonWith('fastavro', '1.13.1');
@@ -48,15 +48,16 @@ it('the guide for data teams has commands that print what it says, SQL that find
     let out = '';
     if (language === 'sh' && isServing(text)) {
       await checkout.serve(await elsewhere(text), /As of 2015-06-13T19:00:00\.000Z/, portland);
-    } else if (language === 'sh' && !needsKafka(text)) {
-      out = await checkout.bash(text, portland);
-    } else if (language === 'python' && text.includes('fastavro.reader')) {
-      const python = (SCRIPT: string) => checkout.bash(`"${programs}/python" -c "$SCRIPT"`, { SCRIPT });
+    } else if (text.startsWith('python3 docs/')) {
+      const python = (command: string) =>
+        checkout.bash(command.replace('python3 docs/', `"${programs}/python" "${root}docs"/`));
       out = await python(text);
       // docs/rules.md#timestamps
       expect(await python(text.replace('test/data/portland', await archiveOfAnyTime()))).toMatch(
         /^0001-01-01T00:00:00\+00:00 .*\n9999-12-31T23:59:59.999000\+00:00 /,
       );
+    } else if (language === 'sh' && !needsKafka(text)) {
+      out = await checkout.bash(text, portland);
     } else if (language === 'sql') {
       using tables = await ExportInDuckDb.open(join(checkout.dir, 'portland-tables'));
       const statements = text.split(';').filter((statement) => statement.trim() !== '');

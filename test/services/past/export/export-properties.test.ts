@@ -122,7 +122,7 @@ describe('an export', { timeout: 600_000 }, () => {
     }));
 });
 
-/** As docs/api-behaviour.md has it. */
+/** As docs/night-times-example.js has it. */
 function instantByRecipe(timeZone: string, day: string, msOfDay: number): number {
   const format = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
   const wall = (ms: number) => Date.parse(`${new Intl.DateTimeFormat('sv', format).format(ms).replace(' ', 'T')}Z`);
