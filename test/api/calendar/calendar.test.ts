@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { calendar } from '../../../api/calendar/calendar.ts';
+import { type CalendarDeps, calendar } from '../../../api/calendar/calendar.ts';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
@@ -30,6 +30,7 @@ let cache: ViewCache;
 let faults: unknown[];
 let gone: string[];
 let fault: Error | null;
+let deps: CalendarDeps;
 let answers: ReturnType<typeof calendar>;
 
 beforeEach(() => {
@@ -47,7 +48,7 @@ beforeEach(() => {
     fields: (key, names) => orFault(() => direct.fields(key, names)),
   };
   cache = new ViewCache(reader);
-  answers = calendar({
+  deps = {
     baseUrl: 'https://rides.example/api',
     cache,
     calendarNowMs: () => smallWorld.nowMs,
@@ -56,7 +57,8 @@ beforeEach(() => {
     openApi: Buffer.from('{"openapi":"3.1.0"}'),
     onFault: (cause) => faults.push(cause),
     riderGone: (rider) => gone.push(rider),
-  });
+  };
+  answers = calendar(deps);
 });
 
 const key = withKey()['X-Api-Key']!;
@@ -113,4 +115,22 @@ it('views that were found kept are counted, and those that had to be read', asyn
     [1, 1],
     [1, 1],
   ]);
+});
+
+// docs/rules.md#max-age
+it('a public read may be kept up to the midnight of its zone that changes it, in whole seconds, else for CACHE_SECONDS', async () => {
+  const toMidnight = 5 * 3_600;
+  const maxAges = async (cacheSeconds: number, nowMs: number) => {
+    answers = calendar({ ...deps, cacheSeconds, calendarNowMs: () => nowMs });
+    const { day, ride, emptyDay } = smallWorld;
+    const [past, later] = ['12', '14'].map((date) => day.replace('-13', `-${date}`));
+    const paths = [day, `${day}?q=loop`, ride, `${day}?q=nothing`, emptyDay, past!, later!];
+    const cachings = await Promise.all(paths.map(async (path) => (await ask(path)).headers['Cache-Control']));
+    return cachings.map((caching) => Number(/^private, max-age=(\d+)$/.exec(caching!)?.[1]));
+  };
+  const [now, most] = [smallWorld.nowMs, 86_400];
+  const unchanged = [most, most, most, most];
+  expect(await maxAges(most, now)).toEqual([toMidnight, toMidnight, toMidnight, ...unchanged]);
+  expect((await maxAges(most, now + 1))[0]).toBe(toMidnight - 1);
+  expect((await maxAges(toMidnight - 9, now))[0]).toBe(toMidnight - 9);
 });
