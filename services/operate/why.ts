@@ -129,7 +129,7 @@ function linesOf({ topic, key, record, set_aside, misplaced, answers }: ReturnTy
     foreignText(`${topic}/${key}`),
     `  last good record: ${record ? `${record.place}, ${record.timestamp}${gone}` : 'none in the log'}`,
     ...set_aside.map(
-      ({ place, timestamp, reason }) => `  set aside since: ${place}, ${timestamp}: ${foreignText(reason)} (${aside})`,
+      ({ place, timestamp, reason }) => `  rejected: ${place}, ${timestamp}: ${foreignText(reason)} (${aside})`,
     ),
     ...(misplaced
       ? [`  misplaced: another partition may have a later record of it (${ruleOf('one-partition-per-key')})`]

@@ -67,5 +67,9 @@ it('the list of columns has those of every table, in their order', async () => {
     expect([name, got.map((row) => row.column_name)]).toEqual([name, [...columns, ...(isLog ? versions : [])]]);
   }
   expect(Object.keys(listed)).toHaveLength(10);
+  const [, macro] = /^\* `as_of\(t\)`(.*?)\.$/ms.exec(columnsPage)!;
+  const named = macro!.replace(/\(.*?\)/, '').match(/(?<=`)\w+(?=`)/g);
+  const given = await tables.rows("SELECT column_name FROM (DESCRIBE FROM as_of('2015-06-13T19:00:00Z'))");
+  expect(named).toEqual(given.map((row) => row.column_name));
   for (const column of versions) expect(columnsPage).toContain(`\`${column}\``);
 });
