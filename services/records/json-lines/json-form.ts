@@ -72,7 +72,7 @@ const forms: Partial<Record<string, Form>> = {
     (text) => (text.isWellFormed() ? text : undefined),
     (text) => text,
   ),
-  date: textForm('a date that exists, YYYY-MM-DD, of years 0001 to 9999', (text) => parseDay(text) ?? undefined, dayText),
+  date: textForm('a date that exists, YYYY-MM-DD, from year 0001', (text) => parseDay(text) ?? undefined, dayText),
   'time-millis': textForm('a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm', timeOf, timeText),
   'timestamp-millis': textForm('an instant with its offset, such as 2026-11-26T18:30:00Z', instantOf, (ms: Long) =>
     instantText(ms).replace('.000Z', 'Z'),
