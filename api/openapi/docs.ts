@@ -37,7 +37,11 @@ const guides = {
   oauth: 'OAuth',
   mock: 'use it as a mock',
 };
-const examples = ['website-example.js', 'rider-app-example.html', 'sign-in-example.js', 'night-times-example.js'];
+const examples = [
+  ...['website', 'sign-in', 'night-times', 'oidc-client-ts', 'better-auth'].map((name) => `${name}-example.js`),
+  'rider-app-example.html',
+  'spring-security-example.yaml',
+];
 const documents = [...Object.keys(guides).map((name) => `${name}.md`), ...examples];
 
 /** A document as it is served: in place of a link to a file that is not, the file's path in the repository. */

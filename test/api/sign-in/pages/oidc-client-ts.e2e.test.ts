@@ -10,14 +10,15 @@ import { launchBrowser } from '../../../support/processes/browser.ts';
 import { refresh } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 
-// An app of one page on oidc-client-ts, with the settings that docs/tutorial-rider-app.md gives, as it comes.
+// An app of one page on oidc-client-ts, with the settings of docs/oidc-client-ts-example.js, as it comes.
 
 const library = readFileSync(
   fileURLToPath(new URL('../../../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url)),
 );
-const settings = /```js\n(const manager = new UserManager.*?)```/s.exec(
-  readFileSync(fileURLToPath(new URL('../../../../docs/tutorial-rider-app.md', import.meta.url)), 'utf8'),
-)![1]!;
+const settings = readFileSync(
+  fileURLToPath(new URL('../../../../docs/oidc-client-ts-example.js', import.meta.url)),
+  'utf8',
+).replace(/^.*?export /s, '');
 
 let browser: Browser;
 let server: Server;

@@ -10,11 +10,10 @@ import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
 import { pythonWith } from '../../../support/servers/python-package.ts';
 import { portlandDirectory } from '../../../support/worlds/portland.ts';
 
-// The lines of docs/data.md that read tables from Python, one for each library, run as they stand there. What they read is
-// compared with what DuckDB reads.
+// The parts of docs/read_export_example.py, one for each library. What they read is compared with what DuckDB reads.
 
-const guide = readFileSync(new URL('../../../../docs/data.md', import.meta.url), 'utf8');
-const scripts = [...guide.matchAll(/^```python\n(.*?)^```/gms)].map(([, text]) => text!);
+const example = readFileSync(new URL('../../../../docs/read_export_example.py', import.meta.url), 'utf8');
+const scripts = example.split(/^# .*\n/m);
 /** The script that makes `nights` with a library's reader. */
 const scriptWith = (reader: string): string => scripts.find((text) => text.includes(`nights = ${reader}`))!;
 
@@ -96,6 +95,6 @@ say([types[name] for name in ${columns}])`;
     .flatMap((line) => (line.startsWith('=\t') ? [line.split('\t').slice(1)] : []));
   expect([nights, riders]).toEqual(known.map((cells) => (cells as unknown[]).map(String)));
   expect(types).toEqual(one.types);
-  // What the guide's own lines print: the nights that are on.
+  // What the example's own lines print: the nights that are on.
   expect(stdout).toContain('346');
 });
