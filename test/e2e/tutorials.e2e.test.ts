@@ -151,6 +151,21 @@ describe('the tutorial of a rider’s app', () => {
     // Somebody else at this computer is asked who they are.
     await tab.click('#in');
     await tab.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
+
+    // Each button, and the first look, says that the service does not answer.
+    await tab.goto(`http://127.0.0.1:${port}/`);
+    await tab.route(`${service.origin}/**`, (route) => route.abort());
+    await tab.click('#in');
+    await tab.waitForSelector('#problem:has-text("Try again in a minute")');
+    await tab.evaluate(
+      (tokens) => sessionStorage.setItem('tokens', tokens),
+      JSON.stringify({ access_token: started.token, refresh_token: 'any', endsMs: Date.now() + 600_000 }),
+    );
+    await tab.reload();
+    await tab.waitForSelector('#problem:has-text("cannot be read. Try again in a minute")');
+    await tab.evaluate("document.getElementById('problem').replaceChildren()");
+    await tab.click('#out');
+    await tab.waitForSelector('#problem:has-text("Try again in a minute")');
   });
 
   it('has no other shell blocks', () => {

@@ -39,7 +39,10 @@ async function runAsRider(command: string, args: string[], answer: (end: URL) =>
 test('with curl works as it stands', async () => {
   const flow = blocks('sh').filter((block) => block.includes('$BASE/'));
   expect(flow).toHaveLength(3);
-  const script = flow.join('\n').replace('http://127.0.0.1:8080', service.origin);
+  const script = flow
+    .join('\n')
+    .replace('http://127.0.0.1:8080', service.origin)
+    .replace(/^CODE=.*$/m, 'read -r CODE');
   const output = await runAsRider('bash', ['-euc', script], async (end) => `${end.searchParams.get('code')}\n`);
   expect(output).toContain('{"nights":[]');
   expect(output).toContain('"refresh_token"');
