@@ -43,7 +43,7 @@ describe('the package', () => {
     ];
     expect(files).toEqual(expect.arrayContaining([...documents, ...some]));
     expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
-    const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|sql|md))$/.test(file);
+    const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|sql|md|yaml))$/.test(file);
     expect(files.filter((file) => file.startsWith('dist') && !isBuilt(file))).toEqual([]);
   });
 

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { Checkout, Guide, root } from '../../support/processes/guide.ts';
 import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
@@ -58,15 +59,16 @@ test('a developer’s key is made, and its hash', async () => {
 });
 
 const [initialLoad] = guide.shell('psql');
-const postgres = globSync('/usr/lib/postgresql/*/bin').at(-1);
+const postgres = () => globSync('/usr/lib/postgresql/*/bin').at(-1);
 
-test.skipIf(!postgres)('a table of Postgres is loaded', async () => {
+test('a table of Postgres is loaded', async () => {
+  await needProgram('Postgres', 'postgresql', 'run this test on Debian', async () => postgres() !== undefined);
   const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-postgres-'));
   // It does not run as root.
   const owner = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   if (owner.uid) chownSync(dir, owner.uid, owner.gid);
   const run = (program: string, ...args: string[]) =>
-    execFileSync(join(postgres!, program), args, { ...owner, cwd: dir, stdio: 'ignore' });
+    execFileSync(join(postgres()!, program), args, { ...owner, cwd: dir, stdio: 'ignore' });
   const data = join(dir, 'data');
   try {
     run('initdb', '-D', data, '-U', 'rides', '-A', 'trust', '--no-sync');
