@@ -88,7 +88,7 @@ export const operationFaults: readonly Fault[] = [
       return {
         targets: [stepped],
         run: async () => {
-          // Not so far that a rider's token has ended, or of an API that it is from the future (docs/rules.md#live-token).
+          // Not so far that a rider's token has ended, or of an API that it is from the future (docs/rules.md#access-tokens).
           const back = stepped.startsWith('api') ? -30 : -3_600;
           await clocks.get(stepped)!.step(random.pick([back, -30, 30, 900]));
           await sleep(random.int(3_000, 6_000));
