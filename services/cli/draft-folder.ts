@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { lockArchive, lockName } from '../../infra/archive/format/archive-lock.ts';
 import { makeFolder } from '../../infra/archive/format/make-folder.ts';
@@ -8,6 +8,12 @@ const draftPrefix = '.unfinished-';
 
 /** Whether a folder's entry is what a command that is at work, or was killed, has there. */
 export const isOfDraft = (name: string): boolean => name === lockName || name.startsWith(draftPrefix);
+
+/** Whether a path is a folder that holds only that: it is as good as missing to the same command. */
+export function holdsOnlyDraft(path: string): boolean {
+  const names = existsSync(path) && statSync(path).isDirectory() ? readdirSync(path) : [];
+  return names.length > 0 && names.every(isOfDraft);
+}
 
 /** Writes something. A fault's message names the file and the fix. */
 export function writing<T>(path: string, write: () => T): T {
@@ -24,7 +30,7 @@ export function writing<T>(path: string, write: () => T): T {
  */
 export function draftFolder(given: string, command: string) {
   const dir = resolve(given);
-  const isNew = !existsSync(dir);
+  const isNew = !existsSync(dir) || holdsOnlyDraft(dir);
   makeFolder(dir, command);
   const unlock = lockArchive(dir, command);
   for (const name of readdirSync(dir)) if (name.startsWith(draftPrefix)) rmSync(join(dir, name), { recursive: true });

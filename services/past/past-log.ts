@@ -39,7 +39,7 @@ export async function openPastLog(
   io: Io,
 ): Promise<PastLog> {
   const chosen = await chooseLog(command, archive, settings, makeLogger(settings));
-  return chosen.kafka ? openCopyOfKafka(chosen.kafka, settings, io) : openArchive(chosen, io);
+  return chosen.kafka ? openCopyOfKafka(chosen, settings, io) : openArchive(chosen, io);
 }
 
 /** `named`: what names the folder, for messages. */
@@ -53,14 +53,17 @@ async function openArchive(
   return { dir, prefix, where, holdsMore, listing, bounds, manifest, isCompacted: false, close() {} };
 }
 
-async function openCopyOfKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<PastLog> {
+async function openCopyOfKafka(
+  { kafka, where }: { kafka: KafkaSettings; where: string },
+  settings: Settings,
+  io: Io,
+): Promise<PastLog> {
   const dir = mkdtempSync(join(tmpdir(), 'ride-calendar-past-'));
   const close = (): void => rmSync(dir, { recursive: true, force: true });
   // Also if the process ends in another way: the copy contains riders' records.
   process.once('exit', close);
   try {
     await copyKafka(dir, kafka, settings, io);
-    const where = `Kafka at ${kafka.brokers.join(', ')}`;
     const opened = await openArchive(
       { dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where, holdsMore: false },
       io,

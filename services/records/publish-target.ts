@@ -4,6 +4,7 @@ import { defaultPartitions, partitionFor } from '../../schemas/events/partitione
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { assertDeclared, type PartitionOf } from '../backends/declared-partitions.ts';
 import { draftArchive } from '../backends/new-archive.ts';
+import { holdsOnlyDraft } from '../cli/draft-folder.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { type Io, needKafka, UsageError } from '../cli/io.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
@@ -65,7 +66,7 @@ function archiveTarget(
   { partitioners, topicPrefix: prefix }: Settings,
 ): PublishTarget | null {
   needFolderName(dir, 'records publish --archive');
-  if (existsSync(dir))
+  if (existsSync(dir) && !holdsOnlyDraft(dir))
     throw new UsageError(`Cannot run records publish --archive: ${dir} is there already, want a new name`);
   assertDeclared('records publish --archive', topics, partitioners, defaultPartitions);
   if (dryRun) return null;

@@ -107,9 +107,11 @@ const xerialHeaderBytes = 16;
 /** Snappy, in one piece (librdkafka) or in chunks with a length before each (xerial's format, which Java writes). */
 function unsnap(bytes: Buffer, bytesMax: number): Buffer {
   const output = new Output(4 * bytes.length, bytesMax);
-  const isInChunks = bytes.subarray(0, xerialMagic.length).equals(xerialMagic);
-  if (!isInChunks) unsnapPiece(bytes, output);
-  for (let at = xerialHeaderBytes; isInChunks && at < bytes.length; ) {
+  if (!bytes.subarray(0, xerialMagic.length).equals(xerialMagic)) {
+    unsnapPiece(bytes, output);
+    return output.bytes;
+  }
+  for (let at = xerialHeaderBytes; at < bytes.length; ) {
     const start = at + 4;
     at = start + bytes.readUInt32BE(at);
     if (at > bytes.length) throw cutOff();
