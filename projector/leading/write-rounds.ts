@@ -8,9 +8,10 @@ import type { Rounds } from '../writing/rounds.ts';
 import type { TagLanes } from '../writing/tag-lanes.ts';
 
 const idleMs = 1_000;
-// A day of a hundred nights is 40 kB. Rewriting it for every RSVP of a busy evening would be most of the traffic.
-const heavyRoundBytes = 100_000;
-const heavyRoundPauseMs = 20;
+// A day of a hundred nights is 40 kB, and would be rewritten for every RSVP of a busy evening: beyond 20 MB a second rounds
+// wait, so that each holds more changes.
+const bytesPerMs = 20_000;
+const pauseMsMax = 20;
 // While a tag's store does not answer, its views stay marked: the next round need not begin at once.
 const awayPauseMs = 100;
 
@@ -29,7 +30,7 @@ interface WriteRoundsDeps {
 }
 
 /**
- * Writes rounds until told to stop: one after another while changes come, with a pause after a heavy one. After each doubt
+ * Writes rounds until told to stop: one after another while changes come, with a pause where they write much. After each doubt
  * (StampProof.doubts) it folds the log to its ends meanwhile: a round that begins after that writes views as new as any that
  * a reader has seen, so tags may be stamped again (docs/rules.md#complete).
  */
@@ -54,7 +55,7 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
   while (!signal.aborted) {
     if (lanes.proof.doubts !== doubt.seen) foldAfter(lanes.proof.doubts);
     const provenAfter = doubt.folded;
-    const bytesBefore = lanes.bytesWritten;
+    const [bytesBefore, beganMs] = [lanes.bytesWritten, clock.nowMs()];
     const begun = changes.begin();
     const all = await rounds.run(folding.position);
     if (all) changes.written(begun, fanOuts.told);
@@ -65,7 +66,10 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
     if (all && !stands) deps.onStand();
     stands ||= all;
     if (!all) await clock.sleep(awayPauseMs, signal);
-    else if (lanes.bytesWritten - bytesBefore > heavyRoundBytes) await clock.sleep(heavyRoundPauseMs, signal);
+    else {
+      const earlyMs = (lanes.bytesWritten - bytesBefore) / bytesPerMs - (clock.nowMs() - beganMs);
+      if (earlyMs >= 1) await clock.sleep(Math.min(earlyMs, pauseMsMax), signal);
+    }
     if (faults.length > 0) throw faults[0];
     const isStill = rounds.idle && doubt.folded === provenAfter;
     if (isStill && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);

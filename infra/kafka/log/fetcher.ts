@@ -14,6 +14,7 @@ import {
   errorOf,
   type FollowedPartition,
   followedPartition,
+  instant,
   noteHeldBack,
   type StartingPoint,
   truncated,
@@ -75,7 +76,8 @@ export class Fetcher {
 
   constructor(partitions: readonly StartingPoint[], deps: FetcherDeps) {
     this.#deps = deps;
-    this.#partitions = partitions.map((from) => followedPartition(from));
+    const begun = instant();
+    this.#partitions = partitions.map((from) => followedPartition(from, begun));
   }
 
   /** Resolves once `signal` aborts and the present piece is handled. Rejects with the first error. */
@@ -207,6 +209,8 @@ export class Fetcher {
   #takeFetched(asked: readonly FollowedPartition[], fetched: readonly FetchedPartition[]): void {
     const byId = new Map(asked.map((partition) => [`${partition.topicId}/${partition.partition}`, partition]));
     const served = new Set<FollowedPartition>();
+    // Once for all partitions: the machine's up time is read from a file.
+    const now = instant();
     for (const found of fetched) {
       const partition = byId.get(`${found.topicId}/${found.partition}`)!;
       // The partition's leader moved meanwhile, and the new leader answered first.
@@ -220,8 +224,8 @@ export class Fetcher {
       }
       partition.backOff?.succeeded();
       partition.backOff = null;
-      if (advance(partition, found, this.#deps.handler.awayMsMax)) served.add(partition);
-      if (noteHeldBack(partition, found)) this.#deps.handler.onHeldBack?.(partition);
+      if (advance(partition, found, now, this.#deps.handler.awayMsMax)) served.add(partition);
+      if (noteHeldBack(partition, found, now)) this.#deps.handler.onHeldBack?.(partition);
     }
     // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];

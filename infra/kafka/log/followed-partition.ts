@@ -1,5 +1,5 @@
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
-import { type Clock, machineUpMs, realClock } from '../../../projector/running/clock.ts';
+import { machineUpMs, realClock } from '../../../projector/running/clock.ts';
 import { clampedMs } from '../../../schemas/events/instants.ts';
 import type { LoggedBackOff } from '../client/logged-back-off.ts';
 import { errorText, isUnauthorized, MissingKafkaRightError } from '../protocol/broker-refusal.ts';
@@ -54,11 +54,17 @@ interface Fetched {
   sinceMs: number;
 }
 
-/** How the times of partitions are told: by clocks that are not stepped, but for the times that records have. */
-const clocks: Pick<Clock, 'nowMs' | 'wallMs'> & { upMs(): number } = { ...realClock, upMs: machineUpMs };
+/** One instant by three clocks (Clock, machineUpMs): ages are told by those that are not stepped, but for the times that records have. */
+type Instant = Record<'nowMs' | 'wallMs' | 'upMs', number>;
 
-export function followedPartition(from: StartingPoint, { nowMs, upMs } = clocks): FollowedPartition {
-  const caughtUp = { caughtUpMs: nowMs(), caughtUpAtUpMs: upMs() };
+export const instant = (): Instant => ({
+  nowMs: realClock.nowMs(),
+  wallMs: realClock.wallMs(),
+  upMs: machineUpMs(),
+});
+
+export function followedPartition(from: StartingPoint, { nowMs, upMs }: Instant): FollowedPartition {
+  const caughtUp = { caughtUpMs: nowMs, caughtUpAtUpMs: upMs };
   const unread = { leader: -1, leaderEpoch: -1, lastEpoch: -1, end: 0, stableEnd: 0, ...caughtUp };
   const free = { waiting: false, paused: false, backOff: null, heldBackSinceMs: null, heldBack: false };
   return { ...from, ...unread, ...free, fetched: [] };
@@ -68,32 +74,35 @@ export function followedPartition(from: StartingPoint, { nowMs, upMs } = clocks)
 export function advance(
   partition: FollowedPartition,
   found: FetchedPartition,
+  { nowMs, wallMs, upMs }: Instant,
   awayMsMax = Number.POSITIVE_INFINITY,
-  { nowMs, wallMs, upMs } = clocks,
 ): boolean {
   const moved = found.nextOffset > partition.offset;
   partition.end = found.highWatermark;
   partition.stableEnd = found.lastStableOffset;
   if (moved) {
-    if (upMs() - partition.caughtUpAtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
+    if (upMs - partition.caughtUpAtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
     partition.offset = found.nextOffset;
     partition.lastEpoch = found.lastEpoch;
     const { batches, offset, nextOffset } = found;
     // A producer's time may lie ahead.
-    const ageMs = Math.max(0, wallMs() - clampedMs(batches[0]?.timestampMs ?? 0));
-    const sinceMs = Math.max(partition.caughtUpMs, nowMs() - ageMs);
+    const ageMs = Math.max(0, wallMs - clampedMs(batches[0]?.timestampMs ?? 0));
+    const sinceMs = Math.max(partition.caughtUpMs, nowMs - ageMs);
     partition.fetched.push({ batches, from: offset, nextOffset, sinceMs });
   }
   if (partition.offset >= found.lastStableOffset) {
-    partition.caughtUpMs = nowMs();
-    partition.caughtUpAtUpMs = upMs();
+    partition.caughtUpMs = nowMs;
+    partition.caughtUpAtUpMs = upMs;
   }
   return moved;
 }
 
 /** Notes whether an open transaction hides the following records. Returns whether `heldBack` has changed. */
-export function noteHeldBack(partition: FollowedPartition, found: FetchedPartition, clock = clocks): boolean {
-  const nowMs = clock.nowMs();
+export function noteHeldBack(
+  partition: FollowedPartition,
+  found: FetchedPartition,
+  { nowMs }: Pick<Instant, 'nowMs'>,
+): boolean {
   const isHidden = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
   partition.heldBackSinceMs = isHidden ? (partition.heldBackSinceMs ?? nowMs) : null;
   const before = partition.heldBack;

@@ -7,8 +7,9 @@ const position = positionAt();
 
 describe('rounds', () => {
   interface Round {
-    /** What the round writes; whether every tag answered. */
+    /** What the round writes, and how long that takes; whether every tag answered. */
     bytes?: number;
+    tookMs?: number;
     all?: boolean;
     /** What is so once it is written. */
     idle?: boolean;
@@ -22,7 +23,7 @@ describe('rounds', () => {
     const done: unknown[][] = [];
     const stop = new AbortController();
     const { signal } = stop;
-    let at = -1;
+    let [at, nowMs] = [-1, 0];
     const late: (() => void)[] = [];
     const now = (): Round => planned[at] ?? {};
     const proof = { doubts: 0 };
@@ -41,7 +42,8 @@ describe('rounds', () => {
         await turn();
         at += 1;
         done.push(['round', position]);
-        const { bytes = 0, all = true, doubts } = now();
+        const { bytes = 0, tookMs = 0, all = true, doubts } = now();
+        nowMs += tookMs;
         lanes.bytesWritten += bytes;
         proof.doubts = doubts ?? proof.doubts;
         if (at === planned.length - 1) stop.abort();
@@ -54,7 +56,7 @@ describe('rounds', () => {
     const changes = { begin: () => 40 + at, written: (...of: unknown[]) => void done.push(['written', ...of]) };
     const folding = { position, moved: { waitAtMost: async (ms: number) => void done.push(['wait', ms]) } };
     const clock = {
-      nowMs: () => 0,
+      nowMs: () => nowMs,
       wallMs: () => 0,
       // A minute passes in three rounds.
       async sleep(ms: number) {
@@ -70,12 +72,13 @@ describe('rounds', () => {
   const round = ['round', position];
   const wait = ['wait', 1_000];
 
-  it('follow one another while there is something to write, with a pause after a heavy one', async () => {
-    const heavy = 100_001;
-    expect(await paced([{ idle: false }, { idle: false, bytes: heavy }, { bytes: heavy - 1 }, {}])).toEqual([
-      ...[round, ['written', 39, 3], ['stamp', 0], ['stands']],
-      ...[round, ['written', 40, 3], ['sleep', 20]],
-      ...[round, ['written', 41, 3], wait],
+  it('follow one another while there is something to write, with a pause where that is over 20 MB a second', async () => {
+    const heavy = { idle: false, bytes: 300_000 };
+    const planned = [{ ...heavy, tookMs: 5 }, { ...heavy, tookMs: 14.5 }, { bytes: 9e6 }, {}];
+    expect(await paced(planned)).toEqual([
+      ...[round, ['written', 39, 3], ['stamp', 0], ['stands'], ['sleep', 10]],
+      ...[round, ['written', 40, 3]],
+      ...[round, ['written', 41, 3], ['sleep', 20], wait],
       ...[round, ['written', 42, 3]],
     ]);
   });

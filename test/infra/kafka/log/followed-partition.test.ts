@@ -7,8 +7,7 @@ const hourMs = 3_600_000;
 /** A partition that is followed by clocks that are set here. */
 function following() {
   const at = { wallMs: 1e12, nowMs: 5_000, upMs: 9e6 };
-  const clocks = { wallMs: () => at.wallMs, nowMs: () => at.nowMs, upMs: () => at.upMs };
-  const partition = followedPartition({ topic: 'rides', topicId: 'id', partition: 0, offset: 0 }, clocks);
+  const partition = followedPartition({ topic: 'rides', topicId: 'id', partition: 0, offset: 0 }, at);
   const pass = (ms: number): void => {
     for (const clock of ['wallMs', 'nowMs', 'upMs'] as const) at[clock] += ms;
   };
@@ -19,15 +18,15 @@ function following() {
       ...({ highWatermark: nextOffset, lastStableOffset: nextOffset, batches: [{ timestampMs }] } as object),
       ...more,
     }) as FetchedPartition;
-  return { at, partition, clocks, pass, fetch };
+  return { at, partition, pass, fetch };
 }
 
 // docs/rules.md#clock
 it.each([0, hourMs, -hourMs, 96 * hourMs, -96 * hourMs])(
   'a wall clock stepped by %i ms changes no age, no wait, and is no absence',
   (stepMs) => {
-    const { at, partition, clocks, pass, fetch } = following();
-    const take = (found: FetchedPartition) => advance(partition, found, 84 * hourMs, clocks);
+    const { at, partition, pass, fetch } = following();
+    const take = (found: FetchedPartition) => advance(partition, found, at, 84 * hourMs);
     take(fetch(1, at.wallMs));
     at.wallMs += stepMs;
     // Nothing came for ten seconds, and then a record that is three seconds old.
@@ -41,18 +40,18 @@ it.each([0, hourMs, -hourMs, 96 * hourMs, -96 * hourMs])(
     expect([sinceMs >= at.nowMs - 400, sinceMs <= at.nowMs]).toEqual([true, true]);
     // An open transaction is reported after two seconds, whichever way the clock goes meanwhile.
     const hidden = fetch(3, at.wallMs, { highWatermark: 9, lastStableOffset: 3 });
-    expect(noteHeldBack(partition, hidden, clocks)).toBe(false);
+    expect(noteHeldBack(partition, hidden, at)).toBe(false);
     at.wallMs -= 2 * stepMs;
     pass(1_900);
-    expect(noteHeldBack(partition, hidden, clocks)).toBe(false);
+    expect(noteHeldBack(partition, hidden, at)).toBe(false);
     pass(200);
-    expect(noteHeldBack(partition, hidden, clocks)).toBe(true);
+    expect(noteHeldBack(partition, hidden, at)).toBe(true);
     expect(partition.heldBackSinceMs).toBe(at.nowMs - 2_100);
   },
 );
 
 it('a machine that slept for four days was away, also by a clock that stood still', () => {
-  const { at, partition, clocks, fetch } = following();
+  const { at, partition, fetch } = following();
   at.upMs += 96 * hourMs;
-  expect(() => advance(partition, fetch(1, at.wallMs), 84 * hourMs, clocks)).toThrow('unread for more than 84 hours');
+  expect(() => advance(partition, fetch(1, at.wallMs), at, 84 * hourMs)).toThrow('unread for more than 84 hours');
 });
