@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { stopSignal } from '../projector/running/stop-signal.ts';
-import type { Io } from './cli/io.ts';
+import type { ProgramIo } from './cli/io.ts';
 import { runCli } from './command-line.ts';
 
 /** The program: runs a command line. ride-calendar.js imports it. */
 
 let signal: AbortSignal | undefined;
 
-const io: Io = {
+const io: ProgramIo = {
   out: (line, end = '\n') => process.stdout.write(line + end),
   taken: () => (process.stdout.writableNeedDrain ? once(process.stdout, 'drain', { signal: io.signal }) : undefined),
   input: () => process.stdin,

@@ -5,7 +5,7 @@ import { inLines, inOneLine } from '../projector/running/foreign-text.ts';
 import { archiveCommands } from './archive/archive-commands.ts';
 import { buildInfo } from './cli/build-info.ts';
 import type { Commands } from './cli/commands.ts';
-import { type ExitCode, type Io, UsageError } from './cli/io.ts';
+import { type ExitCode, type Io, type ProgramIo, UsageError } from './cli/io.ts';
 import { generationsCommands, logCommands, signInCommands } from './operate/operate-commands.ts';
 import { pastCommands } from './past/past-commands.ts';
 import { recordsCommands } from './records/records-commands.ts';
@@ -23,7 +23,11 @@ Exit codes:
 Settings are environment variables: docs/settings.md lists them.`;
 
 /** The command line. `onExit` is called with the exit code of the command that ran. */
-export function commandLine(io: Io, env: typeof process.env, onExit: (code: ExitCode) => void = () => {}): Command {
+export function commandLine(
+  io: ProgramIo,
+  env: typeof process.env,
+  onExit: (code: ExitCode) => void = () => {},
+): Command {
   const program = new Command('ride-calendar');
   program
     .description('Which group bike rides meet tonight: answers prepared from an event log.')
@@ -55,16 +59,14 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
         const args = added.registeredArguments.map((argument, i) => [argument.name(), added.processedArgs[i]]);
         const options = { ...added.opts(), ...Object.fromEntries(args) };
         const settings = loadSettings(env);
-        const misspelt = misspeltSettings(env);
-        if (misspelt.length > 0) {
-          const { makeLogger } = await import('./cli/logger.ts');
-          const log = makeLogger(settings);
-          for (const line of misspelt) log.warn(line);
-        }
+        const { makeLogger } = await import('./cli/logger.ts');
+        const log = makeLogger(settings);
+        for (const line of misspeltSettings(env)) log.warn(line);
         const run = await load();
         // A script that reads the output is shown no progress.
-        const quiet: Io = Object.create(io, { errIsTerminal: { value: false } });
-        onExit(await run(options, settings, options.json ? quiet : io));
+        const errIsTerminal = io.errIsTerminal && !options.json;
+        const own: Io = Object.create(io, { log: { value: log }, errIsTerminal: { value: errIsTerminal } });
+        onExit(await run(options, settings, own));
       });
     },
     group: (name, description) => commandsOf(parent.command(name).description(description)),
@@ -83,14 +85,14 @@ export function commandLine(io: Io, env: typeof process.env, onExit: (code: Exit
 }
 
 /** Prints nothing that a terminal obeys, whatever text of others a line holds. */
-function shownOn(io: Io): Io {
+function shownOn(io: ProgramIo): ProgramIo {
   const out: Io['out'] = (line, end) => io.out(inLines(line), end);
   const err: Io['err'] = (line) => io.err(inLines(line));
   return Object.create(io, { out: { value: out }, err: { value: err } });
 }
 
 /** Runs one command line. Resolves to its exit code. Never throws. */
-export async function runCli(args: readonly string[], given: Io, env: typeof process.env): Promise<number> {
+export async function runCli(args: readonly string[], given: ProgramIo, env: typeof process.env): Promise<number> {
   const io = shownOn(given);
   let exitCode: ExitCode = 0;
   try {

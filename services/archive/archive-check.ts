@@ -6,7 +6,7 @@ import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
 import type { Run } from '../cli/commands.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
-import { percentOf, runWithProgress } from '../cli/progress.ts';
+import { runWithProgress } from '../cli/progress.ts';
 
 /**
  * Reads every record of an archive and compares its files with the manifest (docs/rules.md#archive-check). Exit code 1
@@ -15,10 +15,9 @@ import { percentOf, runWithProgress } from '../cli/progress.ts';
 export const runArchiveCheck: Run<{ dir: string; requireManifest?: boolean }> = async (options, settings, io) => {
   const { dir, json, requireManifest } = options;
   needFolderName(dir, 'archive check');
-  return runWithProgress({ json, title: 'Read' }, io, async (progress) => {
+  return runWithProgress({ json, title: 'Read' }, io, async ({ update: onProgress }) => {
     const prefix = archivePrefix(dir, settings.topicPrefix);
     const { signal } = io;
-    const onProgress = percentOf(progress);
     const found = await checkArchive({ dir, prefix, command: 'archive check', signal, onProgress }, true);
     const path = join(dir, manifestName);
     if (requireManifest && !existsSync(path))

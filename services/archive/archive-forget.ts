@@ -6,7 +6,7 @@ import { idPattern } from '../../schemas/events/patterns.ts';
 import type { Run } from '../cli/commands.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { UsageError } from '../cli/io.ts';
-import { percentOf, runWithProgress } from '../cli/progress.ts';
+import { runWithProgress } from '../cli/progress.ts';
 
 /** Removes a rider from an archive, and reports what was removed. */
 export const runArchiveForget: Run<{ rider: string; dir: string }> = async (options, settings, io) => {
@@ -17,9 +17,8 @@ export const runArchiveForget: Run<{ rider: string; dir: string }> = async (opti
       'Cannot run archive forget: the rider is not a rider id, want 1 to 64 letters, digits, _ or -: archive forget RIDER DIR',
     );
   const command = { json, title: 'Read', stopped: 'nothing was changed' };
-  return runWithProgress(command, io, async (progress) => {
+  return runWithProgress(command, io, async ({ update: onProgress }) => {
     const prefix = archivePrefix(dir, settings.topicPrefix);
-    const onProgress = percentOf(progress);
     for (const { file, problem } of missingFolders(dir, prefix)) io.err(`${file}: ${problem}`);
     const forgotten = await forgetRider({ dir, prefix, rider, signal: io.signal, onProgress });
     return { result: { dir, ...forgotten }, lines: linesOf(dir, forgotten) };

@@ -3,11 +3,11 @@ import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archivePrefix } from '../../infra/archive/format/archive-manifest.ts';
 import { countText } from '../../projector/running/log.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import { needKafka } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
-import { percentOf, runWithProgress } from '../cli/progress.ts';
+import { runWithProgress } from '../cli/progress.ts';
 import { archiveLoad, type LoadResult } from './load-log.ts';
 
 /** Publishes an archive's records to the log in Kafka. */
@@ -21,33 +21,28 @@ export const runArchiveLoad: Run<{ dir: string; append?: boolean; repartition?: 
   const kafka = needKafka(settings, 'archive load');
   needFolderName(dir, 'archive load');
   const { topicPrefix } = kafka;
-  const logger = makeLogger(settings);
+  const { log: logger, signal } = io;
   const prefix = archivePrefix(dir, topicPrefix);
   // Checked before anything waits for Kafka.
   listArchive(dir, prefix, 'archive load');
-  const log = openKafkaLog(kafka, settings, logger, io.signal);
-  const publisher = openKafkaPublisher(kafka, logger, io.signal);
+  const log = openKafkaLog(kafka, settings, io);
+  const publisher = openKafkaPublisher(kafka, io);
   const goOn = `--append${repartition ? ' --repartition' : ''}`;
   const command = { json, title: 'Records', stopped: `call it again with ${goOn} to go on` };
-  try {
-    return await runWithProgress(command, io, async (progress) => {
+  return closing([log, publisher], () =>
+    runWithProgress(command, io, async ({ update: onProgress }) => {
       // Before the first request to Kafka. Ctrl-C stops this too.
       const fix = 'Nothing was loaded: put it back from a copy, or remove its manifest.json to load what is there';
-      const more = await assertAsSaved({ dir, prefix, command: 'archive load', signal: io.signal }, 'load', fix);
+      const more = await assertAsSaved({ dir, prefix, command: 'archive load', signal }, 'load', fix);
       for (const { file, problem } of more) logger.warn(`${file}: ${problem}. It is loaded as well`);
       const result = await archiveLoad(
         { dir, prefix },
         { publisher, log },
-        {
-          ...{ append, repartition, partitioners, givenPartitioners },
-          ...{ signal: io.signal, log: logger, onProgress: percentOf(progress) },
-        },
+        { append, repartition, partitioners, givenPartitioners, signal, log: logger, onProgress },
       );
       return { result: { dir, ...result }, lines: linesOf(dir, append, result) };
-    });
-  } finally {
-    await Promise.all([log.close(), publisher.close()]);
-  }
+    }),
+  );
 };
 
 function linesOf(

@@ -6,11 +6,11 @@ import { countText } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { knownSchemas } from '../backends/known-schemas.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { needArchiveFolder } from '../cli/empty-folder.ts';
 import { type Io, needKafka } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
-import { type Progress, percentOf, runWithProgress } from '../cli/progress.ts';
+import { type Progress, runWithProgress } from '../cli/progress.ts';
 import { archiveSave, type SaveOptions } from './save-log.ts';
 
 /** Saves the log in Kafka to a new archive, or to one that was saved before: up to its present ends, or without end. */
@@ -23,9 +23,9 @@ export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boo
   const kafka = needKafka(settings, 'archive save');
   const prefix = kafka.topicPrefix;
   await needArchiveFolder(dir, 'archive save', prefix);
-  const logger = makeLogger(settings);
+  const { log: logger, signal } = io;
   const writers = knownSchemas(settings);
-  const log = openKafkaLog(kafka, settings, logger, io.signal, writers);
+  const log = openKafkaLog(kafka, settings, io, writers);
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, prefix, logger);
   const topics = topicNames.map((topic) => prefix + topic);
@@ -35,19 +35,18 @@ export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boo
     total: follow ? null : (100 as const),
     stopped: 'call it again to go on',
   };
-  try {
-    return await runWithProgress(command, io, async (progress) => {
+  return closing([log, cluster], () =>
+    runWithProgress(command, io, async (progress) => {
       const misplaced = new MisplacedRecords(settings.partitioners);
-      const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, io.signal), dir, {
+      const result = await archiveSave(log, (onRejects) => rejected.readOn(onRejects, signal), dir, {
         prefix,
         afterGap,
         misplaced,
-        signal: io.signal,
-        compactionLagMs: () =>
-          leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal: io.signal }),
+        signal,
+        compactionLagMs: () => leastSettingMs('min.compaction.lag.ms', kafka, topics, { log: logger, signal }),
         schemaOf: (value) => writers.named(value),
         ...(follow && { follow, onCheckpoint: saying(json ? null : dir, progress, io) }),
-        ...(!follow && { onProgress: percentOf(progress) }),
+        ...(!follow && { onProgress: progress.update }),
       });
       const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
       const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
@@ -55,10 +54,8 @@ export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boo
         result: { dir, ...result, misplaced: Object.fromEntries(misplaced.found) },
         lines: [`Saved ${what}: ${dir}${since}`, ...misplaced.lines],
       };
-    });
-  } finally {
-    await Promise.all([log.close(), cluster.close()]);
-  }
+    }),
+  );
 };
 
 /** Counts on a terminal until the archive has everything that the log holds, and says so once. */

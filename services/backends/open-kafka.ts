@@ -9,8 +9,8 @@ import type { Log } from '../../projector/running/log.ts';
 import { Stop } from '../../projector/running/stop.ts';
 import type { Partitioners } from '../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
+import { closeAll, closing } from '../cli/closing.ts';
 import type { Io } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { declaredPartitions } from './declared-partitions.ts';
 import { knownSchemas, openSchemas } from './known-schemas.ts';
@@ -28,6 +28,12 @@ export interface OpenLog {
   madeUp: SimulatedArchive | null;
 }
 
+/** What runs while a log is open: its log lines, and what stops it. */
+interface Running {
+  log: Log;
+  signal: AbortSignal;
+}
+
 /**
  * Opens the event log in Kafka to read it: no positions are committed. Once the signal aborts, nothing is waited for.
  * `writers` collects the schemas that are used.
@@ -35,8 +41,7 @@ export interface OpenLog {
 export function openKafkaLog(
   kafka: KafkaSettings,
   settings: Settings,
-  log: Log,
-  signal: AbortSignal,
+  { log, signal }: Running,
   writers = knownSchemas(settings),
 ): EventLog {
   const { topicPrefix } = kafka;
@@ -45,14 +50,10 @@ export function openKafkaLog(
   return { ...eventLog, close: () => closeAll(eventLog, { close }) };
 }
 
-const closeAll = async (...all: { close(): Promise<void> }[]): Promise<void> => {
-  await Promise.all(all.map((one) => one.close()));
-};
-
 /** How long records in flight to Kafka may still take after the signal. */
 const inHandMs = 1_000;
 
-export function openKafkaPublisher(kafka: KafkaSettings, log: Log, signal: AbortSignal): LogPublisher {
+export function openKafkaPublisher(kafka: KafkaSettings, { log, signal }: Running): LogPublisher {
   const { topicPrefix } = kafka;
   return kafkaPublisher({ kafka, topicPrefix, log, signal: new Stop([signal], { finishMs: inHandMs }).ended });
 }
@@ -63,13 +64,12 @@ export async function openDeclaredPublisher(
   topics: readonly TopicName[],
   kafka: KafkaSettings,
   settings: Settings,
-  { signal }: Io,
+  io: Io,
 ) {
-  const logger = makeLogger(settings);
-  const log = openKafkaLog(kafka, settings, logger, signal);
-  const looking = { log, partitioners: settings.partitioners, signal };
-  const partitionOf = await declaredPartitions(command, topics, looking).finally(() => log.close());
-  return { partitionOf, publisher: openKafkaPublisher(kafka, logger, signal) };
+  const log = openKafkaLog(kafka, settings, io);
+  const looking = { log, partitioners: settings.partitioners, signal: io.signal };
+  const partitionOf = await closing([log], () => declaredPartitions(command, topics, looking));
+  return { partitionOf, publisher: openKafkaPublisher(kafka, io) };
 }
 
 /** How often it is looked whether the view store has lost a schema. */

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 
 /** A command's input and output. */
@@ -17,7 +18,12 @@ export interface Io {
   errIsTerminal: boolean;
   /** Aborts on Ctrl-C or SIGTERM: finish the present step, and end. */
   signal: AbortSignal;
+  /** The process's logger. */
+  log: Logger;
 }
+
+/** A program's, before it is known which command it runs, with which settings. */
+export type ProgramIo = Omit<Io, 'log'>;
 
 /** 0: done. 1: it found a problem, or failed half-way. 2: it cannot be run as it was called. 3: not all could be compared; the record waited for is bad. */
 export type ExitCode = 0 | 1 | 2 | 3;

@@ -1,7 +1,13 @@
 import { type ExitCode, type Io, tell } from './io.ts';
 
+/** How much of a whole is done. */
+export interface Part {
+  done: number;
+  total: number;
+}
+
 export interface Progress {
-  update(value: number): void;
+  update(value: number | Part): void;
   stop(): void;
 }
 
@@ -22,8 +28,13 @@ export async function showProgress(
   );
   bar.start(total ?? 0, 0);
   return {
-    // It would draw the bar again.
-    update: (value) => void (bar.isActive && bar.update(value)),
+    update(value) {
+      // It would draw the bar again.
+      if (!bar.isActive) return;
+      const { done, total } = typeof value === 'number' ? { done: value, total: bar.getTotal() } : value;
+      bar.setTotal(total);
+      bar.update(done);
+    },
     stop: () => bar.stop(),
   };
 }
@@ -42,18 +53,6 @@ export async function withProgress<T>(
     progress.stop();
   }
 }
-
-/** How much of a whole is done. */
-export interface Part {
-  done: number;
-  total: number;
-}
-
-/** Shows a part on a bar of 100. */
-export const percentOf =
-  (progress: Progress): ((part: Part) => void) =>
-  ({ done, total }) =>
-    progress.update(total === 0 ? 100 : Math.floor((done * 100) / total));
 
 interface ReportingCommand {
   json: boolean | undefined;

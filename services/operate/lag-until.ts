@@ -10,8 +10,8 @@ import { readableOf } from '../../projector/position/settled-position.ts';
 import { within } from '../../projector/running/stop.ts';
 import { byTopic, isTopicName, type TopicName } from '../../schemas/events/records.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
+import { closing } from '../cli/closing.ts';
 import { type ExitCode, type Io, needKafka, needRedis, UsageError } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import type { Settings } from '../settings/settings.ts';
 
 const lookEveryMs = 250;
@@ -43,7 +43,7 @@ export async function lagUntil(
   const at = placeOf(place);
   const known: Known = { place, readable: false, bad: null, readable_offset: null, end: null };
   const looking = (signal: AbortSignal) =>
-    look(at, known, settings, signal).catch((cause) => {
+    look(at, known, settings, { log: io.log, signal }).catch((cause) => {
       if (io.signal.aborted || !signal.aborted) throw cause;
     });
   await within(timeout * 1000, looking, io.signal);
@@ -60,11 +60,12 @@ function placeOf(text: string): Place {
 }
 
 /** Looks until the record is known to be readable or bad. Throws the signal's reason. */
-async function look(at: Place, known: Known, settings: Settings, signal: AbortSignal): Promise<void> {
+async function look(at: Place, known: Known, settings: Settings, io: Pick<Io, 'log' | 'signal'>): Promise<void> {
   const { topic, partition, offset } = at;
+  const { signal } = io;
   const redis = needRedis(settings, 'lag');
-  const log = openKafkaLog(needKafka(settings, 'lag'), settings, makeLogger(settings), signal);
-  try {
+  const log = openKafkaLog(needKafka(settings, 'lag'), settings, io);
+  await closing([log], async () => {
     const identity = await log.identity!();
     await withRedis(redis, async (connection) => {
       for (let isJudged = false; ; await sleep(lookEveryMs, undefined, { signal })) {
@@ -84,9 +85,7 @@ async function look(at: Place, known: Known, settings: Settings, signal: AbortSi
         if (known.readable || known.bad !== null) return;
       }
     });
-  } finally {
-    await log.close();
-  }
+  });
 }
 
 /** Why the record at a place is bad. Null: it is good, or compacted away. */

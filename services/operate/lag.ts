@@ -11,9 +11,9 @@ import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts
 import { topicNames } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../backends/open-kafka.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { needKafka, needRedis, tell } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import { lagUntil } from './lag-until.ts';
 
 /**
@@ -26,9 +26,9 @@ export const runLag: Run<{ until?: string; timeout?: number }> = async (options,
   const kafka = needKafka(settings, 'lag');
   const redis = needRedis(settings, 'lag');
   const store = await readStoreState(redis, io.signal);
-  const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal);
-  const ends = Promise.all([log.identity!(), log.bounds()]).finally(() => log.close());
-  const lag = lagOf(...(await ends), store);
+  const log = openKafkaLog(kafka, settings, io);
+  const ends = await closing([log], () => Promise.all([log.identity!(), log.bounds()]));
+  const lag = lagOf(...ends, store);
   tell(io, json, lag, linesOf(lag));
   return lag.parts_unled + lag.of_unknown_schemas > 0 ? 1 : 0;
 };

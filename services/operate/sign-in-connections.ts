@@ -3,6 +3,7 @@ import { type ConnectionsOf, endConnections, listConnections } from '../../api/s
 import { redisSignInState } from '../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { tell, UsageError } from '../cli/io.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -56,9 +57,5 @@ async function withSignIn<T>(
   for (const [option, id] of Object.entries({ rider, client }))
     if (id === '') throw new UsageError(`Cannot run sign-in ${command}: --${option} is empty (an unset variable?)`);
   const store = redisSignInState(authRedis);
-  try {
-    return await work(store, { rider, client });
-  } finally {
-    await store.close();
-  }
+  return closing([store], () => work(store, { rider, client }));
 }

@@ -1,8 +1,8 @@
 import { ensureTopics, type TopicReport, type TopicsOptions } from '../../infra/kafka/topics/ensure-topics.ts';
 import { foreignText } from '../../projector/running/foreign-text.ts';
+import { countText } from '../../projector/running/log.ts';
 import type { Run } from '../cli/commands.ts';
 import { needKafka, tell } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 
 /** Creates missing topics, and reports how the others differ. Exit code 1 if one is missing or would lose records. */
 export const runTopics: Run<Pick<TopicsOptions, 'partitions' | 'replicationFactor'> & { check?: boolean }> = async (
@@ -12,14 +12,14 @@ export const runTopics: Run<Pick<TopicsOptions, 'partitions' | 'replicationFacto
 ) => {
   const kafka = needKafka(settings, 'topics');
   const { topicPrefix } = kafka;
-  const reports = await ensureTopics({ kafka, topicPrefix, create: !check, log: makeLogger(settings), ...sizes });
+  const reports = await ensureTopics({ kafka, topicPrefix, create: !check, log: io.log, ...sizes });
   tell(io, json, { topics: reports }, reports.flatMap(linesOf));
   const wrong = reports.some(({ state, differences }) => state === 'missing' || differences.some((d) => d.harmful));
   return wrong ? 1 : 0;
 };
 
 function linesOf({ topic, state, partitions, differences }: TopicReport): string[] {
-  const head = `${topic}: ${state}, ${partitions} partition${partitions === 1 ? '' : 's'}`;
+  const head = `${topic}: ${state}, ${countText(partitions, 'partition')}`;
   const lines = differences.map(({ setting, value, wanted, harmful }) => {
     // A topic with records keeps its number of partitions: with another one, a key would be in two partitions.
     // Kafka then takes records whose timestamps hold compaction up (docs/alerts.md#recordsfromthefuture).

@@ -11,9 +11,8 @@ import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Run } from '../cli/commands.ts';
 import { needStoreAndLog } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import { showProgress } from '../cli/progress.ts';
-import { openLog } from '../serve/open-event-log.ts';
+import { withLog } from '../serve/open-event-log.ts';
 
 // A request that comes just as an earlier comparison ends mends nothing.
 const repairsMax = 3;
@@ -23,38 +22,38 @@ const repairsMax = 3;
  * writes no view: `--repair` asks the projector that leads. Exit code 1 if something differs, even if it was mended; else 3 if
  * some views could not be compared.
  */
-export const runVerify: Run<{ repair?: boolean }> = async (options, settings, io) => {
-  const { json = false, repair = false } = options;
+export const runVerify: Run<{ repair?: boolean }> = async ({ json, repair }, settings, io) => {
   needStoreAndLog(settings, 'verify', 'give the event log that the views are of');
-  const { log: eventLog, partitioners } = await openLog('verify', undefined, settings, io);
-  const live = await redisLiveViews(settings.redis!);
-  const progress = await showProgress(io, 'Views compared', null);
-  let compared = 0;
-  const onCompared = (views: number): void => {
-    compared += views;
-    progress.update(compared);
-  };
-  const isReadOnce = settings.kafka === null;
-  const log = makeLogger(settings);
-  const deps = { eventLog, partitioners, live, clock: realClock, log, signal: io.signal, isReadOnce, onCompared };
-  const verification = new Verification(deps);
-  try {
-    const verified = await verification.run();
-    progress.stop();
-    for (const { position, differences } of verified.found) {
-      if (!json) io.out(`As of ${positionText(position)}:`);
-      for (const one of differences) io.out(json ? jsonOf(one, position, live) : lineOf(one, live));
+  return withLog('verify', undefined, settings, io, async (eventLog, { partitioners }) => {
+    const live = await redisLiveViews(settings.redis!);
+    const progress = await showProgress(io, 'Views compared', null);
+    let compared = 0;
+    const onCompared = (views: number): void => {
+      compared += views;
+      progress.update(compared);
+    };
+    const isReadOnce = settings.kafka === null;
+    const { log, signal } = io;
+    const deps = { eventLog, partitioners, live, clock: realClock, log, signal, isReadOnce, onCompared };
+    const verification = new Verification(deps);
+    try {
+      const verified = await verification.run();
+      progress.stop();
+      for (const { position, differences } of verified.found) {
+        if (!json) io.out(`As of ${positionText(position)}:`);
+        for (const one of differences) io.out(json ? jsonOf(one, position, live) : lineOf(one, live));
+      }
+      const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
+      for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
+      for (const doubt of doubtsOf(verified, left)) io.err(doubt);
+      if (namesOf(verified).length > 0) return 1;
+      return verified.unknown.length > 0 ? 3 : 0;
+    } finally {
+      progress.stop();
+      await verification.end();
+      await live.close();
     }
-    const left = repair ? await repairAll(verification, namesOf(verified)) : undefined;
-    for (const line of json ? [summaryJson(verified, left)] : summaryLines(verified, left, live)) io.out(line);
-    for (const doubt of doubtsOf(verified, left)) io.err(doubt);
-    if (namesOf(verified).length > 0) return 1;
-    return verified.unknown.length > 0 ? 3 : 0;
-  } finally {
-    progress.stop();
-    await verification.end();
-    await Promise.all([eventLog.close(), live.close()]);
-  }
+  });
 };
 
 function namesOf({ found }: Pick<Judged, 'found'>): StoredName[] {

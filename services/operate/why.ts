@@ -17,7 +17,7 @@ import { instantText } from '../cli/instant-texts.ts';
 import { tell, UsageError } from '../cli/io.ts';
 import { checkRider } from '../past/answers/past-answers.ts';
 import { rejectPlace } from '../records/rejected-log.ts';
-import { openLog } from '../serve/open-event-log.ts';
+import { withLog } from '../serve/open-event-log.ts';
 import { hidingRules, whyHidden } from './why-hidden.ts';
 
 /** A key that is asked about, and what the log holds of it. */
@@ -39,8 +39,7 @@ export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = 
   const { redis, nowMs } = settings;
   const asked = options.key.map(askedOf);
   checkRider('why', rider ?? undefined);
-  const { log, ...chosen } = await openLog('why', archive, settings, io);
-  try {
+  return withLog('why', archive, settings, io, async (log, chosen) => {
     const fold = new Fold();
     await readAll(log, fold, asked, new MisplacedRecords(chosen.partitioners), io.signal);
     for (const { raw, ...reject } of chosen.kafka ? [] : archiveRejected(chosen))
@@ -58,9 +57,7 @@ export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = 
       tell(io, json, shown, linesOf(shown));
     }
     return isWell ? 0 : 1;
-  } finally {
-    await log.close();
-  }
+  });
 };
 
 function askedOf(text: string): Asked {

@@ -1,6 +1,7 @@
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import type { RecordInTime } from '../../infra/archive/log/records-in-time.ts';
 import { countText } from '../../projector/running/log.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { type Io, UsageError } from '../cli/io.ts';
@@ -28,7 +29,7 @@ export const runChanges: Run<ChangesCommandOptions> = async (options, settings, 
   if (toMs < fromMs) throw new UsageError('Cannot run changes: --to is before --from, want it at or after it');
   const nowMs = options.now === undefined ? null : instantOf('changes', '--now', options.now);
   const log = await openPastLog('changes', archive, settings, io);
-  try {
+  return closing([log], async () => {
     const clocks = { from: nowMs ?? fromMs, to: nowMs ?? toMs };
     const counts = { days: 0, rides: 0, midnights: 0 };
     const records = await withProgress(io, 'Records read', null, (progress) =>
@@ -49,9 +50,7 @@ export const runChanges: Run<ChangesCommandOptions> = async (options, settings, 
     );
     if (!json) tellSummary({ ...counts, records }, fromMs, toMs, log, io);
     return counts.days + counts.rides > 0 ? 1 : 0;
-  } finally {
-    log.close();
-  }
+  });
 };
 
 const shown = ({ status, etag }: PastAnswer) => ({ status, etag });

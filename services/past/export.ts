@@ -1,5 +1,6 @@
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import { countText } from '../../projector/running/log.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
@@ -24,7 +25,7 @@ export const runExport: Run<ExportCommandOptions> = async (options, settings, io
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
   await needEmptyFolder(dir, 'export', isOfDraft);
   const log = await openPastLog('export', archive, settings, io);
-  try {
+  return closing([log], async () => {
     // Without an instant every record counts, even one whose producer's clock was ahead.
     const atMs = options.asOf === undefined ? Number.POSITIVE_INFINITY : clockMs;
     const said = (exported: Exported) => saidOf(exported, log, { clockMs, by, personal, secrets });
@@ -38,9 +39,7 @@ export const runExport: Run<ExportCommandOptions> = async (options, settings, io
     const doubts = json || code !== 0 || options.asOf === undefined ? [] : doubtsOf(log, clockMs);
     for (const doubt of doubts) io.err(`May not be exact: ${doubt}`);
     return code;
-  } finally {
-    log.close();
-  }
+  });
 };
 
 /** The export's manifest. `replay --offsets` takes it as a file of offsets. */

@@ -1,6 +1,7 @@
 import { readInputs } from '../../api/calendar/read-inputs.ts';
 import { routePath, splitTarget } from '../../api/messages/target.ts';
 import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { UsageError } from '../cli/io.ts';
@@ -31,7 +32,7 @@ export const runHistory: Run<HistoryCommandOptions> = async (options, settings, 
   const json = many || (options.json ?? false);
   for (const { target } of requests) checkInputs(target);
   const log = await openPastLog('history', archive, settings, io);
-  try {
+  return closing([log], async () => {
     const unseen = new Set(requests);
     await withProgress(io, 'Records read', null, (progress) =>
       answerHistories(sourcesOf(log, by), requests, {
@@ -50,9 +51,7 @@ export const runHistory: Run<HistoryCommandOptions> = async (options, settings, 
     if (!json) for (const doubt of doubtsOf(log, untilMs)) io.err(`May not be exact: ${doubt}`);
     for (const { target } of unseen) io.err(`${target} has no version up to ${instantText(untilMs)}`);
     return unseen.size === 0 ? 0 : 1;
-  } finally {
-    log.close();
-  }
+  });
 };
 
 /** Throws UsageError for a request that is a 400 whatever the log holds: it has no versions. */

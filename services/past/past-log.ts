@@ -5,9 +5,9 @@ import { type ArchiveListing, listArchive } from '../../infra/archive/format/arc
 import { type ArchiveManifest, readManifest } from '../../infra/archive/format/archive-manifest.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import type { LogBounds } from '../../projector/ports/event-log.ts';
+import { closing } from '../cli/closing.ts';
 import type { Io } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
-import { percentOf, withProgress } from '../cli/progress.ts';
+import { withProgress } from '../cli/progress.ts';
 import { chooseLog } from '../serve/open-event-log.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 
@@ -38,7 +38,7 @@ export async function openPastLog(
   settings: Settings,
   io: Io,
 ): Promise<PastLog> {
-  const chosen = await chooseLog(command, archive, settings, makeLogger(settings));
+  const chosen = await chooseLog(command, archive, settings, io.log);
   return chosen.kafka ? openCopyOfKafka(chosen, settings, io) : openArchive(chosen, io);
 }
 
@@ -84,19 +84,17 @@ async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, 
     import('../archive/save-log.ts'),
   ]);
   const writers = knownSchemas(settings);
-  const log = openKafkaLog(kafka, settings, makeLogger(settings), io.signal, writers);
-  try {
-    await withProgress(io, 'Read from Kafka', 100, (progress) =>
+  const log = openKafkaLog(kafka, settings, io, writers);
+  await closing([log], () =>
+    withProgress(io, 'Read from Kafka', 100, ({ update: onProgress }) =>
       archiveSave(log, async () => {}, dir, {
         prefix: kafka.topicPrefix,
         signal: io.signal,
         schemaOf: (value) => writers.named(value),
-        onProgress: percentOf(progress),
+        onProgress,
       }),
-    );
-  } finally {
-    await log.close();
-  }
+    ),
+  );
 }
 
 /** What a user should know before relying on an answer about the past. Empty if it is exact. */

@@ -1,6 +1,7 @@
 import { countText } from '../../projector/running/log.ts';
 import { wait } from '../../projector/running/stop.ts';
 import { topicNames } from '../../schemas/events/records.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { type ExitCode, type Io, tell, UsageError } from '../cli/io.ts';
@@ -37,7 +38,7 @@ export const runReplay: Run<ReplayOptions> = async (options, settings, io) => {
   const requests = requestsOf('replay', asked, settings.basePath);
   const served = options.serve ? settingsOfThePast(settings, nowMs) : null;
   const log = await openPastLog('replay', archive, settings, io);
-  try {
+  return closing([log], async () => {
     // Before the fold, which may take long.
     if (served) await assertCanListen(served);
     const past = await foldPoint(log, point, io);
@@ -47,9 +48,7 @@ export const runReplay: Run<ReplayOptions> = async (options, settings, io) => {
       return await answer(requests, past, said, nowMs, isMany(asked) ? 'lines' : json ? 'whole' : 'body', io);
     tell(io, json, said, [...linesOf(said), ...offsetLines(past)]);
     return 0;
-  } finally {
-    log.close();
-  }
+  });
 };
 
 /** What a replay covers, in the form of its JSON. */
@@ -135,7 +134,7 @@ async function serveAndSay(
     io.err(`Cannot serve for --rider ${rider}: ${noSuchRider(rider)}`);
     return 1;
   }
-  const { steps, close } = await servePast(past.facts, settings, rider ?? null, io.signal);
+  const { steps, close } = await servePast(past.facts, settings, rider ?? null, io);
   const { base_url: baseUrl, developer_key: developerKey } = steps;
   const shown = stepLines({ ...steps, baseUrl, developerKey, calendar: null, signIn: 'pick' });
   tell(io, json, { ...said, ...steps }, [...linesOf(said), '', ...shown, '', servedNote]);

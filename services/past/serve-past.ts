@@ -1,7 +1,6 @@
 import { isLoopback } from '../../api/messages/service-url.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
-import { UsageError } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
+import { type Io, UsageError } from '../cli/io.ts';
 import { firstDay, tokenToTry } from '../serve/http/first-steps.ts';
 import { ownKey } from '../serve/http/own-key.ts';
 import { serve } from '../serve/http/serve.ts';
@@ -42,9 +41,8 @@ export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
  * Serves facts that do not change: the whole API, its documentation, sign-in by picking a rider. Writes nothing. `steps`: what to
  * request of it, and with which credentials.
  */
-export async function servePast(facts: Facts, settings: Settings, rider: string | null, signal: AbortSignal) {
+export async function servePast(facts: Facts, settings: Settings, rider: string | null, { log, signal }: Io) {
   const key = ownKey();
-  const log = makeLogger(settings);
   const files = await filesOfThisProcess();
   const first = firstDay(facts, settings.nowMs!);
   const { listen, close } = await serve({

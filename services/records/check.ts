@@ -6,8 +6,8 @@ import { countText } from '../../projector/running/log.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import type { Run } from '../cli/commands.ts';
 import { type Io, UsageError } from '../cli/io.ts';
-import { percentOf, withProgress } from '../cli/progress.ts';
-import { openLog } from '../serve/open-event-log.ts';
+import { withProgress } from '../cli/progress.ts';
+import { withLog } from '../serve/open-event-log.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Notice, notices } from './checking/notices.ts';
 import { RecordChecks } from './checking/record-checks.ts';
@@ -61,13 +61,12 @@ async function checkLines(file: string, io: Io) {
 /** A place in a log as one number. */
 const partitionsMax = 4_096;
 
-async function checkLog(archive: string | undefined, settings: Settings, io: Io) {
-  const { log, partitioners, where } = await openLog('records check', archive, settings, io);
-  const misplaced = new MisplacedRecords(partitioners);
-  const placeText = (topic: string, place: number): string =>
-    `${topic}/${place % partitionsMax}@${Math.floor(place / partitionsMax)}`;
-  const checks = new RecordChecks(Date.now(), placeText);
-  try {
+const checkLog = (archive: string | undefined, settings: Settings, io: Io) =>
+  withLog('records check', archive, settings, io, async (log, { partitioners, where }) => {
+    const misplaced = new MisplacedRecords(partitioners);
+    const placeText = (topic: string, place: number): string =>
+      `${topic}/${place % partitionsMax}@${Math.floor(place / partitionsMax)}`;
+    const checks = new RecordChecks(Date.now(), placeText);
     const bounds = await log.bounds();
     const total = topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
     await withProgress(io, 'Checked', 100, (progress) =>
@@ -76,13 +75,10 @@ async function checkLog(archive: string | undefined, settings: Settings, io: Io)
           checks.take(record, record.timestampMs, record.offset * partitionsMax + partition);
           misplaced.take(record, bounds[topic].length);
         }
-        percentOf(progress)({ done: Math.min(checks.records, total), total });
+        progress.update({ done: Math.min(checks.records, total), total });
       }),
     );
-  } finally {
-    await log.close();
-  }
-  for (const [topic, { records, first }] of misplaced.found)
-    checks.notices.add('misplaced', topic, () => first, records);
-  return { checks, where };
-}
+    for (const [topic, { records, first }] of misplaced.found)
+      checks.notices.add('misplaced', topic, () => first, records);
+    return { checks, where };
+  });

@@ -6,8 +6,8 @@ import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantOf } from '../cli/instant-texts.ts';
-import { UsageError } from '../cli/io.ts';
-import { openLog } from '../serve/open-event-log.ts';
+import { type ExitCode, UsageError } from '../cli/io.ts';
+import { withLog } from '../serve/open-event-log.ts';
 import { showLine } from './json-lines/json-line.ts';
 
 interface PrintOptions {
@@ -24,7 +24,6 @@ export const runPrint: Run<PrintOptions> = async (options, settings, io) => {
   const { topic: topics = topicNames, key: keys, follow = false } = options;
   const fromMs =
     options.from === undefined ? Number.NEGATIVE_INFINITY : instantOf('records print', '--from', options.from);
-  const { log, kafka, where } = await openLog('records print', options.archive, settings, io);
   const print = (record: EncodedRecord): void => {
     const { topic, partition, offset } = record;
     if (clampedMs(record.timestampMs) < fromMs || (keys && !keys.includes(String(record.keyBytes)))) return;
@@ -38,14 +37,12 @@ export const runPrint: Run<PrintOptions> = async (options, settings, io) => {
     for (const record of records) print(record);
     await io.taken();
   };
-  try {
+  return withLog('records print', options.archive, settings, io, async (log, { kafka, where }): Promise<ExitCode> => {
     if (follow && !kafka) throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
     const bounds = await log.bounds();
     const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
     if (follow) await log.follow(from, { onBatch }, io.signal);
     else await followToEnds(log, from, bounds, io.signal, onBatch);
     return 0;
-  } finally {
-    await log.close();
-  }
+  });
 };

@@ -5,6 +5,7 @@ import { showsNeighbourhood } from '../../projector/views/night.ts';
 import { detailOf, kindOf } from '../../schemas/avro/undecodable.ts';
 import { parseRecordKey } from '../../schemas/events/record-keys.ts';
 import { isTopicName, type MeetingPlace } from '../../schemas/events/records.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantText } from '../cli/instant-texts.ts';
 import {
@@ -32,13 +33,11 @@ export const runRejectedList: Run<RejectedListOptions> = async (options, setting
   const { json, show } = options;
   const log = await readRejectedLog('rejected list', options.archive, settings, io);
   const wanted = chosen('rejected list', log.rejects, options);
-  const { judge, close } = rejectJudge(settings, io.signal);
+  const { judge, close } = rejectJudge(settings, io);
   const shown = new Map<Reject, object>();
-  try {
+  await closing([{ close }], async () => {
     if (show) for (const reject of wanted) shown.set(reject, shownOf(reject, await judge(reject), options));
-  } finally {
-    await close();
-  }
+  });
   if (json) for (const reject of wanted) io.out(textOf({ ...placeOf(reject, log), ...shown.get(reject) }));
   else for (const line of linesOf(wanted, log, shown)) io.out(line);
   return wanted.some(log.isUnresolved) ? 1 : 0;

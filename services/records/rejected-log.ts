@@ -8,9 +8,9 @@ import { decodeKey, decoderFor, decodeWith, isNeeded } from '../../schemas/avro/
 import { isBatchFault, kindOf } from '../../schemas/avro/undecodable.ts';
 import { type AnyRecord, isTopicName, topicNames } from '../../schemas/events/records.ts';
 import { knownSchemas, openSchemas } from '../backends/known-schemas.ts';
+import { closing } from '../cli/closing.ts';
 import { type Io, UsageError } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
-import { openLog } from '../serve/open-event-log.ts';
+import { withLog } from '../serve/open-event-log.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { badInLog } from './bad-in-log.ts';
 
@@ -28,22 +28,16 @@ export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' |
   `${topic}/${partition}@${offset}`;
 
 /** What is set aside in Kafka, each record once, in the order of places. */
-export const readRejected = async (kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> =>
-  each(await rejectsInKafka(kafka, settings, io));
+export const readRejected = async (kafka: KafkaSettings, io: Io): Promise<Reject[]> =>
+  each(await rejectsInKafka(kafka, io));
 
 /**
  * All bad records of the log that the settings or `archive` name, each once, in the order of their places: those that are set
  * aside, and those that the log itself holds.
  */
-export async function readRejectedLog(
-  command: string,
-  archive: string | undefined,
-  settings: Settings,
-  io: Io,
-): Promise<RejectedLog> {
-  const { log, ...chosen } = await openLog(command, archive, settings, io);
-  const { where, kafka } = chosen;
-  try {
+export const readRejectedLog = (command: string, archive: string | undefined, settings: Settings, io: Io) =>
+  withLog(command, archive, settings, io, async (log, chosen): Promise<RejectedLog> => {
+    const { where, kafka } = chosen;
     if (!kafka) {
       const setAside = [...archiveRejected(chosen)];
       const { rejects, isLast } = await badInLog(log, setAside, io.signal);
@@ -51,7 +45,7 @@ export async function readRejectedLog(
     }
     // The log first: a bad record that comes meanwhile is not missed in what is set aside.
     const { rejects, isLast, holds } = await badInLog(log, [], io.signal);
-    const setAside = await rejectsInKafka(kafka, settings, io);
+    const setAside = await rejectsInKafka(kafka, io);
     const isSetAside = new Set(setAside.map(placeOf));
     return {
       rejects: each([...rejects, ...setAside]),
@@ -59,25 +53,15 @@ export async function readRejectedLog(
       isUnresolved: (reject) => holds(reject) && isLast(reject),
       isMissing: (reject) => !isSetAside.has(placeOf(reject)),
     };
-  } finally {
-    await log.close();
-  }
-}
+  });
 
-async function rejectsInKafka(kafka: KafkaSettings, settings: Settings, io: Io): Promise<Reject[]> {
+async function rejectsInKafka(kafka: KafkaSettings, { log, signal }: Io): Promise<Reject[]> {
   const cluster = new KafkaCluster(kafka);
   const rejects: Reject[] = [];
-  try {
-    const topic = new RejectedTopic(cluster, kafka.topicPrefix, makeLogger(settings));
-    await topic.readOn(
-      (some) => rejects.push(...some),
-      io.signal,
-      () => rejects.splice(0),
-    );
-    return rejects;
-  } finally {
-    await cluster.close();
-  }
+  const take = (some: Reject[]) => rejects.push(...some);
+  const topic = new RejectedTopic(cluster, kafka.topicPrefix, log);
+  await closing([cluster], () => topic.readOn(take, signal, () => rejects.splice(0)));
+  return rejects;
 }
 
 /** Each record once, in the order of their places. A projector may set a record aside twice. */
@@ -122,9 +106,9 @@ export interface Judged {
 }
 
 /** Judges a bad record anew (docs/rules.md#resubmitted-records), as the projector would. By now its schema may be known, or a rule may have changed. */
-export function rejectJudge(settings: Settings, signal: AbortSignal) {
+export function rejectJudge(settings: Settings, { log, signal }: Pick<Io, 'log' | 'signal'>) {
   const writers = knownSchemas(settings);
-  const { source, close } = openSchemas(settings, writers, makeLogger(settings), false);
+  const { source, close } = openSchemas(settings, writers, log, false);
   const judge = async ({ topic, reason, raw }: Reject): Promise<Judged> => {
     if (isBatchFault(reason)) return { reason, key: null, value: null };
     if (!isTopicName(topic)) return { reason: 'unknown topic', key: null, value: null };

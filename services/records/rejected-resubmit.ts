@@ -6,9 +6,9 @@ import { countText } from '../../projector/running/log.ts';
 import { isBatchFault } from '../../schemas/avro/undecodable.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import { openKafkaLog, openKafkaPublisher } from '../backends/open-kafka.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { needKafka, tell, UsageError } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import { type BadInLog, badInLog } from './bad-in-log.ts';
 import { chosen, type RejectChoice, type RejectJudge, readRejected, rejectJudge, rejectPlace } from './rejected-log.ts';
 
@@ -30,21 +30,18 @@ export const runRejectedResubmit: Run<RejectChoice & { all?: boolean }> = async 
   const choices = [options.all, options.reason !== undefined, options.place !== undefined].filter(Boolean);
   if (choices.length !== 1)
     throw new UsageError('Cannot run rejected resubmit: want one of --all, --reason TEXT and --place PLACE');
-  const rejects = await readRejected(kafka, settings, io);
+  const rejects = await readRejected(kafka, io);
   const wanted = chosen('rejected resubmit', rejects, options);
-  const logger = makeLogger(settings);
-  const log = openKafkaLog(kafka, settings, logger, io.signal);
-  const publisher = openKafkaPublisher(kafka, logger, io.signal);
-  const judging = rejectJudge(settings, io.signal);
-  try {
+  const log = openKafkaLog(kafka, settings, io);
+  const publisher = openKafkaPublisher(kafka, io);
+  const judging = rejectJudge(settings, io);
+  return closing([log, publisher, judging], async () => {
     const outcomes = await resubmit(rejects, wanted, { log, publisher, judge: judging.judge, signal: io.signal });
     for (const outcome of outcomes) tell(io, options.json, outcome, [lineOf(outcome)]);
     const count = outcomes.filter(({ now }) => now !== null).length;
     if (!options.json) io.out(`Published ${count} of ${countText(outcomes.length, 'rejected record')}`);
     return outcomes.some(({ note }) => note !== null && note !== superseded) ? 1 : 0;
-  } finally {
-    await Promise.all([log.close(), publisher.close(), judging.close()]);
-  }
+  });
 };
 
 /** `rejects`: all bad records of the log. `wanted`: those of them to publish again. */

@@ -2,7 +2,6 @@ import { wait } from '../../projector/running/stop.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
 import type { Run } from '../cli/commands.ts';
 import { needRedis } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import { SettingsError } from '../settings/settings.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
@@ -17,10 +16,9 @@ export const runApi: Run = async ({ json }, settings, io) => {
     throw new SettingsError([
       'Cannot use setting CALENDAR_PAGE: the page lists the metros, which only a process that reads the log knows; run the command start with it, and leave it out here',
     ]);
-  const log = makeLogger(settings);
+  const { log, signal } = io;
   const metrics = apiMetrics(processMetrics(log));
   const files = await loadSignInFiles(settings);
-  const { signal } = io;
   await assertCanListenOnAll(settings);
   const reader = openViewStore(settings).reader();
   const served = await serve({ settings, reader, metrics, log, files, signal });

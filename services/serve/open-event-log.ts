@@ -5,9 +5,9 @@ import type { Log } from '../../projector/running/log.ts';
 import { defaultPartitioners, type Partitioners } from '../../schemas/events/partitioner.ts';
 import type { OpenLog } from '../backends/open-kafka.ts';
 import { assertReadable } from '../backends/readable-archive.ts';
+import { closing } from '../cli/closing.ts';
 import { needFolderName } from '../cli/empty-folder.ts';
 import type { Io } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { ensureSampleArchive } from '../simulate/sample-archive.ts';
 
@@ -22,7 +22,7 @@ interface ChosenArchive {
 }
 
 /** The log that a command is about. `where`: in words. */
-type ChosenLog = { where: string; partitioners: Partitioners } & (ChosenArchive | { kafka: KafkaSettings });
+export type ChosenLog = { where: string; partitioners: Partitioners } & (ChosenArchive | { kafka: KafkaSettings });
 
 /**
  * Which log a command is about: the archive of `--archive`, else Kafka, ARCHIVE_DIR, or the sample, which is made if there is
@@ -50,19 +50,20 @@ export async function chooseLog(
   };
 }
 
-/** Opens the log that a command reads. In Kafka no positions are committed. */
-export async function openLog(
+/** Has a command read the log that it is about. In Kafka no positions are committed. */
+export async function withLog<T>(
   command: string,
   archive: string | undefined,
   settings: Settings,
-  { signal, err }: Io,
-): Promise<ChosenLog & { log: EventLog }> {
-  const log = makeLogger(settings);
-  const chosen = await chooseLog(command, archive, settings, log);
-  const toPeople = { warn: (cut: string) => err(`May not be exact: ${cut}`) };
-  if (!chosen.kafka) return { ...chosen, log: archiveEventLog({ ...chosen, log: toPeople }) };
-  const { openKafkaLog } = await import('../backends/open-kafka.ts');
-  return { ...chosen, log: openKafkaLog(chosen.kafka, settings, log, signal) };
+  io: Io,
+  work: (log: EventLog, chosen: ChosenLog) => Promise<T>,
+): Promise<T> {
+  const chosen = await chooseLog(command, archive, settings, io.log);
+  const toPeople = { warn: (cut: string) => io.err(`May not be exact: ${cut}`) };
+  const log = chosen.kafka
+    ? (await import('../backends/open-kafka.ts')).openKafkaLog(chosen.kafka, settings, io)
+    : archiveEventLog({ ...chosen, log: toPeople });
+  return closing([log], () => work(log, chosen));
 }
 
 /** Opens the event log that the settings name, for a projector. */

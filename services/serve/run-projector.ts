@@ -1,7 +1,7 @@
 import { openViewStore } from '../backends/open-view-store.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { needStoreAndLog } from '../cli/io.ts';
-import { makeLogger } from '../cli/logger.ts';
 import { assertCanListen, listen, operatorsAt, stopListening } from './http/listen.ts';
 import { operatorApp } from './http/operator-routes.ts';
 import { projectorReadiness, untilStopped } from './http/readiness.ts';
@@ -13,10 +13,9 @@ import { project } from './project.ts';
 /** `ride-calendar projector`: folds the log into views in Redis. Its port serves /healthz, /readyz and /metrics. */
 export const runProjector: Run = async ({ json }, settings, io) => {
   needStoreAndLog(settings, 'projector', 'give one event log');
-  const log = makeLogger(settings);
+  const { log, signal } = io;
   const register = processMetrics(log);
   const metrics = projectorMetrics(register);
-  const { signal } = io;
   const opened = await openEventLog(settings, log, metrics.kafkaAnswered);
   // Checked before it leads: a projector that cannot run must not replace another.
   const at = operatorsAt(settings) ?? settings;
@@ -29,10 +28,6 @@ export const runProjector: Run = async ({ json }, settings, io) => {
   await listen(app, at);
   if (json) io.out(JSON.stringify({ log: opened.where, store: store.where }));
   else log.info(`Projecting ${opened.where} into ${store.where}`);
-  try {
-    await projecting.done;
-  } finally {
-    await stopListening(app);
-  }
+  await closing([{ close: () => stopListening(app) }], () => projecting.done);
   return 0;
 };

@@ -4,8 +4,8 @@ import { realClock } from '../../projector/running/clock.ts';
 import { race, Stop } from '../../projector/running/stop.ts';
 import type { OpenLog } from '../backends/open-kafka.ts';
 import { openViewStore } from '../backends/open-view-store.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
-import { makeLogger } from '../cli/logger.ts';
 import { loadSignInFiles } from '../settings/sign-in-files.ts';
 import { checkRiderToTry, firstDay, firstSteps, firstStepsText, metrosOf, picksRiders } from './http/first-steps.ts';
 import { assertCanListenOnAll } from './http/listen.ts';
@@ -21,11 +21,10 @@ import { supervise } from './supervise.ts';
 
 /** `ride-calendar start`: projector, API and authorization server in one process. */
 export const runStart: Run<{ rider?: string }> = async ({ json, rider }, settings, io) => {
-  const log = makeLogger(settings);
+  const { log, signal } = io;
   const register = processMetrics(log);
   const metrics = apiMetrics(register);
   const projected = projectorMetrics(register);
-  const { signal } = io;
   // Problems with these are reported before the fold, which may take long, and before another projector is replaced.
   const files = await loadSignInFiles(settings);
   const openLog = () => openEventLog(settings, log, projected.kafkaAnswered);
@@ -81,11 +80,7 @@ export const runStart: Run<{ rider?: string }> = async ({ json, rider }, setting
     await served.listen();
     const steps = await firstSteps(settings, opened, facts(), files.keys, key, first, rider);
     io.out(json ? JSON.stringify(steps) : firstStepsText(steps));
-    try {
-      await projecting.done;
-    } finally {
-      await served.close();
-    }
+    await closing([served], () => projecting.done);
   } finally {
     stop.end();
     await projecting.done.catch(() => {});

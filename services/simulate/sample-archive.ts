@@ -7,6 +7,7 @@ import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
 import { defaultTopicPrefix } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { newArchive } from '../backends/new-archive.ts';
+import { closing } from '../cli/closing.ts';
 import { inDataDir } from '../settings/data-dir.ts';
 import { generatorVersion, simulation } from './world/simulation.ts';
 import { defaultSizes } from './world/sizes.ts';
@@ -62,12 +63,10 @@ async function makeSample(dataDir: string, prefix: string, today: number): Promi
   const made = simulation({ ...defaultSizes, today });
   const simulated = { developer_key: made.developerKey, rider: made.rider };
   const archive = newArchive({ dir: archiveIn(draft), prefix }, defaultPartitioners, simulated);
-  try {
+  await closing([archive], async () => {
     for (const record of made.initial()) archive.add(record);
     await archive.complete();
-  } finally {
-    await archive.close();
-  }
+  });
   const folder = join(dataDir, folderName(today, prefix));
   try {
     await rename(draft, folder);

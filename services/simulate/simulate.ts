@@ -8,6 +8,7 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { assertDeclared, type PartitionOf } from '../backends/declared-partitions.ts';
 import { draftArchive } from '../backends/new-archive.ts';
+import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
@@ -15,14 +16,9 @@ import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './world/simulation.ts';
-import { dayMs, type SimulatedRecord } from './world/world.ts';
+import { dayMs, type SimulatedRecord, type SimulationOptions } from './world/world.ts';
 
-interface SimulateCommandOptions {
-  metros: number;
-  rides: number;
-  riders: number;
-  days: number;
-  seed: number;
+interface SimulateCommandOptions extends Omit<SimulationOptions, 'today'> {
   /** Changes per second. 0: as fast as possible. */
   rate: number;
   /** The number of changes after the initial calendar. If absent: none to an archive, no limit to Kafka. */
@@ -47,7 +43,7 @@ export const runSimulate: Run<SimulateCommandOptions> = async (options, settings
   const made = simulation({ ...options, today });
   const sink = await openSink(options, made, settings, io);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
-  try {
+  return closing([sink], async () => {
     const initial = await publishInitial(made, sink, io);
     if (initial === null) return stopped(options.archive, io);
     if (!options.json) {
@@ -65,10 +61,8 @@ export const runSimulate: Run<SimulateCommandOptions> = async (options, settings
     await sink.complete();
     if (options.json) io.out(JSON.stringify({ ...sample, records: initial + changes, changes }));
     else if (limit > 0) io.out(`${changes} changes`);
-  } finally {
-    await sink.close();
-  }
-  return 0;
+    return 0;
+  });
 };
 
 /** Where records go: Kafka, or a new archive. */

@@ -34,9 +34,6 @@ const dayMs = 86_400_000;
  */
 const nearDays = Math.max(daysBack, daysAhead) + 3;
 
-/** After this many records, the progress is reported. */
-const turnRecords = 10_000;
-
 /**
  * Every version of some answers, the oldest first, from one fold. At each instant it is the answer of `replay --as-of` with
  * that instant. There is no version before the first record.
@@ -51,7 +48,7 @@ export async function answerHistories(
   await histories.begin();
   let read = 0;
   await records.each(untilMs, signal, (record) => {
-    if (++read % turnRecords === 0) onProgress?.(read);
+    onProgress?.(++read);
     return histories.take(record);
   });
   await histories.end(untilMs);

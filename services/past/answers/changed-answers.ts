@@ -4,6 +4,7 @@ import { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { valueViews } from '../../../projector/views/value-views.ts';
 import { compareText } from '../../../schemas/views/text.ts';
+import { closing } from '../../cli/closing.ts';
 import { FoldInTime } from '../log/fold-in-time.ts';
 import { sameAnswer } from './answer-history.ts';
 import { type PastAnswer, PastAnswers, targets } from './past-answers.ts';
@@ -31,9 +32,6 @@ interface ChangesOptions {
   onProgress?(records: number): void;
 }
 
-/** After this many records, the progress is reported. */
-const turnRecords = 10_000;
-
 /** Finds the public answers that differ between two instants, in one fold. Returns how many records were read. */
 export async function changedAnswers(sources: ArchiveSources, options: ChangesOptions): Promise<number> {
   const { fromMs, toMs, clocks, signal, textOf, onChanged, onProgress } = options;
@@ -51,9 +49,9 @@ export async function changedAnswers(sources: ArchiveSources, options: ChangesOp
   const take = (record: RecordInTime): void => {
     if (inTime.take(record)) touching.take(record);
   };
-  try {
+  return closing([touching], async () => {
     await records.each(toMs, signal, (record) => {
-      if (++read % turnRecords === 0) onProgress?.(read);
+      onProgress?.(++read);
       if (hasBegun || record.timeMs <= fromMs) return take(record);
       hasBegun = true;
       return begin().then(() => take(record));
@@ -70,9 +68,7 @@ export async function changedAnswers(sources: ArchiveSources, options: ChangesOp
       if (!sameAnswer(one.before, one.after)) await onChanged({ ...one, records: touching.of(after.used) });
     }
     return touching.named;
-  } finally {
-    touching.close();
-  }
+  });
 }
 
 const publicRequest = (target: string) => ({ target, rider: null });

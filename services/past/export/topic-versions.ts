@@ -3,6 +3,7 @@ import { eachOfTopic } from '../../../infra/archive/log/records-in-time.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Night } from '../../../schemas/events/records.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { closing } from '../../cli/closing.ts';
 import { GroupedLines } from '../log/grouped-lines.ts';
 import { isGoodAt } from '../log/past-fold.ts';
 import type { ExportedTopic } from './log-tables.ts';
@@ -30,17 +31,14 @@ export async function eachVersion(
   const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGoodAt(cursor);
   const times = new Times();
   const secrets = new SecretNights();
-  let ends: Float64Array;
-  try {
+  const ends = await closing([times], async () => {
     await eachOfTopic(sources, topic, signal, (cursor) => {
       if (!counts(cursor)) return;
       times.add(cursor.encoded!.keyBytes!.toString(), cursor.timeMs);
       if (topic === 'nights') secrets.add(cursor.record as LogRecord);
     });
-    ends = times.ends();
-  } finally {
-    times.close();
-  }
+    return times.ends();
+  });
   let i = 0;
   await eachOfTopic(sources, topic, signal, (cursor) => {
     if (!counts(cursor)) return;

@@ -11,6 +11,7 @@ import { clampedMs } from '../../../schemas/events/instants.ts';
 import { fieldsOfKey } from '../../../schemas/events/record-keys.ts';
 import type { Night, TopicRecords } from '../../../schemas/events/records.ts';
 import { parseDay } from '../../../schemas/views/days.ts';
+import { closing } from '../../cli/closing.ts';
 import { draftFolder } from '../../cli/draft-folder.ts';
 import { PastAnswers, targets } from '../answers/past-answers.ts';
 import { type FoldedPast, foldPast } from '../log/past-fold.ts';
@@ -82,7 +83,7 @@ async function writeTables(dir: string, sources: ArchiveSources, options: Export
   async function writeRiders(personal: boolean): Promise<Exported['tables']> {
     const counts = new GoingCounts();
     const count = (version: TopicVersion): void => counts.add(version);
-    try {
+    return closing([counts], async () => {
       const tables = personal ? await writeTopics(personalTopics, count) : {};
       if (!personal)
         for (const topic of ['riders', 'attendance'] as const) await eachVersion(sources, topic, options, count);
@@ -91,9 +92,7 @@ async function writeTables(dir: string, sources: ArchiveSources, options: Export
           add([ride, day, BigInt(fromMs), toMs === null ? null : BigInt(toMs), count]);
       });
       return { going_counts, ...tables };
-    } finally {
-      counts.close();
-    }
+    });
   }
 
   async function writeTopics(
@@ -153,15 +152,13 @@ async function writeTables(dir: string, sources: ArchiveSources, options: Export
     write: (add: (row: Cell[]) => void) => Promise<void>,
   ): Promise<WrittenTable> {
     const table = new ParquetTable(join(dir, `${name}.parquet`), columns);
-    try {
+    return closing([table], async () => {
       await write((row) => {
         table.add(row);
-        if (++rows % 10_000 === 0) options.onProgress?.(rows);
+        options.onProgress?.(++rows);
       });
       return table.end();
-    } finally {
-      table.close();
-    }
+    });
   }
 
   // Before the fold: these topics are the largest, and what their tables need in memory is gone then.

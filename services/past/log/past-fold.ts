@@ -3,7 +3,6 @@ import { eachOfTopic } from '../../../infra/archive/log/records-in-time.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { Validator } from '../../../projector/intake/validator.ts';
-import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
 import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 
 export interface FoldedPast {
@@ -15,9 +14,6 @@ export interface FoldedPast {
   /** For each partition, one more than the offset of the last record that counts. */
   offsets: Record<TopicName, number[]>;
 }
-
-/** After this many records, the progress is reported. */
-const turnRecords = 10_000;
 
 interface FoldPastOptions {
   /** Records with a later time do not count. */
@@ -39,23 +35,20 @@ export async function foldPast(sources: ArchiveSources, options: FoldPastOptions
   let read = 0;
   for (const topic of topicNames) {
     await eachOfTopic(sources, topic, options.signal, ({ timeMs, encoded, source }) => {
-      if (++read % turnRecords === 0) options.onProgress?.(read);
+      options.onProgress?.(++read);
       if (timeMs > options.atMs) return;
       offsets[topic][source.partition] = encoded!.offset + 1;
-      if (applyIfGood(fold, encoded!)) past.records++;
-      else past.bad++;
+      if (validator.validate(encoded!) !== null) past.bad++;
+      else {
+        fold.apply(validator.good);
+        past.records++;
+      }
     });
   }
   return past;
 }
 
 const validator = new Validator();
-
-function applyIfGood(fold: Fold, record: EncodedRecord): boolean {
-  if (validator.validate(record) !== null) return false;
-  fold.apply(validator.good);
-  return true;
-}
 
 /** Whether the record that a cursor is on is one that a fold accepts. */
 export const isGoodAt = ({ encoded }: PartitionCursor): boolean => validator.validate(encoded!) === null;

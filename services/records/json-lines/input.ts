@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Io } from '../../cli/io.ts';
-import { percentOf, showProgress } from '../../cli/progress.ts';
+import { showProgress } from '../../cli/progress.ts';
 import { LineError } from './json-form.ts';
 import { type LineRecord, linesOf, readLine } from './json-line.ts';
 
@@ -24,8 +24,7 @@ export async function* recordsOf(file: string | undefined, title: string, io: Io
       yield lines.values().map(({ number, line }) => ({ number, record: recordOf(line) }));
       last = lines.at(-1)?.number ?? last;
       for (const { line } of lines) done += line.length + 1;
-      if (total === null) progress.update(last);
-      else percentOf(progress)({ done, total });
+      progress.update(total === null ? last : { done, total });
     }
   } catch (error) {
     if (!(error instanceof LineError)) throw error;

@@ -81,7 +81,7 @@ it('lag --until ends once a record is readable, with what is bad of it, or after
     return { ...(await run(args, more)), json: JSON.parse((await run([...args, '--json'], more)).out) };
   };
   const { kafka } = loadSettings({ ...env, ...more });
-  const publisher = openKafkaPublisher(kafka!, silentLog, AbortSignal.timeout(120_000));
+  const publisher = openKafkaPublisher(kafka!, { log: silentLog, signal: AbortSignal.timeout(120_000) });
   const publish = async ({ topic, key, value }: LoggedRecord) => {
     const bytes = value && encodeValue(topic, value);
     const [place] = await publisher.publish(topic, [

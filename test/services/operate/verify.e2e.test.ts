@@ -7,7 +7,7 @@ import { tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../../../services/backends/open-kafka.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard, silentLog } from '../../support/processes/heard.ts';
+import { heard, quietIo } from '../../support/processes/heard.ts';
 import type { Env } from '../../support/processes/process.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
@@ -43,9 +43,7 @@ const simulated = (...args: string[]) => run(['simulate', '--riders', '80', '--r
 beforeAll(async () => {
   expect(await run(['topics', '--partitions', '3'])).toMatchObject({ code: 0 });
   expect(await simulated('--rate', '0', '--count', '1')).toMatchObject({ code: 0 });
-  projector = await project(
-    openKafkaLog(loadSettings(env).kafka!, loadSettings(env), silentLog, new AbortController().signal),
-  );
+  projector = await project(openKafkaLog(loadSettings(env).kafka!, loadSettings(env), quietIo));
 });
 afterAll(() => redis.quit());
 

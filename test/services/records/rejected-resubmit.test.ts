@@ -3,6 +3,7 @@ import type { Reject } from '../../../projector/ports/event-log.ts';
 import { rejectJudge } from '../../../services/records/rejected-log.ts';
 import { resubmit } from '../../../services/records/rejected-resubmit.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
+import { quietIo } from '../../support/processes/heard.ts';
 import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 
 const { signal } = new AbortController();
@@ -25,7 +26,7 @@ async function outcomesOf(riders: [string, number][], rejects: Reject[], { low =
   for (const [key, time] of riders)
     await log.publish('riders', [{ partition: 0, ...publishedRider(key), timestampMs: startMs + time }]);
   if (compacted) log.compact(() => false);
-  const { judge } = rejectJudge(loadSettings({}), signal);
+  const { judge } = rejectJudge(loadSettings({}), quietIo);
   const outcomes = await resubmit(rejects, rejects, { log, publisher: log, judge, signal });
   return outcomes.map(({ now, note }) => note ?? now);
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { pino } from 'pino';
 import type { Log } from '../../../projector/running/log.ts';
 import type { Io } from '../../../services/cli/io.ts';
 
@@ -12,6 +13,7 @@ export const quietIo: Io = {
   err() {},
   errIsTerminal: false,
   signal: new AbortController().signal,
+  log: pino({ level: 'silent' }),
 };
 
 /** What a command says, and its exit code. `input`: its standard input. */
