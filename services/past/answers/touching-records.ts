@@ -21,6 +21,7 @@ export class TouchingRecords implements MarkSink {
   readonly #groups: Record<Kind, Map<number, LineGroup>> = { metro: new Map(), ride: new Map(), day: new Map() };
   /** Of the views that the present record touches. */
   readonly #touched = new Set<LineGroup>();
+  #listens = false;
   #taken = 0;
   readonly #seen = new NumberSet();
   /** The number of different records that were read. */
@@ -41,7 +42,8 @@ export class TouchingRecords implements MarkSink {
 
   /** From now on. */
   listenTo(fold: Fold): void {
-    tellTouched(fold, this, true);
+    if (!this.#listens) tellTouched(fold, this, true);
+    this.#listens = true;
   }
 
   readerDay(): void {}
