@@ -6,9 +6,11 @@ import {
 } from '../../infra/archive/format/archive-manifest.ts';
 import type { ArchiveRecord } from '../../infra/archive/format/partition-ledger.ts';
 import { ArchiveWriter } from '../../infra/archive/saving/archive-writer.ts';
+import { decodeWith } from '../../schemas/avro/codec.ts';
 import { defaultPartitions, type Partitioners, partitionFor } from '../../schemas/events/partitioner.ts';
 import { type AnyRecord, byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { draftFolder } from '../cli/draft-folder.ts';
+import type { PublishTarget } from './publishing.ts';
 
 interface NewRecord {
   topic: TopicName;
@@ -39,7 +41,6 @@ export function newArchive(
       writer.append(topic, { partition, offset, timestampMs, key, value } as ArchiveRecord);
       return { partition, offset };
     },
-    flush: async () => writer.flush(),
     /** Says that everything was added. Until then, the archive has no manifest. */
     async complete(): Promise<void> {
       const topics = writer.manifestTopics(defaultPartitions);
@@ -57,17 +58,27 @@ export function newArchive(
   };
 }
 
-/** The same in a new or empty folder, for a command: it is there once it is complete, or not at all. */
+/** The same in a new or empty folder, for a command to publish to: it is there once it is complete, or not at all. */
 export function draftArchive(
   command: string,
   { dir, prefix }: { dir: string; prefix: string },
   partitioners: Partitioners,
   simulated?: SimulatedArchive,
-): ReturnType<typeof newArchive> {
+): PublishTarget {
   const draft = draftFolder(dir, command);
   const archive = newArchive({ dir: draft.path, prefix }, partitioners, simulated);
   return {
-    ...archive,
+    partitionOf: (topic, key) => partitionFor(partitioners[topic], key, defaultPartitions[topic])!,
+    async publish(topic, records) {
+      const first = new Map<number, number>();
+      const nowMs = Date.now();
+      for (const { key, decoder, valueBytes, timestampMs = nowMs } of records) {
+        const value = valueBytes && (decodeWith(decoder, valueBytes) as { value: AnyRecord }).value;
+        const { partition, offset } = archive.add({ topic, key, value, timestampMs });
+        if (!first.has(partition)) first.set(partition, offset);
+      }
+      return first;
+    },
     async complete() {
       await archive.complete();
       await archive.close();

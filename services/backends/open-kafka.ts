@@ -14,6 +14,7 @@ import type { Io } from '../cli/io.ts';
 import type { KafkaSettings, Settings } from '../settings/settings.ts';
 import { declaredPartitions } from './declared-partitions.ts';
 import { knownSchemas, openSchemas } from './known-schemas.ts';
+import type { PublishTarget, TargetRecord } from './publishing.ts';
 
 /** An event log that a projector can fold, with where it is and whose it is. */
 export interface OpenLog {
@@ -59,17 +60,32 @@ export function openKafkaPublisher(kafka: KafkaSettings, { log, signal }: Runnin
 }
 
 /** Opens the log to publish to these topics, where the declared partitioner puts keys, once they were looked at. */
-export async function openDeclaredPublisher(
+export async function openKafkaTarget(
   command: string,
   topics: readonly TopicName[],
   kafka: KafkaSettings,
   settings: Settings,
   io: Io,
-) {
+): Promise<PublishTarget> {
   const log = openKafkaLog(kafka, settings, io);
   const looking = { log, partitioners: settings.partitioners, signal: io.signal };
   const partitionOf = await closing([log], () => declaredPartitions(command, topics, looking));
-  return { partitionOf, publisher: openKafkaPublisher(kafka, io) };
+  const publisher = openKafkaPublisher(kafka, io);
+  return {
+    partitionOf,
+    publish(topic, records) {
+      const nowMs = Date.now();
+      const sent = ({ partition, keyBytes: key, valueBytes: value, timestampMs = nowMs }: TargetRecord) => ({
+        partition,
+        key,
+        value,
+        timestampMs,
+      });
+      return publisher.publish(topic, records.map(sent));
+    },
+    complete: async () => {},
+    close: () => publisher.close(),
+  };
 }
 
 /** How often it is looked whether the view store has lost a schema. */

@@ -1,15 +1,20 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { whyBad } from '../../projector/intake/validator.ts';
 import { inOneLine } from '../../projector/running/foreign-text.ts';
 import { countText } from '../../projector/running/log.ts';
+import { defaultPartitions } from '../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { assertDeclared } from '../backends/declared-partitions.ts';
+import { draftArchive } from '../backends/new-archive.ts';
+import { Publishing, type PublishTarget, type RecordToPublish } from '../backends/publishing.ts';
 import type { Run } from '../cli/commands.ts';
-import { type Io, UsageError } from '../cli/io.ts';
+import { holdsOnlyDraft } from '../cli/draft-folder.ts';
+import { needFolderName } from '../cli/empty-folder.ts';
+import { type Io, needKafka, UsageError } from '../cli/io.ts';
+import type { Settings } from '../settings/settings.ts';
 import { recordsOf } from './json-lines/input.ts';
 import { LineError } from './json-lines/json-form.ts';
-import type { LineRecord } from './json-lines/json-line.ts';
-import { openTarget } from './publish-target.ts';
-import { Publishing } from './publishing.ts';
 
 const shownMax = 20;
 
@@ -49,6 +54,27 @@ export const runPublish: Run<{ file?: string; archive?: string; dryRun?: boolean
   return 1;
 };
 
+/** Opens it, and looks whether it can be published to. Null: neither is named, which a dry run does without. */
+async function openTarget(
+  topics: readonly TopicName[],
+  { archive: dir, dryRun }: { archive: string | undefined; dryRun: boolean },
+  settings: Settings,
+  io: Io,
+): Promise<PublishTarget | null> {
+  const { partitioners, topicPrefix: prefix } = settings;
+  if (dir === undefined) {
+    if (dryRun && settings.kafka === null) return null;
+    const kafka = needKafka(settings, 'records publish without --archive');
+    const { openKafkaTarget } = await import('../backends/open-kafka.ts');
+    return openKafkaTarget('records publish', topics, kafka, settings, io);
+  }
+  needFolderName(dir, 'records publish --archive');
+  if (existsSync(dir) && !holdsOnlyDraft(dir))
+    throw new UsageError(`Cannot run records publish --archive: ${dir} is there already, want a new name`);
+  assertDeclared('records publish --archive', topics, partitioners, defaultPartitions);
+  return dryRun ? null : draftArchive('records publish', { dir, prefix }, partitioners);
+}
+
 async function isRegular(file: string): Promise<boolean> {
   const found = await stat(file).catch(({ code }: NodeJS.ErrnoException) => {
     throw new UsageError(`Cannot run records publish: the file ${file} can't be read (${code}), want JSON Lines`);
@@ -60,7 +86,7 @@ async function isRegular(file: string): Promise<boolean> {
 }
 
 /** What is wrong with a line, in the words of what would set its record aside. Null: it is good. */
-const faultOf = (record: LineRecord | LineError): string | null =>
+const faultOf = (record: RecordToPublish | LineError): string | null =>
   record instanceof LineError ? record.message : whyBad(record);
 
 /** The topics and the number of records. Null if a line is bad: then all are said. */
@@ -71,7 +97,7 @@ async function checkWhole(file: string | undefined, where: string, io: Io) {
     for (const { number, record } of lines) {
       records++;
       const fault = faultOf(record);
-      if (fault === null) topics.add((record as LineRecord).topic);
+      if (fault === null) topics.add((record as RecordToPublish).topic);
       else if (++bad <= shownMax) io.err(inOneLine(`${where}: line ${number}: ${fault}`));
     }
   if (bad === 0) return { topics, records };
@@ -89,7 +115,7 @@ async function publishAll(file: string | undefined, publishing: Publishing, io: 
         await publishing.end();
         return `line ${number}: ${fault}`;
       }
-      const full = publishing.add(record as LineRecord, number);
+      const full = publishing.add(record as RecordToPublish, number);
       if (full) await full;
     }
     // What came through a pipe is not kept until there is more.

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { realClock } from '../../projector/running/clock.ts';
 import { countText } from '../../projector/running/log.ts';
-import { encodeValue } from '../../schemas/avro/codec.ts';
+import { encodeValue, ownDecoder } from '../../schemas/avro/codec.ts';
 import { defaultPartitions } from '../../schemas/events/partitioner.ts';
-import { type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { topicNames } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
-import { assertDeclared, type PartitionOf } from '../backends/declared-partitions.ts';
+import { assertDeclared } from '../backends/declared-partitions.ts';
 import { draftArchive } from '../backends/new-archive.ts';
+import { Publishing, type PublishTarget, type RecordToPublish } from '../backends/publishing.ts';
 import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
 import { isOfDraft } from '../cli/draft-folder.ts';
@@ -41,10 +41,13 @@ export const runSimulate: Run<SimulateCommandOptions> = async (options, settings
   const { around } = options;
   const today = around ?? Math.floor((settings.nowMs ?? Date.now()) / dayMs);
   const made = simulation({ ...options, today });
-  const sink = await openSink(options, made, settings, io);
+  const target = await openTarget(options, made, settings, io);
+  const publishing = new Publishing(target);
   const sample = { developerKey: made.developerKey, rider: made.rider, today: dayText(today) };
-  return closing([sink], async () => {
-    const initial = await publishInitial(made, sink, io);
+  // A batch in flight is published to its end, unless Kafka does not answer.
+  const close = () => publishing.stop().finally(() => target.close());
+  return closing([{ close }], async () => {
+    const initial = await publishInitial(made, publishing, io);
     if (initial === null) return stopped(options.archive, io);
     if (!options.json) {
       io.out(`A calendar around ${sample.today}, in ${countText(initial, 'record')}`);
@@ -57,31 +60,20 @@ export const runSimulate: Run<SimulateCommandOptions> = async (options, settings
     const clock = live ? Date.now : steppingClock(today, stepMs);
     // An archive's changes need no pace, because it is read once it is complete.
     const rate = options.archive === undefined ? options.rate : 0;
-    const changes = await publishChanges(made, sink, { clock, limit, rate }, io);
-    await sink.complete();
+    const changes = await publishChanges(made, publishing, { clock, limit, rate }, io);
+    await target.complete();
     if (options.json) io.out(JSON.stringify({ ...sample, records: initial + changes, changes }));
     else if (limit > 0) io.out(`${changes} changes`);
     return 0;
   });
 };
 
-/** Where records go: Kafka, or a new archive. */
-interface RecordSink {
-  /** Takes a record. Returns a promise if the caller should wait before the next one. */
-  add(record: SimulatedRecord): unknown;
-  /** Resolves once everything taken can be read. */
-  flush(): Promise<void>;
-  /** Says that everything was added. */
-  complete(): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function openSink(
+async function openTarget(
   { archive: dir }: SimulateCommandOptions,
   { developerKey, rider }: Simulation,
   settings: Settings,
   io: Io,
-): Promise<RecordSink> {
+): Promise<PublishTarget> {
   const { partitioners, topicPrefix: prefix } = settings;
   if (dir !== undefined) {
     await needEmptyFolder(dir, 'simulate --archive', isOfDraft);
@@ -89,36 +81,14 @@ async function openSink(
     return draftArchive('simulate', { dir, prefix }, partitioners, { developer_key: developerKey, rider });
   }
   const kafka = needKafka(settings, 'simulate without --archive');
-  const { openDeclaredPublisher } = await import('../backends/open-kafka.ts');
-  // A batch in flight is published to its end, unless Kafka does not answer.
-  return kafkaSink(await openDeclaredPublisher('simulate', topicNames, kafka, settings, io));
+  const { openKafkaTarget } = await import('../backends/open-kafka.ts');
+  return openKafkaTarget('simulate', topicNames, kafka, settings, io);
 }
 
-const batchRecordsMax = 5_000;
-
-/** Publishes to Kafka, some thousands of records at a time. */
-function kafkaSink({ publisher, partitionOf }: { publisher: LogPublisher; partitionOf: PartitionOf }): RecordSink {
-  let batches = new Map<TopicName, PublishedRecord[]>();
-  let count = 0;
-  const flush = async (): Promise<void> => {
-    const full = batches;
-    batches = new Map();
-    count = 0;
-    await Promise.all([...full].map(([topic, records]) => publisher.publish(topic, records)));
-  };
-  return {
-    add({ topic, key, value, timestampMs }) {
-      const batch = batches.get(topic) ?? [];
-      batches.set(topic, batch);
-      const partition = partitionOf(topic, Buffer.from(key));
-      batch.push({ key, partition, timestampMs, value: value && encodeValue(topic, value) });
-      return ++count >= batchRecordsMax ? flush() : undefined;
-    },
-    flush,
-    complete: flush,
-    close: () => flush().finally(() => publisher.close()),
-  };
-}
+const encoded = ({ topic, key, value, timestampMs }: SimulatedRecord): RecordToPublish => {
+  const valueBytes = value && encodeValue(topic, value);
+  return { topic, key, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic), timestampMs };
+};
 
 /** A calendar must be complete. Changes may end at any time. */
 function stopped(archive: string | undefined, io: Io): ExitCode {
@@ -128,22 +98,22 @@ function stopped(archive: string | undefined, io: Io): ExitCode {
 }
 
 /** Returns the number of records. Null if it was told to end before the calendar was complete. */
-const publishInitial = async (made: Simulation, sink: RecordSink, io: Io): Promise<number | null> =>
+const publishInitial = async (made: Simulation, publishing: Publishing, io: Io): Promise<number | null> =>
   withProgress(io, 'Calendar', 100, async (progress) => {
     let count = 0;
     for (const record of made.initial((done) => progress.update(Math.floor(done * 100)))) {
       if (io.signal.aborted) return null;
-      await sink.add(record);
+      await publishing.add(encoded(record));
       if (++count % breath === 0) await setImmediate();
     }
-    await sink.flush();
+    await publishing.end();
     return count;
   });
 
 /** `rate`: changes per second; 0: as fast as possible. Returns the number of changes. */
 async function publishChanges(
   made: Simulation,
-  sink: RecordSink,
+  publishing: Publishing,
   { clock, limit, rate }: { clock: () => number; limit: number; rate: number },
   io: Io,
 ): Promise<number> {
@@ -156,14 +126,14 @@ async function publishChanges(
       // The wait comes first: a change is made, and gets its timestamp, when it is due.
       const waitMs = rate === 0 ? 0 : startMs + (count * 1_000) / rate - performance.now();
       if (waitMs > 0) {
-        await sink.flush();
+        await publishing.end();
         await realClock.sleep(waitMs, io.signal);
         if (io.signal.aborted) break;
       } else if (count % breath === 0) await setImmediate();
-      await sink.add(changes.next().value!);
+      await publishing.add(encoded(changes.next().value!));
       progress.update(count + 1);
     }
-    await sink.flush();
+    await publishing.end();
     return count;
   });
 }

@@ -1,14 +1,15 @@
 import { createReadStream, statSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
+import type { RecordToPublish } from '../../backends/publishing.ts';
 import type { Io } from '../../cli/io.ts';
 import { showProgress } from '../../cli/progress.ts';
 import { LineError } from './json-form.ts';
-import { type LineRecord, linesOf, readLine } from './json-line.ts';
+import { linesOf, readLine } from './json-line.ts';
 
 /** A line with its record, or what is wrong with it. */
 interface Line {
   number: number;
-  record: LineRecord | LineError;
+  record: RecordToPublish | LineError;
 }
 
 /** The lines of a file, or of standard input, as they come, with progress on a terminal. Ends with the signal's reason. */
@@ -34,7 +35,7 @@ export async function* recordsOf(file: string | undefined, title: string, io: Io
   }
 }
 
-function recordOf(line: Buffer): LineRecord | LineError {
+function recordOf(line: Buffer): RecordToPublish | LineError {
   try {
     return readLine(line, Date.now());
   } catch (error) {

@@ -1,21 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { encodeValue, ownDecoder } from '../../../schemas/avro/codec.ts';
-import type { TopicDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { keyShapes } from '../../../schemas/events/record-keys.ts';
 import { type AnyRecord, isTopicName, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import type { RecordToPublish } from '../../backends/publishing.ts';
 import { instantText } from '../../cli/instant-texts.ts';
 import { assertKnownMembers, jsonTypes, LineError, membersOf, throwFault } from './json-form.ts';
-
-/** A record that stands in a line, encoded as it is published. */
-export interface LineRecord {
-  topic: TopicName;
-  key: string;
-  keyBytes: Buffer;
-  /** Null is a tombstone. */
-  valueBytes: Buffer | null;
-  decoder: TopicDecoder;
-}
 
 const members = new Set(['topic', 'key', 'value']);
 
@@ -23,7 +13,7 @@ const members = new Set(['topic', 'key', 'value']);
  * The record of a line of JSON (docs/rules.md#json-lines). `nowMs`: what revision and changed_at are where they are absent.
  * Whether the record is good is for the validator to say. Throws LineError.
  */
-export function readLine(line: Buffer, nowMs: number): LineRecord {
+export function readLine(line: Buffer, nowMs: number): RecordToPublish {
   const { topic, key: given, value } = membersOf(jsonOf(line), 'the line', members);
   if (typeof topic !== 'string' || !isTopicName(topic))
     throw new LineError(`topic is not one of ${topicNames.join(', ')}`);

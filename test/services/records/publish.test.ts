@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { Publishing } from '../../../services/backends/publishing.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
-import { Publishing } from '../../../services/records/publishing.ts';
 import { heard } from '../../support/processes/heard.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-publish-'));

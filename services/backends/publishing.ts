@@ -1,9 +1,33 @@
 import { batchesOf } from '../../infra/kafka/publishing/durable-producer.ts';
 import { countText } from '../../projector/running/log.ts';
+import type { TopicDecoder } from '../../schemas/avro/topic-decoder.ts';
 import type { TopicName } from '../../schemas/events/records.ts';
 import type { Io } from '../cli/io.ts';
-import type { LineRecord } from './json-lines/json-line.ts';
-import type { PublishTarget, TargetRecord } from './publish-target.ts';
+import type { PartitionOf } from './declared-partitions.ts';
+
+/** A record to publish, encoded. */
+export interface RecordToPublish {
+  topic: TopicName;
+  key: string;
+  keyBytes: Buffer;
+  /** Null is a tombstone. */
+  valueBytes: Buffer | null;
+  decoder: TopicDecoder;
+  /** Absent: when it is published. */
+  timestampMs?: number;
+}
+
+export type TargetRecord = RecordToPublish & { partition: number };
+
+/** Where records are published: Kafka, or a new archive. */
+export interface PublishTarget {
+  partitionOf: PartitionOf;
+  /** Resolves once all are durable, to the offset of the first record in each partition. The others follow without a gap. */
+  publish(topic: TopicName, records: readonly TargetRecord[]): Promise<ReadonlyMap<number, number>>;
+  /** Says that everything was published. An archive is there only then. */
+  complete(): Promise<void>;
+  close(): Promise<void>;
+}
 
 const pendingMax = 5_000;
 const pendingBytesMax = 4 << 20;
@@ -28,13 +52,13 @@ export class Publishing {
   #flight: Promise<void> | null = null;
 
   /** `places`: where each record's place is printed. */
-  constructor(target: PublishTarget, places: Io | null) {
+  constructor(target: PublishTarget, places: Io | null = null) {
     this.#target = target;
     this.#places = places;
   }
 
   /** Takes a record. Returns a promise if the next one must wait. */
-  add(record: LineRecord, line: number): Promise<void> | undefined {
+  add(record: RecordToPublish, line = 0): Promise<void> | undefined {
     const { keyBytes, valueBytes } = record;
     this.#pending.push({ ...record, line, partition: this.#target.partitionOf(record.topic, keyBytes) });
     this.#bytes += keyBytes.length + (valueBytes?.length ?? 0);
