@@ -1,42 +1,23 @@
-import { request } from 'node:http';
 import type { GenericContainer } from 'testcontainers';
-import { within } from '../../projector/running/stop.ts';
+import { race, within } from '../../projector/running/stop.ts';
 import { freePort } from './free-port.ts';
 import { kafkaVersion } from './kafka-broker.ts';
 
 export interface FoundServer {
   address: string;
-  stop(): Promise<void>;
+  stop(): Promise<unknown>;
 }
 
-/** Whether an engine answers `/_ping` in 2 s: testcontainers would wait forever for a socket that never does. */
-export async function containerEngineAnswers(): Promise<boolean> {
-  const host = process.env.DOCKER_HOST;
-  const runtimeFolder = process.env.XDG_RUNTIME_DIR ?? `/run/user/${process.getuid?.() ?? 0}`;
-  const sockets = [
-    '/var/run/docker.sock',
-    `${runtimeFolder}/docker.sock`,
-    `${process.env.HOME}/.docker/run/docker.sock`,
-  ];
-  const candidates = host ? [host] : sockets.map((path) => `unix://${path}`);
-  return (await Promise.all(candidates.map(answersPing))).includes(true);
-}
-
-function answersPing(host: string): Promise<boolean> {
-  const ask = (signal: AbortSignal) =>
-    new Promise<boolean>((resolve) => {
-      const url = host.startsWith('unix://') ? null : new URL(host.replace(/^tcp:/, 'http:'));
-      const target = url
-        ? { host: url.hostname, port: url.port || 2375 }
-        : { socketPath: host.slice('unix://'.length) };
-      const ping = request({ ...target, path: '/_ping', signal }, (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      });
-      ping.once('error', () => resolve(false));
-      ping.end();
-    });
-  return within(2_000, ask);
+/**
+ * The host at which ports of containers are reached, such as `localhost`. Null if no engine answers in 5 s: testcontainers
+ * would wait forever for a socket that never does.
+ */
+export async function containerHost(): Promise<string | null> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  return within(5_000, (late) => race(late, getContainerRuntimeClient())).then(
+    ({ info }) => info.containerRuntime.host,
+    () => null,
+  );
 }
 
 /** A container with one port, bound to 127.0.0.1 as its server lets everybody in; to us, if the engine is elsewhere. */
@@ -53,15 +34,9 @@ export async function containerWithPort(image: string, port: { container: number
   return container;
 }
 
-/** The host at which ports of containers are reached, such as `localhost`. */
-async function engineHostName(): Promise<string> {
-  const { getContainerRuntimeClient } = await import('testcontainers');
-  return (await getContainerRuntimeClient()).info.containerRuntime.host;
-}
-
 /** Redis in a container: address `redis://host:port`. */
-export async function startRedisContainer(): Promise<FoundServer> {
-  const [host, port] = [await engineHostName(), await freePort()];
+export async function startRedisContainer(host: string): Promise<FoundServer> {
+  const port = await freePort();
   const redis = await containerWithPort('redis:7', { container: 6379, host: port }, host);
   redis.withCommand(['redis-server', '--save', '', '--maxmemory-policy', 'noeviction']);
   return started(redis, `redis://${host}:${port}`);
@@ -72,9 +47,9 @@ export async function startRedisContainer(): Promise<FoundServer> {
  * broker has another listener for itself: inside the container the advertised address may lead nowhere, and transactions
  * would hang.
  */
-export async function startKafkaContainer(): Promise<FoundServer> {
+export async function startKafkaContainer(host: string): Promise<FoundServer> {
   const { Wait } = await import('testcontainers');
-  const [host, port] = [await engineHostName(), await freePort()];
+  const port = await freePort();
   // 9092 is the port that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
   const kafka = await containerWithPort(`apache/kafka:${kafkaVersion}`, { container: 9092, host: port }, host);
   kafka
@@ -103,10 +78,5 @@ export async function startKafkaContainer(): Promise<FoundServer> {
 
 async function started(container: GenericContainer, address: string): Promise<FoundServer> {
   const running = await container.start();
-  return {
-    address,
-    stop: async () => {
-      await running.stop();
-    },
-  };
+  return { address, stop: () => running.stop() };
 }

@@ -1,4 +1,4 @@
-import { containerEngineAnswers, type FoundServer, startKafkaContainer, startRedisContainer } from './containers.ts';
+import { containerHost, type FoundServer, startKafkaContainer, startRedisContainer } from './containers.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import { startRedisServer } from './redis-server.ts';
 
@@ -18,12 +18,12 @@ interface Backends {
  */
 export async function findBackends(): Promise<Backends> {
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
-  const containers = !(KAFKA_BROKERS && REDIS_URL) && (await containerEngineAnswers());
+  const host = KAFKA_BROKERS && REDIS_URL ? null : await containerHost();
   const kafkaProcess = () => startKafkaBroker().then(({ brokers, stop }) => ({ address: brokers, stop }));
   const redisProcess = () => startRedisServer().then(({ url, stop }) => ({ address: url, stop }));
   const found = await Promise.allSettled([
-    findServer('Kafka', KAFKA_BROKERS, containers && startKafkaContainer, kafkaProcess),
-    findServer('Redis', REDIS_URL, containers && startRedisContainer, redisProcess),
+    findServer('Kafka', KAFKA_BROKERS, host, startKafkaContainer, kafkaProcess),
+    findServer('Redis', REDIS_URL, host, startRedisContainer, redisProcess),
   ]);
   const stop = async () => {
     await Promise.all(found.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
@@ -35,17 +35,18 @@ export async function findBackends(): Promise<Backends> {
   throw (kafka.status === 'rejected' ? kafka : (redis as PromiseRejectedResult)).reason;
 }
 
-/** `container`: false if no engine answers. */
+/** `host`: of the container engine. Null if none answers. */
 async function findServer(
   name: string,
   address: string | undefined,
-  container: false | (() => Promise<FoundServer>),
+  host: string | null,
+  container: (host: string) => Promise<FoundServer>,
   process: () => Promise<FoundServer>,
 ): Promise<FoundServer> {
   if (address) return { address, stop: async () => undefined };
-  if (!container) return process();
+  if (host === null) return process();
   // An engine may answer but have no image and no way to get one.
-  return container().catch((cause: Error) => {
+  return container(host).catch((cause: Error) => {
     console.warn(`Cannot run ${name} in a container, starting a local process instead: ${cause.message}`);
     return process();
   });

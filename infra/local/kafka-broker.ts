@@ -33,26 +33,25 @@ const javaOptions = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStop
 const logging = '-Dorg.slf4j.simpleLogger';
 const quiet = [`${logging}.defaultLogLevel=warn`, `${logging}.log.kafka.server.KafkaRaftServer=info`];
 
-interface KafkaBrokerOptions {
-  /** By default it lets everybody in at its port. */
-  listening?: (port: number, folder: string) => Promise<KafkaListening>;
-}
-
 const plain = async (port: number): Promise<KafkaListening> => ({
   listeners: [{ name: 'PLAINTEXT', protocol: 'PLAINTEXT', port }],
 });
 
-/** A Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. */
-export async function startKafkaBroker({ listening = plain }: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
+/**
+ * A Kafka broker (KRaft) on this machine, from Apache's jars, with its data in a temporary folder. By default it lets everybody
+ * in at its port.
+ */
+export async function startKafkaBroker(
+  listening: (port: number, folder: string) => Promise<KafkaListening> = plain,
+): Promise<KafkaBroker> {
   await needProgram('java', 'default-jre-headless');
   const jars = `${await kafkaJars()}/*`;
   const port = await freePort();
   const controllerPort = await freePort();
-  return startLocalServer('kafka', async (folder) => {
-    const dataFolder = join(folder, 'data');
+  const server = await startLocalServer('kafka', async (folder) => {
     const file = join(folder, 'server.properties');
     const { listeners, settings = '', format = [] } = await listening(port, folder);
-    const text = properties(controllerPort, dataFolder) + listenerSettings(listeners, controllerPort) + settings;
+    const text = properties(controllerPort, dataIn(folder)) + listenerSettings(listeners, controllerPort) + settings;
     await writeFile(file, text, { mode: 0o600 });
     // Any 16 bytes: the broker is alone.
     const clusterId = Buffer.from('ride-calendar-00').toString('base64url');
@@ -60,9 +59,12 @@ export async function startKafkaBroker({ listening = plain }: KafkaBrokerOptions
     await run('java', [...javaOptions, ...quiet, '-cp', jars, ...formatting]);
     // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
     const args = [...javaOptions, ...quiet, `-Djava.io.tmpdir=${folder}`, '-cp', jars, 'kafka.Kafka', file];
-    return { command: 'java', args, up: 'Kafka Server started', about: { brokers: `127.0.0.1:${port}`, dataFolder } };
+    return { command: 'java', args, up: 'Kafka Server started' };
   });
+  return Object.assign(server, { brokers: `127.0.0.1:${port}`, dataFolder: dataIn(server.folder) });
 }
+
+const dataIn = (folder: string): string => join(folder, 'data');
 
 function listenerSettings(listeners: KafkaListening['listeners'], controllerPort: number): string {
   const addresses = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);

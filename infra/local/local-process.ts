@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
@@ -28,12 +28,15 @@ const upMsMax = 60_000;
 export async function startLocalProcess(
   command: string,
   args: readonly string[],
-  { cwd, temporaryFolder }: { cwd: string; temporaryFolder?: string },
+  { cwd, temporaryFolder = '' }: { cwd: string; temporaryFolder?: string },
 ): Promise<LocalProcess> {
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   await once(child, 'spawn');
   const pid = child.pid!;
-  const watchdog = startWatchdog(pid, temporaryFolder);
+  const script = 'cat >/dev/null; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
+  const shell = ['-c', script, 'sh', String(pid), temporaryFolder];
+  const watchdog = spawn('sh', shell, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  watchdog.stdin.on('error', () => undefined);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -42,32 +45,19 @@ export async function startLocalProcess(
   }
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   child.once('exit', () => watchdog.kill('SIGKILL'));
-  // Neither keeps this process alive.
-  child.unref();
-  for (const stream of [child.stdout, child.stderr]) (stream as Socket).unref();
-  return { pid, output: () => output, hasExited, end: (signal) => end(child, hasExited, signal) };
-}
-
-function startWatchdog(pid: number, folder = ''): ChildProcess {
-  const script = 'cat >/dev/null; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
-  const watchdog = spawn('sh', ['-c', script, 'sh', String(pid), folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  watchdog.unref();
-  (watchdog.stdin as Socket).unref();
-  watchdog.stdin.on('error', () => undefined);
-  return watchdog;
-}
-
-async function end(child: ChildProcess, hasExited: () => boolean, signal: NodeJS.Signals): Promise<void> {
-  if (hasExited()) return;
-  child.ref();
-  const exited = once(child, 'exit');
-  const timer = setTimeout(() => child.kill('SIGKILL'), endDelayMs);
-  child.kill(signal);
-  await exited;
-  clearTimeout(timer);
+  // None of them keeps this process alive.
+  const pipes = [child.stdout, child.stderr, watchdog.stdin] as unknown as Socket[];
+  for (const each of [child, watchdog, ...pipes]) each.unref();
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (hasExited()) return;
+    child.ref();
+    const exited = once(child, 'exit');
+    const timer = setTimeout(() => child.kill('SIGKILL'), endDelayMs);
+    child.kill(signal);
+    await exited;
+    clearTimeout(timer);
+  };
+  return { pid, output: () => output, hasExited, end };
 }
 
 /** Waits until a server prints that it is up. Throws with its output if it ends first. */
@@ -85,6 +75,8 @@ async function untilPrinted(text: string, name: string, server: LocalProcess): P
 
 /** A server with a port and data of its own, which a test may kill and start again. */
 export interface LocalServer {
+  /** Holds its data. */
+  folder: string;
   pid: number;
   /** SIGKILL, like a crash. Port and data stay for `start`. */
   kill(): Promise<void>;
@@ -94,40 +86,32 @@ export interface LocalServer {
   stop(): Promise<void>;
 }
 
-interface Prepared<About> {
-  command: string;
-  args: readonly string[];
-  /** What it prints once it is up. */
-  up: string;
-  /** What callers need to know of it, such as its port. */
-  about: About;
-}
-
-/** Starts a server with its data in a temporary folder, which `prepare` fills. */
-export async function startLocalServer<About extends object>(
+/**
+ * Starts a server with its data in a temporary folder. `prepare` fills that, and says what to run and what the server prints
+ * once it is up.
+ */
+export async function startLocalServer(
   name: string,
-  prepare: (folder: string) => Promise<Prepared<About>>,
-): Promise<LocalServer & About> {
+  prepare: (folder: string) => Promise<{ command: string; args: readonly string[]; up: string }>,
+): Promise<LocalServer> {
   const folder = await mkdtemp(join(tmpdir(), `ride-calendar-${name}-`));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const { command, args, up, about } = await prepare(folder);
-    const launch = async () => {
-      const started = await startLocalProcess(command, args, { cwd: folder, temporaryFolder: folder });
-      await untilPrinted(up, name, started);
-      return started;
+    const { command, args, up } = await prepare(folder);
+    let server: LocalProcess;
+    const start = async () => {
+      server = await startLocalProcess(command, args, { cwd: folder, temporaryFolder: folder });
+      await untilPrinted(up, name, server);
     };
-    let server = await launch();
+    await start();
     const kill = () => server.end('SIGKILL');
     return {
-      ...about,
+      folder,
       get pid() {
         return server.pid;
       },
       kill,
-      start: async () => {
-        server = await launch();
-      },
+      start,
       // Its data is removed too, so there is nothing to shut down cleanly, and a frozen server would not shut down.
       stop: () => kill().then(remove),
     };

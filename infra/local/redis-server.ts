@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needProgram } from './debian-packages.ts';
-import { freePorts } from './free-port.ts';
+import { freePort } from './free-port.ts';
 import { type LocalServer, startLocalServer } from './local-process.ts';
 
 export interface RedisServer extends LocalServer {
@@ -24,29 +24,21 @@ interface RedisServerOptions {
 /** A Redis on this machine, with `maxmemory-policy noeviction` as the service requires. */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   await needProgram('redis-server', 'redis-server');
-  const { tls } = options;
-  const port = options.port ?? (await freePorts(1))[0]!;
-  return startLocalServer('redis', async (folder) => {
-    if (tls) await writeFile(pemOf(folder), tls.key + tls.cert, { mode: 0o600 });
-    const args = redisArgs(port, folder, options);
-    const about = { url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, port };
+  const { tls, persistence = 'none', args = [] } = options;
+  const port = options.port ?? (await freePort());
+  const server = await startLocalServer('redis', async (folder) => {
+    const pem = join(folder, 'server.pem');
+    if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
+    const files = ['--tls-cert-file', pem, '--tls-key-file', pem, '--tls-ca-cert-file', pem];
+    const listening = tls
+      ? ['--port', '0', '--tls-port', String(port), ...files, '--tls-auth-clients', 'no']
+      : ['--port', String(port)];
+    const own = [
+      ...[...listening, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--maxmemory-policy', 'noeviction'],
+      ...(persistence === 'aof' ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no']),
+    ];
     // A server with data accepts connections before it has loaded the data.
-    return { command: 'redis-server', args, up: 'Ready to accept connections', about };
+    return { command: 'redis-server', args: [...own, ...args], up: 'Ready to accept connections' };
   });
-}
-
-const pemOf = (folder: string): string => join(folder, 'server.pem');
-
-function redisArgs(port: number, folder: string, options: RedisServerOptions): string[] {
-  const persistence =
-    options.persistence === 'aof' ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
-  const pem = pemOf(folder);
-  const files = ['--tls-cert-file', pem, '--tls-key-file', pem, '--tls-ca-cert-file', pem];
-  const listening = options.tls
-    ? ['--port', '0', '--tls-port', String(port), ...files, '--tls-auth-clients', 'no']
-    : ['--port', String(port)];
-  return [
-    ...[...listening, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-    ...['--maxmemory-policy', 'noeviction', ...persistence, ...(options.args ?? [])],
-  ];
+  return Object.assign(server, { url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, port });
 }

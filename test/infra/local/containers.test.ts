@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { containerEngineAnswers, containerWithPort } from '../../../infra/local/containers.ts';
+import { containerHost, containerWithPort } from '../../../infra/local/containers.ts';
 
 test('a container engine whose socket never answers is none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
   const server = createServer(() => undefined).listen(join(folder, 'engine.sock'));
   vi.stubEnv('DOCKER_HOST', `unix://${join(folder, 'engine.sock')}`);
-  expect(await containerEngineAnswers()).toBe(false);
+  expect(await containerHost()).toBe(null);
   vi.unstubAllEnvs();
   server.closeAllConnections();
   server.close();

@@ -11,8 +11,9 @@ test('where a container engine answers but runs nothing, a local process is star
   const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-engine-'));
   const socket = join(folder, 'engine.sock');
   const engine = createServer((request, response) => {
-    response.writeHead(request.url === '/_ping' ? 200 : 500, { 'content-type': 'application/json' });
-    response.end(request.url === '/_ping' ? 'OK' : '{"message":"no space left"}');
+    const isAboutEngine = ['/info', '/networks/bridge'].includes(request.url!);
+    response.writeHead(isAboutEngine ? 200 : 500, { 'content-type': 'application/json' });
+    response.end(isAboutEngine ? '{}' : '{"message":"no space left"}');
   }).listen(socket);
   const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
   vi.stubEnv('DOCKER_HOST', `unix://${socket}`);

@@ -29,24 +29,22 @@ interface SecuredKafkaOptions {
 
 export async function startSecuredKafka({ users, acls, tls }: SecuredKafkaOptions): Promise<SecuredKafka> {
   const [tlsPort, saslPort, ownPort] = (await freePorts(3)) as [number, number, number];
-  const broker = await startKafkaBroker({
-    listening: async (port, folder) => {
-      const pem = join(folder, 'server.pem');
-      if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
-      const listeners = [
-        { name: 'CLIENTS', protocol: tls ? 'SASL_SSL' : 'SASL_PLAINTEXT', port },
-        ...(tls ? [{ name: 'TLS', protocol: 'SSL', port: tlsPort }] : []),
-        ...(tls ? [{ name: 'SASL', protocol: 'SASL_PLAINTEXT', port: saslPort }] : []),
-        { name: 'PLAINTEXT', protocol: 'PLAINTEXT', port: ownPort },
-      ];
-      const signedIn = listeners.filter(({ protocol }) => protocol.startsWith('SASL'));
-      const settings = [
-        tls ? `ssl.keystore.type=PEM\nssl.keystore.location=${pem}\n` : '',
-        ...signedIn.map(({ name }) => signIn(name.toLowerCase(), users)),
-        acls ? authorizer : '',
-      ];
-      return { listeners, settings: settings.join(''), format: users.flatMap(scramUser) };
-    },
+  const broker = await startKafkaBroker(async (port, folder) => {
+    const pem = join(folder, 'server.pem');
+    if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
+    const listeners = [
+      { name: 'CLIENTS', protocol: tls ? 'SASL_SSL' : 'SASL_PLAINTEXT', port },
+      ...(tls ? [{ name: 'TLS', protocol: 'SSL', port: tlsPort }] : []),
+      ...(tls ? [{ name: 'SASL', protocol: 'SASL_PLAINTEXT', port: saslPort }] : []),
+      { name: 'PLAINTEXT', protocol: 'PLAINTEXT', port: ownPort },
+    ];
+    const signedIn = listeners.filter(({ protocol }) => protocol.startsWith('SASL'));
+    const settings = [
+      tls ? `ssl.keystore.type=PEM\nssl.keystore.location=${pem}\n` : '',
+      ...signedIn.map(({ name }) => signIn(name.toLowerCase(), users)),
+      acls ? authorizer : '',
+    ];
+    return { listeners, settings: settings.join(''), format: users.flatMap(scramUser) };
   });
   return Object.assign(broker, {
     tlsBrokers: `127.0.0.1:${tlsPort}`,
