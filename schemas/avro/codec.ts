@@ -113,6 +113,15 @@ export function decodeKey(bytes: Buffer | null | undefined): { key: string } | B
 
 let scratch = Buffer.allocUnsafe(64 * 1024);
 
+/** A value's bytes from `start` on, valid until the next call: avsc's own `toBuffer` takes three times as long. */
+export function encoded(type: Type, value: unknown, start = 0): Buffer {
+  const end = type.encode(value, scratch, start);
+  if (end >= 0) return scratch.subarray(0, end);
+  // So many bytes are missing.
+  scratch = Buffer.allocUnsafe(2 * (scratch.length - end));
+  return encoded(type, value, start);
+}
+
 /**
  * Encodes a topic's record as a single object with our schema. If the value does not fit the schema, throws without
  * showing any of it. `type`: one that takes values in another form.
@@ -122,20 +131,10 @@ export function encodeValue<Topic extends TopicName>(
   value: TopicRecords[Topic],
   type = topicTypes[topic],
 ): Buffer {
-  const { header } = ownCodecs[topic];
-  for (;;) {
-    const end = encodeInto(topic, value, type);
-    if (end >= 0) {
-      header.copy(scratch);
-      return Buffer.from(scratch.subarray(0, end));
-    }
-    scratch = Buffer.allocUnsafe(2 * (scratch.length - end));
-  }
-}
-
-function encodeInto(topic: TopicName, value: AnyRecord, type: Type): number {
   try {
-    return type.encode(value, scratch, singleObjectHeaderBytes);
+    const bytes = Buffer.from(encoded(type, value, singleObjectHeaderBytes));
+    ownCodecs[topic].header.copy(bytes);
+    return bytes;
   } catch {
     // avsc's message would show the value.
     throw new TypeError(

@@ -25,7 +25,7 @@ import {
   manifestText,
   readManifest,
 } from '../format/archive-manifest.ts';
-import { appendRejects, createRejected, rejectedFiles, rejectsIn } from '../format/archive-rejects.ts';
+import { createRejected, encodeReject, rejectedFiles, rejectsIn } from '../format/archive-rejects.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { hashSchemaOf } from '../format/partition-ledger.ts';
 import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';
@@ -173,16 +173,14 @@ class Forgetting {
       for (let block = open.nextBlock(); block; block = open.nextBlock()) {
         await setImmediate();
         this.#options.signal.throwIfAborted();
-        const kept: Buffer[] = [];
         let pos = 0;
         for (const record of open.decoder.records(block.data, block.count)) {
           const { end, bytes, parts } = forgetter.forget(decoded(record), block.data, pos);
           pos = end;
-          if (bytes) kept.push(bytes);
+          if (bytes) writer.append(bytes);
           this.#count(topic, parts);
           isChanged ||= parts.size > 0;
         }
-        if (kept.length > 0) writer.appendBlock(kept.length, Buffer.concat(kept));
       }
     } finally {
       writer.close();
@@ -211,10 +209,7 @@ class Forgetting {
     this.#result.rejected += gone.size;
     for (const reject of gone) this.#forgottenRejects.push(placeOf(reject));
     const writer = createRejected(replacementPath(path));
-    appendRejects(
-      writer,
-      rejects.filter((reject) => !gone.has(reject)),
-    );
+    for (const reject of rejects) if (!gone.has(reject)) writer.append(encodeReject(reject));
     writer.close();
     this.#replaced(path, writer);
   }

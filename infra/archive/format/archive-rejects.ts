@@ -73,8 +73,6 @@ function rejectOf(record: RejectedRecord, prefix: string): Reject {
   };
 }
 
-const blockBytes = 1 << 20;
-
 /** Adds bad records to an archive, each once (docs/rules.md#rejected-once), in a file of its own for each save. */
 export class ArchiveRejects {
   readonly #folder: string;
@@ -100,7 +98,7 @@ export class ArchiveRejects {
     const fresh = this.#published.unknown(rejects).filter((reject) => !this.#unwanted.has(placeOf(reject)));
     if (fresh.length === 0) return 0;
     this.#writer ??= this.#create();
-    appendRejects(this.#writer, fresh);
+    for (const reject of fresh) this.#writer.append(encodeReject(reject));
     this.#writer.sync();
     for (const reject of fresh) this.#added(reject);
     return fresh.length;
@@ -133,20 +131,7 @@ export class ArchiveRejects {
 export const createRejected = (path: string): ContainerWriter =>
   ContainerWriter.create(path, JSON.stringify(rejectedSchema), 'deflate');
 
-/** Readers bound the size of a block. One record may be larger than the others together. */
-export function appendRejects(writer: ContainerWriter, rejects: readonly Reject[]): void {
-  let block: Buffer[] = [];
-  let bytes = 0;
-  for (const reject of rejects) {
-    bytes += block[block.push(encode(reject)) - 1]!.length;
-    if (bytes < blockBytes && reject !== rejects.at(-1)) continue;
-    writer.appendBlock(block.length, Buffer.concat(block));
-    block = [];
-    bytes = 0;
-  }
-}
-
-function encode({ topic, partition, offset, timestampMs, reason, raw }: Reject): Buffer {
+export function encodeReject({ topic, partition, offset, timestampMs, reason, raw }: Reject): Buffer {
   const { key, value, headers } = raw;
   return rejectedType.toBuffer({ topic, partition, offset, timestamp: timestampMs, key, value, headers, reason });
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { LogRecord, UndecodableRecord } from '../../../projector/ports/decoded-record.ts';
 import type { RecordHeader } from '../../../projector/ports/event-log.ts';
 import { archivedTypes } from '../../../schemas/avro/avro-types.ts';
+import { encoded } from '../../../schemas/avro/codec.ts';
 import { fingerprintOf } from '../../../schemas/avro/single-object.ts';
 import { type Long, longInJson, longOf } from '../../../schemas/events/instants.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
@@ -21,23 +22,10 @@ export interface ArchiveRecord {
 
 const none: readonly RecordHeader[] = [];
 
-/** A record in the shape of the archive's Avro type. */
-export function archivedOf(record: ArchiveRecord): object {
+/** A record as our archives store it. Valid until something else is encoded. */
+export function encodeArchived(topic: TopicName, record: ArchiveRecord): Buffer {
   const { partition, offset, timestampMs: timestamp, key, value, headers = none, rawValue: raw = null } = record;
-  return { partition, offset, timestamp, key, value, headers, raw };
-}
-
-/** Each record is hashed before the next one is encoded. */
-let scratch = Buffer.allocUnsafe(64 * 1024);
-
-/** A record that was read, as our archives store it: the same bytes whatever tool wrote the file. Valid until the next call. */
-function encodeArchived(topic: TopicName, record: LogRecord | UndecodableRecord): Buffer {
-  const archived = archivedOf('key' in record ? record : withoutValue(record));
-  const end = archivedTypes[topic].encode(archived, scratch);
-  if (end >= 0) return scratch.subarray(0, end);
-  // So many bytes are missing.
-  scratch = Buffer.allocUnsafe(scratch.length - end);
-  return encodeArchived(topic, record);
+  return encoded(archivedTypes[topic], { partition, offset, timestamp, key, value, headers, raw });
 }
 
 /** A record that cannot be decoded: its value as it came, its key byte by byte. */
@@ -89,8 +77,9 @@ export class PartitionLedger {
     this.#hash.add(bytes);
   }
 
+  /** Adds a record that was read: the same bytes whatever tool wrote the file. */
   addRead(record: LogRecord | UndecodableRecord): void {
-    this.add(record, encodeArchived(this.#topic, record));
+    this.add(record, encodeArchived(this.#topic, 'key' in record ? record : withoutValue(record)));
   }
 
   summary(): Omit<ManifestPartition, 'files' | 'partition'> {

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { archivedSchemas, archivedTypes } from '../../../schemas/avro/avro-types.ts';
+import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { ArchiveError, archiveFilePath, archiveFolder, pathWithin } from '../format/archive-files.ts';
 import type { ArchiveManifest, ManifestFile, ManifestPartition } from '../format/archive-manifest.ts';
@@ -7,7 +7,7 @@ import { ContainerWriter } from '../format/container-writer.ts';
 import { makeFolder } from '../format/make-folder.ts';
 import {
   type ArchiveRecord,
-  archivedOf,
+  encodeArchived,
   hashSchemaOf,
   type KnownPartition,
   PartitionLedger,
@@ -88,33 +88,25 @@ class PartitionWriter {
   readonly #topic: TopicName;
   readonly #partition: number;
   readonly #folder: string;
-  readonly #blockBytes: number;
+  readonly #options: ArchiveWriterOptions;
   readonly #fileBytes: number;
   #file: ContainerWriter | null = null;
-  /** Whether the partition has any file. */
-  #begun = false;
   readonly #ledger: PartitionLedger;
   /** Manifest entries of the files, by name. The open file's is as it was when last noted. */
   readonly #files: Map<string, ManifestFile>;
-  #block: Buffer;
-  #blockLength = 0;
-  #blockCount = 0;
-  #blockFirstOffset = 0;
 
   constructor(topic: TopicName, partition: number, options: ArchiveWriterOptions) {
     this.#topic = topic;
     this.#partition = partition;
     this.#folder = archiveFolder(options.dir, options.prefix ?? defaultTopicPrefix, topic);
-    this.#blockBytes = options.blockBytes ?? 64 * 1024;
+    this.#options = options;
     this.#fileBytes = options.fileBytes ?? 32 * 1024 * 1024;
-    this.#block = Buffer.allocUnsafe(this.#blockBytes);
     const known = options.known?.(topic, partition);
     this.#ledger = known?.ledger ?? new PartitionLedger(topic);
     this.#files = new Map(known?.files.map((file) => [file.name, file]));
     makeFolder(this.#folder, 'the archive');
     const last = known?.files.at(-1);
     if (last) this.#resume(last);
-    this.#begun = this.#files.size > 0;
   }
 
   /** Notes the position that was saved. It may be beyond the last record. */
@@ -124,7 +116,6 @@ class PartitionWriter {
 
   /** What the manifest says about the partition. Its files are durable then. */
   summary(): ManifestPartition {
-    this.flush();
     this.#file?.sync();
     if (this.#file) this.#note(this.#file);
     const files = [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -132,8 +123,7 @@ class PartitionWriter {
   }
 
   begin(firstOffset: number): void {
-    if (this.#begun) return;
-    this.#file = this.#create(firstOffset);
+    if (this.#files.size === 0) this.#file = this.#create(firstOffset);
   }
 
   append(record: ArchiveRecord): void {
@@ -143,38 +133,18 @@ class PartitionWriter {
       throw new ArchiveError(
         `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${nextOffset - 1} already`,
       );
-    const archived = archivedOf(record);
-    let end = this.#encode(archived, offset);
-    if (end < 0 && this.#blockCount > 0) {
-      this.flush();
-      end = this.#encode(archived, offset);
-    }
-    if (end < 0) {
-      // The record is larger than a block.
-      this.#block = Buffer.allocUnsafe(this.#block.length - end);
-      end = this.#encode(archived, offset);
-    }
-    if (this.#blockCount++ === 0) this.#blockFirstOffset = offset;
-    this.#ledger.add(record, this.#block.subarray(this.#blockLength, end));
-    this.#blockLength = end;
+    const bytes = this.#encode(record);
+    if (this.#file && this.#file.size >= this.#fileBytes) this.close();
+    this.#file ??= this.#create(offset);
+    this.#file.append(bytes);
+    this.#ledger.add(record, bytes);
   }
 
   flush(): void {
-    if (this.#blockCount === 0) return;
-    this.#file ??= this.#create(this.#blockFirstOffset);
-    this.#file.appendBlock(this.#blockCount, this.#block.subarray(0, this.#blockLength));
-    this.#blockCount = 0;
-    this.#blockLength = 0;
-    if (this.#block.length > this.#blockBytes) this.#block = Buffer.allocUnsafe(this.#blockBytes);
-    if (this.#file.size >= this.#fileBytes) this.#closeFile();
+    this.#file?.flush();
   }
 
   close(): void {
-    this.flush();
-    this.#closeFile();
-  }
-
-  #closeFile(): void {
     if (!this.#file) return;
     this.#file.close();
     this.#note(this.#file);
@@ -186,27 +156,27 @@ class PartitionWriter {
     this.#files.set(entry.name, entry);
   }
 
-  /** Where the record ends in the block. Negative if it does not fit: the number of missing bytes. */
-  #encode(archived: object, offset: number): number {
+  #encode(record: ArchiveRecord): Buffer {
     try {
-      return archivedTypes[this.#topic].encode(archived, this.#block, this.#blockLength);
+      return encodeArchived(this.#topic, record);
     } catch {
       // avsc's message would show the value.
       throw new ArchiveError(
-        `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: a field's value does not fit schemas/events/${this.#topic}.avsc`,
+        `Cannot append ${this.#topic}/${this.#partition}@${record.offset} to the archive: a field's value does not fit schemas/events/${this.#topic}.avsc`,
       );
     }
   }
 
   #create(firstOffset: number): ContainerWriter {
-    this.#begun = true;
     const path = archiveFilePath(this.#folder, this.#partition, firstOffset);
-    return ContainerWriter.create(path, schemaTextOf(this.#topic), 'deflate');
+    const file = ContainerWriter.create(path, schemaTextOf(this.#topic), 'deflate', this.#options.blockBytes);
+    this.#note(file);
+    return file;
   }
 
   /** Writes on in the last file if its format is ours. Otherwise a new file begins. */
   #resume(last: ManifestFile): void {
-    const file = ContainerWriter.resume(pathWithin(this.#folder, last.name), last.records);
+    const file = ContainerWriter.resume(pathWithin(this.#folder, last.name), last.records, this.#options.blockBytes);
     const isOurs = file.header.schemaText === schemaTextOf(this.#topic);
     if (isOurs && last.bytes < this.#fileBytes) {
       this.#file = file;
