@@ -213,11 +213,18 @@ export function nullIfOtherType(error: Error): null {
   throw error;
 }
 
-/** A key's text. Null: it is absent, or of another type. */
-export async function readText(connection: RedisConnection, key: string): Promise<string | null> {
-  const value = (await connection.command(key, ['GET', key]).catch(nullIfOtherType)) as Buffer | null;
-  return value?.toString() ?? null;
+/** The texts of some keys of one tag, at one moment. Null: a key is absent, or of another type: for that GET would fail. */
+export async function readTexts(connection: RedisConnection, ...keys: string[]): Promise<(string | null)[]> {
+  const found = (await connection.command(keys[0]!, ['MGET', ...keys])) as (Buffer | null)[];
+  return found.map((text) => text?.toString() ?? null);
 }
+
+export const readText = async (connection: RedisConnection, key: string): Promise<string | null> =>
+  (await readTexts(connection, key))[0]!;
+
+/** Whether an open list says that the views of its tag must be compared. One of another type is found by the next batch. */
+export const saysCompare = async (connection: RedisConnection, open: string): Promise<boolean> =>
+  (await connection.command(open, ['ZSCORE', open, 'compare']).catch(nullIfOtherType)) !== null;
 
 /** Asks the master that the keys were found on. */
 type Master = (args: Arg[]) => Promise<unknown>;

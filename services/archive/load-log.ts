@@ -2,7 +2,7 @@ import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
 import { type ArchiveSources, type PartitionCursor, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
-import { eachOfTopic, type RecordInTime, RecordsInTime, TimedRecord } from '../../infra/archive/log/records-in-time.ts';
+import { eachOfTopic, type RecordInTime, RecordsInTime, timedRecord } from '../../infra/archive/log/records-in-time.ts';
 import { placeOf } from '../../infra/reject-places.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
@@ -218,7 +218,7 @@ function keptRecord(cursor: PartitionCursor): RecordInTime {
   const { headers = [], rawValue = null } = cursor.encoded!;
   const { value } = cursor.encoded!.raw();
   const raw = { key: null, value: value && Buffer.from(value), headers: {} };
-  const kept = new TimedRecord(cursor);
+  const kept = timedRecord(cursor);
   const own = headers.map((one) => ({ ...one, value: one.value && Buffer.from(one.value) }));
   const encoded = { ...kept.encoded, headers: own, rawValue: rawValue && raw.value, raw: () => raw };
   return { ...kept, encoded };

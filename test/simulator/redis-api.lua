@@ -2,9 +2,9 @@
 local getinfo = debug.getinfo
 
 redis = { call = hostCall, pcall = hostPcall, sha1hex = hostSha1 }
-cmsgpack = { unpack = hostUnpack }
+cjson = { decode = hostDecode }
 
-for _, name in ipairs { 'hostCall', 'hostPcall', 'hostSha1', 'hostUnpack', 'debug', 'dofile', 'io', 'loadfile', 'module', 'newproxy', 'os', 'package', 'print', 'require' } do
+for _, name in ipairs { 'hostCall', 'hostPcall', 'hostSha1', 'hostDecode', 'debug', 'dofile', 'io', 'loadfile', 'module', 'newproxy', 'os', 'package', 'print', 'require' } do
   _G[name] = nil
 end
 setmetatable(_G, {

@@ -15,7 +15,7 @@ const lua = new Lua(readFileSync(new URL('redis-api.lua', import.meta.url), 'utf
   hostCall: (args) => called(args, true),
   hostPcall: (args) => called(args, false),
   hostSha1: ([text]) => createHash('sha1').update(String(text), 'latin1').digest('hex'),
-  hostUnpack: ([packed]) => ({ items: unpacked(Buffer.from(String(packed), 'latin1')).map((items) => ({ items })) }),
+  hostDecode: ([json]) => decoded(String(json)),
 });
 
 function called(args: readonly LuaValue[], raises: boolean): LuaValue {
@@ -65,22 +65,8 @@ function fromLua(value: LuaValue): Reply {
   return typeof names.ok === 'string' ? names.ok : items.map(fromLua);
 }
 
-/**
- * The lists of texts in a MessagePack array of arrays: what `cmsgpack.unpack` makes of it in Redis. Its other formats are not
- * known here, because no script is sent any. Texts have one unit for each byte.
- */
-function unpacked(packed: Buffer): string[][] {
-  let at = 0;
-  const length32 = (format: number): number => {
-    if (packed[at] !== format) throw new Error('A script got what packFields does not make');
-    at += 5;
-    return packed.readUInt32BE(at - 4);
-  };
-  const text = (): string => {
-    const length = packed[at]! >> 5 === 0b101 ? packed[at++]! & 31 : length32(0xdb);
-    at += length;
-    return packed.toString('latin1', at - length, at);
-  };
-  const listOf = <T>(item: () => T): T[] => Array.from({ length: length32(0xdd) }, item);
-  return listOf(() => listOf(text));
+/** What `cjson.decode` makes of lists of texts in JSON. Scripts are sent no other JSON. */
+function decoded(json: string): LuaTable {
+  const lists = JSON.parse(Buffer.from(json, 'latin1').toString()) as string[][];
+  return { items: lists.map((texts) => ({ items: texts.map((text) => Buffer.from(text).toString('latin1')) })) };
 }

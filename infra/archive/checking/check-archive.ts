@@ -4,7 +4,6 @@ import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import {
   ArchiveError,
   type ArchiveFile,
-  type ArchiveListing,
   archiveFolder,
   listArchive,
   missingFolders,
@@ -51,21 +50,84 @@ export interface CheckedArchive extends Findings {
  * manifest or a link that is refused, and the signal's reason.
  */
 export async function checkArchive(options: CheckOptions, readsAll: boolean): Promise<CheckedArchive> {
-  const { dir, prefix, command } = options;
+  const { dir, prefix, command, signal, onProgress } = options;
   const manifest = readManifest(dir);
   const foreign: ArchiveProblem[] = [];
   const onMisnamed = (file: string, problem: string): void => void foreign.push({ file, kind: 'foreign', problem });
   const listing = listArchive(dir, prefix, command, onMisnamed);
-  const check = new Check(options, listing, manifest, readsAll);
+  const all = topicNames.flatMap((topic) => listing[topic].flat());
+  const found: CheckedArchive = { manifest, problems: [], more: [], files: all.length, records: 0, rejected: 0 };
+  const total = sizeOf(all) * ((manifest ? 1 : 0) + (readsAll ? 1 : 0));
+  let done = 0;
+  /** Bytes compared with the manifest, or read as records. */
+  const onBytes = (bytes: number): void => {
+    done = Math.min(total, done + bytes);
+    onProgress?.({ done, total });
+  };
+  onBytes(0);
+  const reading = { signal, onBytes };
+
+  async function partition(
+    topic: TopicName,
+    files: readonly ArchiveFile[],
+    partition: number,
+    said: ManifestPartition | null,
+  ): Promise<void> {
+    const folder = archiveFolder(dir, prefix, topic);
+    const before = found.problems.length;
+    if (said) await compareFiles(folder, files, said, found, reading);
+    else if (manifest) {
+      const problem = `the manifest has no partition ${partition} of ${topic}`;
+      found.problems.push(...files.map(({ path }) => ({ file: path, kind: 'foreign' as const, problem })));
+    }
+    if (!readsAll) return;
+    const size = sizeOf(files);
+    const warn = (problem: string) => {
+      // A save that was killed, or is at work, may end within a block that the manifest does not cover.
+      if (!said) found.problems.push({ file: folder, kind: 'cut', problem });
+    };
+    let ledger: PartitionLedger;
+    const onShare = (share: number): void => onBytes(share * size);
+    try {
+      ledger = await readLedger({ topic, partition }, files, { signal, warn, onShare });
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      if (found.problems.length === before)
+        found.problems.push({ file: folder, kind: 'altered', problem: error.message });
+      return;
+    }
+    found.records += ledger.records;
+    const sameHash = manifest?.topics[topic]?.hash_schema === hashSchemaOf(topic);
+    if (said && sameHash && found.problems.length === before)
+      found.problems.push(...compareLedger(said, ledger, { topic, dir }));
+  }
+
+  async function rejected(): Promise<void> {
+    const folder = archiveFolder(dir, prefix, 'rejected');
+    const said = new Map(manifest?.rejected.map((file) => [pathWithin(folder, file.name), file]));
+    const before = found.problems.length;
+    for (const [path, file] of said) await compareFile(path, file, found, reading);
+    for (const path of rejectedFiles(folder)) {
+      if (manifest && !said.has(path)) found.more.push(path);
+      if (!readsAll || found.problems.length > before) continue;
+      try {
+        for (const _ of rejectsIn(path, prefix)) found.rejected++;
+      } catch (error) {
+        if (!(error instanceof ArchiveError)) throw error;
+        found.problems.push({ file: path, kind: 'altered', problem: error.message });
+      }
+    }
+  }
+
   for (const topic of topicNames) {
     const said = manifest?.topics[topic]?.partitions ?? [];
     for (let i = 0; i < Math.max(listing[topic].length, said.length); i++) {
-      await check.partition(topic, listing[topic][i] ?? [], i, said[i] ?? null);
+      await partition(topic, listing[topic][i] ?? [], i, said[i] ?? null);
     }
   }
-  await check.rejected();
+  await rejected();
   const missing = missingFolders(dir, prefix).map((one) => ({ ...one, kind: 'missing' as const }));
-  return { ...check.found, problems: [...unfinished(dir, manifest), ...missing, ...foreign, ...check.found.problems] };
+  return { ...found, problems: [...unfinished(dir, manifest), ...missing, ...foreign, ...found.problems] };
 }
 
 /** What commands that write archives have not come to the end of. */
@@ -80,92 +142,6 @@ function unfinished(dir: string, manifest: ArchiveManifest | null): ArchiveProbl
     problems.push({ file: join(dir, manifestName), kind: 'unfinished', problem });
   }
   return problems;
-}
-
-class Check {
-  readonly found: CheckedArchive;
-  readonly #options: CheckOptions;
-  readonly #readsAll: boolean;
-  readonly #total: number;
-  #done = 0;
-
-  constructor(options: CheckOptions, listing: ArchiveListing, manifest: ArchiveManifest | null, readsAll: boolean) {
-    const files = topicNames.flatMap((topic) => listing[topic].flat());
-    this.found = { manifest, problems: [], more: [], files: files.length, records: 0, rejected: 0 };
-    this.#options = options;
-    this.#readsAll = readsAll;
-    this.#total = sizeOf(files) * ((manifest ? 1 : 0) + (readsAll ? 1 : 0));
-    this.#onBytes(0);
-  }
-
-  async partition(
-    topic: TopicName,
-    files: readonly ArchiveFile[],
-    partition: number,
-    said: ManifestPartition | null,
-  ): Promise<void> {
-    const { found } = this;
-    const { dir, prefix, signal } = this.#options;
-    const folder = archiveFolder(dir, prefix, topic);
-    const before = found.problems.length;
-    if (said) await compareFiles(folder, files, said, found, this.#reading());
-    else if (found.manifest) {
-      const problem = `the manifest has no partition ${partition} of ${topic}`;
-      found.problems.push(...files.map(({ path }) => ({ file: path, kind: 'foreign' as const, problem })));
-    }
-    if (!this.#readsAll) return;
-    const size = sizeOf(files);
-    const warn = (problem: string) => {
-      // A save that was killed, or is at work, may end within a block that the manifest does not cover.
-      if (!said) found.problems.push({ file: folder, kind: 'cut', problem });
-    };
-    let ledger: PartitionLedger;
-    try {
-      ledger = await readLedger({ topic, partition }, files, {
-        signal,
-        warn,
-        onShare: (share) => this.#onBytes(share * size),
-      });
-    } catch (error) {
-      if (!(error instanceof ArchiveError)) throw error;
-      if (found.problems.length === before)
-        found.problems.push({ file: folder, kind: 'altered', problem: error.message });
-      return;
-    }
-    found.records += ledger.records;
-    const sameHash = found.manifest?.topics[topic]?.hash_schema === hashSchemaOf(topic);
-    if (said && sameHash && found.problems.length === before)
-      found.problems.push(...compareLedger(said, ledger, { topic, dir }));
-  }
-
-  async rejected(): Promise<void> {
-    const { found } = this;
-    const { dir, prefix } = this.#options;
-    const folder = archiveFolder(dir, prefix, 'rejected');
-    const said = new Map(found.manifest?.rejected.map((file) => [pathWithin(folder, file.name), file]));
-    const before = found.problems.length;
-    for (const [path, file] of said) await compareFile(path, file, found, this.#reading());
-    for (const path of rejectedFiles(folder)) {
-      if (found.manifest && !said.has(path)) found.more.push(path);
-      if (!this.#readsAll || found.problems.length > before) continue;
-      try {
-        for (const _ of rejectsIn(path, prefix)) found.rejected++;
-      } catch (error) {
-        if (!(error instanceof ArchiveError)) throw error;
-        found.problems.push({ file: path, kind: 'altered', problem: error.message });
-      }
-    }
-  }
-
-  #reading() {
-    return { signal: this.#options.signal, onBytes: (bytes: number) => this.#onBytes(bytes) };
-  }
-
-  /** Bytes compared with the manifest, or read as records. */
-  #onBytes(bytes: number): void {
-    this.#done = Math.min(this.#total, this.#done + bytes);
-    this.#options.onProgress?.({ done: this.#done, total: this.#total });
-  }
 }
 
 const sizeOf = (files: readonly ArchiveFile[]): number => files.reduce((sum, { path }) => sum + statSync(path).size, 0);

@@ -17,20 +17,17 @@ export interface RecordInTime {
 }
 
 /** The same with a copy of its bytes, which stays valid. */
-export class TimedRecord implements RecordInTime {
-  readonly encoded: Bytes;
-  readonly timeMs: number;
-  readonly latestMs: number;
-  readonly source: PartitionSource;
+export type TimedRecord = RecordInTime & { readonly encoded: Bytes };
 
-  constructor({ encoded, timeMs, latestMs, source }: RecordInTime) {
-    const { topic, partition, offset, timestampMs, keyBytes, valueBytes, decoder } = encoded!;
-    const [key, value] = [own(keyBytes), own(valueBytes)];
-    this.encoded = { topic, partition, offset, timestampMs, decoder, keyBytes: key, valueBytes: value };
-    this.timeMs = timeMs;
-    this.latestMs = latestMs;
-    this.source = source;
-  }
+export function timedRecord({ encoded, timeMs, latestMs, source }: RecordInTime): TimedRecord {
+  const { topic, partition, offset, timestampMs, keyBytes, valueBytes, decoder } = encoded!;
+  const place = { topic, partition, offset, timestampMs };
+  return {
+    encoded: { ...place, decoder, keyBytes: own(keyBytes), valueBytes: own(valueBytes) },
+    timeMs,
+    latestMs,
+    source,
+  };
 }
 
 const own = (bytes: Buffer | null): Buffer | null => bytes && Buffer.from(bytes);
@@ -67,7 +64,7 @@ export class RecordsInTime {
   static async open(
     sources: ArchiveSources,
     signal: AbortSignal,
-    keep: (cursor: PartitionCursor) => RecordInTime = (cursor) => new TimedRecord(cursor),
+    keep: (cursor: PartitionCursor) => RecordInTime = timedRecord,
   ): Promise<RecordsInTime> {
     const late: RecordInTime[] = [];
     for (const partition of sources.partitions) {

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
-import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { ArchiveError, archiveFilePath, archiveFolder, pathWithin } from '../format/archive-files.ts';
 import type { ArchiveManifest, ManifestFile, ManifestPartition } from '../format/archive-manifest.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
@@ -21,7 +21,7 @@ export interface ArchiveWriterOptions {
   /** A new file is started once a file reaches this size. */
   fileBytes?: number;
   /** What there is already, and nothing beyond it. Without it the folder is new. */
-  known?: (topic: TopicName, partition: number) => KnownPartition | undefined;
+  known?: Record<TopicName, KnownPartition[]>;
 }
 
 type ManifestTopics = ArchiveManifest['topics'];
@@ -29,10 +29,17 @@ type ManifestTopics = ArchiveManifest['topics'];
 /** Writes a new archive (docs/rules.md#archive), or adds to one. One writer at a time. */
 export class ArchiveWriter {
   readonly #options: ArchiveWriterOptions;
+  readonly #known: Record<TopicName, KnownPartition[]>;
   readonly #partitions = new Map<TopicName, PartitionWriter[]>();
 
   constructor(options: ArchiveWriterOptions) {
     this.#options = options;
+    this.#known = options.known ?? byTopic(() => []);
+  }
+
+  /** What a partition contains so far. */
+  ledger(topic: TopicName, partition: number): PartitionLedger {
+    return this.#knownOf(topic, partition).ledger;
   }
 
   /** Adds a record. It is on disk after the next flush, or once its block is full. Throws ArchiveError. */
@@ -73,8 +80,14 @@ export class ArchiveWriter {
   #of(topic: TopicName, partition: number): PartitionWriter {
     const partitions = this.#partitions.get(topic) ?? [];
     this.#partitions.set(topic, partitions);
-    partitions[partition] ??= new PartitionWriter(topic, partition, this.#options);
+    partitions[partition] ??= new PartitionWriter(topic, partition, this.#knownOf(topic, partition), this.#options);
     return partitions[partition];
+  }
+
+  /** A partition that is not known yet begins empty. */
+  #knownOf(topic: TopicName, partition: number): KnownPartition {
+    this.#known[topic][partition] ??= { ledger: new PartitionLedger(topic), files: [] };
+    return this.#known[topic][partition];
   }
 
   #all(): PartitionWriter[] {
@@ -95,17 +108,16 @@ class PartitionWriter {
   /** Manifest entries of the files, by name. The open file's is as it was when last noted. */
   readonly #files: Map<string, ManifestFile>;
 
-  constructor(topic: TopicName, partition: number, options: ArchiveWriterOptions) {
+  constructor(topic: TopicName, partition: number, known: KnownPartition, options: ArchiveWriterOptions) {
     this.#topic = topic;
     this.#partition = partition;
     this.#folder = archiveFolder(options.dir, options.prefix ?? defaultTopicPrefix, topic);
     this.#options = options;
     this.#fileBytes = options.fileBytes ?? 32 * 1024 * 1024;
-    const known = options.known?.(topic, partition);
-    this.#ledger = known?.ledger ?? new PartitionLedger(topic);
-    this.#files = new Map(known?.files.map((file) => [file.name, file]));
+    this.#ledger = known.ledger;
+    this.#files = new Map(known.files.map((file) => [file.name, file]));
     makeFolder(this.#folder, 'the archive');
-    const last = known?.files.at(-1);
+    const last = known.files.at(-1);
     if (last) this.#resume(last);
   }
 

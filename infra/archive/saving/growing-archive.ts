@@ -1,7 +1,7 @@
 import { existsSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reject } from '../../../projector/ports/event-log.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { assertAsSaved } from '../checking/check-archive.ts';
 import { readLedger } from '../checking/partition-inspection.ts';
 import { ArchiveError, archiveFileNames, archiveFolder, listArchive, refuseLinks } from '../format/archive-files.ts';
@@ -29,14 +29,6 @@ interface GrowingArchiveOptions {
   signal: AbortSignal;
 }
 
-type KnownPartitions = Record<TopicName, KnownPartition[]>;
-
-/** A partition that is not known yet begins empty. */
-function knownIn(partitions: KnownPartitions, topic: TopicName, partition: number): KnownPartition {
-  partitions[topic][partition] ??= { ledger: new PartitionLedger(topic), files: [] };
-  return partitions[topic][partition];
-}
-
 /** What a save knows about an archive beyond its contents. */
 export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_until'>;
 
@@ -44,7 +36,6 @@ export type SavedState = Pick<ArchiveManifest, 'log' | 'exact_since' | 'saved_un
 export class GrowingArchive extends ArchiveWriter {
   readonly #options: GrowingArchiveOptions;
   readonly #unlock: () => void;
-  readonly #partitions: KnownPartitions;
   #rejects: ArchiveRejects | null = null;
   readonly #schemas = new Map<string, ManifestWriterSchema>();
   /** As the save found it. */
@@ -54,14 +45,13 @@ export class GrowingArchive extends ArchiveWriter {
     options: GrowingArchiveOptions,
     unlock: () => void,
     manifest: ArchiveManifest,
-    partitions: KnownPartitions,
+    known: Record<TopicName, KnownPartition[]>,
   ) {
     const { dir, prefix } = options;
-    super({ dir, prefix, known: (topic, i) => knownIn(partitions, topic, i) });
+    super({ dir, prefix, known });
     this.#options = options;
     this.#unlock = unlock;
     this.manifest = manifest;
-    this.#partitions = partitions;
     for (const schema of manifest.schemas) this.#schemas.set(nameOf(schema), schema);
   }
 
@@ -92,11 +82,6 @@ export class GrowingArchive extends ArchiveWriter {
   /** The number of a topic's partitions. Null if the archive does not have the topic. */
   partitions(topic: TopicName): number | null {
     return this.manifest.topics[topic]?.partitions.length ?? null;
-  }
-
-  /** What a partition contains so far. */
-  ledger(topic: TopicName, partition: number): PartitionLedger {
-    return knownIn(this.#partitions, topic, partition).ledger;
   }
 
   override append(topic: TopicName, record: ArchiveRecord): void {
@@ -178,10 +163,9 @@ function cutOff(folder: string, said: readonly ManifestFile[]): void {
 async function partitionsIn(
   { dir, prefix, signal }: GrowingArchiveOptions,
   manifest: ArchiveManifest,
-): Promise<KnownPartitions> {
-  const known = {} as KnownPartitions;
+): Promise<Record<TopicName, KnownPartition[]>> {
+  const known = byTopic((): KnownPartition[] => []);
   for (const topic of topicNames) {
-    known[topic] = [];
     const { hash_schema, partitions = [] } = manifest.topics[topic] ?? {};
     const isRead = partitions.length > 0 && hash_schema !== hashSchemaOf(topic);
     const files = isRead ? listArchive(dir, prefix, 'archive save')[topic] : null;

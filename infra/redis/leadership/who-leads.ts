@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandLookMs, commandLooks, hasMoved, isFree } from '../../../projector/ports/leading.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
-import { nullIfOtherType, type RedisConnection, readText, withRedis } from '../redis-connection.ts';
+import { type RedisConnection, readText, readTexts, saysCompare, withRedis } from '../redis-connection.ts';
 import { beating, otherFormats, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import type { RedisSettings } from '../redis-settings.ts';
 import { processOf } from './read-guard.ts';
@@ -93,15 +93,9 @@ export async function readStoreState(settings: RedisSettings, signal: AbortSigna
  * in the process that holds it, or waits for a compare (docs/rules.md#readable). Changes nothing.
  */
 export async function readPositions(connection: RedisConnection, keys: RedisKeys): Promise<string[] | null> {
-  const ask = (key: string, args: string[]) => connection.command(key, args).catch(nullIfOtherType);
   const noted = async (tag: number) => {
-    const [complete, position, open] = [keys.complete(tag), keys.position(tag), keys.open(tag)];
-    const [stamp, text] = (await ask(complete, ['MGET', complete, position])) as (Buffer | null)[];
-    return {
-      stamp: String(stamp),
-      text: String(text ?? ''),
-      compare: (await ask(open, ['ZSCORE', open, 'compare'])) !== null,
-    };
+    const [stamp, text] = await readTexts(connection, keys.complete(tag), keys.position(tag));
+    return { stamp: String(stamp), text: text ?? '', compare: await saysCompare(connection, keys.open(tag)) };
   };
   const tags = await Promise.all(allTags.map(noted));
   // Asked last: a process that is there now was there while the tags were read.

@@ -12,11 +12,10 @@ import {
   type ViewWriter,
 } from '../../../projector/ports/view-writer.ts';
 import { type Clock, realClock } from '../../../projector/running/clock.ts';
-import { type Arg, type RedisConnection, redisConnection } from '../redis-connection.ts';
+import { type Arg, type RedisConnection, readText, readTexts, redisConnection } from '../redis-connection.ts';
 import { type Fence, fenceText, parseFence, type RedisKeys, redisKeys } from '../redis-keys.ts';
 import { memoryIn } from '../redis-memory.ts';
 import type { RedisSettings } from '../redis-settings.ts';
-import { type FieldList, packFields } from './packed-fields.ts';
 import { listStored, readStored } from './stored-views.ts';
 import { beatScript, ConditionalLook, digestOf, lookScript } from './tags-at-once.ts';
 import { commitScript, freeScript, type Script, takeScript } from './view-scripts.ts';
@@ -55,9 +54,8 @@ export function viewWriterOver(
   const lookAtAll = (tags: readonly number[]): Promise<TagLook[]> =>
     conditional.at(tags, (args) => script(lookScript, [keys.fence(tags[0]!), keys.position(tags[0]!)], args));
   const lookAt = async (tag: number): Promise<TagLook> => {
-    const names = [keys.fence(tag), keys.position(tag)];
-    const [fence, position] = (await connection.command(names[0]!, ['MGET', ...names])) as (Buffer | null)[];
-    return { fence: fence?.toString() ?? '', position: position?.toString() ?? null };
+    const [fence, position] = await readTexts(connection, keys.fence(tag), keys.position(tag));
+    return { fence: fence ?? '', position: position! };
   };
 
   let fit = false;
@@ -67,11 +65,7 @@ export function viewWriterOver(
       fit = true;
       return connection.isCluster ? Promise.all(tags.map(lookAt)) : lookAtAll(tags);
     },
-    async isFree(tag) {
-      // MGET, because GET would fail for a key of another type.
-      const [fence] = (await connection.command(keys.fence(tag), ['MGET', keys.fence(tag)])) as (Buffer | null)[];
-      return isFree(String(fence));
-    },
+    isFree: async (tag) => isFree((await readText(connection, keys.fence(tag))) ?? ''),
     async coming(all) {
       const tags = connection.isCluster ? all : all.slice(0, 1);
       const value = `${owner}:${Math.floor(clock.nowMs())}`;
@@ -157,13 +151,15 @@ function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stam
 
 /**
  * The operations of a batch, as commitScript takes them: a letter and a key for each, then all fields of riders in one
- * argument, then the values.
+ * argument, then the values. Fields are short and many: as arguments of their own, each would cost the client and Redis more
+ * than its bytes do.
  */
 function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) => string) {
   let letters = '';
   const names: string[] = [];
   const values: Buffer[] = [];
-  const lists: FieldList[] = [];
+  /** For each hash `field, value, field, value, …` of fields to set, or the names of fields to remove. */
+  const lists: string[][] = [];
   const add = (letter: string, name: string): void => {
     letters += letter;
     names.push(name);
@@ -181,10 +177,10 @@ function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) =>
       const some = fields.filter(({ value }) => (value !== null) === sets);
       if (some.length === 0) continue;
       add(sets ? 'h' : 'r', name);
-      lists.push({ sets, fields: some });
+      lists.push(some.flatMap(({ field, value }) => (value === null ? [field] : [field, value])));
     }
   }
-  return { names, args: [letters, lists.length > 0 ? packFields(lists) : '', ...values] satisfies Arg[] };
+  return { names, args: [letters, JSON.stringify(lists), ...values] satisfies Arg[] };
 }
 
 /** Runs scripts: by EVALSHA, and by EVAL if the server does not know the script. */

@@ -10,6 +10,7 @@ import {
   type RedisConnection,
   readText,
   redisConnection,
+  saysCompare,
   scanKeys,
 } from '../redis-connection.ts';
 import { beating, type RedisKeys, redisKeys } from '../redis-keys.ts';
@@ -98,8 +99,6 @@ export async function redisLiveViews(settings: RedisSettings): Promise<LiveViews
 /** The views of a running service, over a connection. */
 export function liveViewsOver(connection: RedisConnection, keys: RedisKeys): LiveViews {
   const text = (key: string) => readText(connection, key);
-  const saysCompare = async (key: string): Promise<boolean> =>
-    (await connection.command(key, ['ZSCORE', key, 'compare']).catch(nullIfOtherType)) !== null;
   return {
     list: () => listStored(connection, keys, { tags: everywhere, whole: true }),
     read: (names) => readStored(connection, keys, names),
@@ -109,7 +108,7 @@ export function liveViewsOver(connection: RedisConnection, keys: RedisKeys): Liv
         tags.map(async (tag) => ({
           fence: beating(await text(keys.fence(tag)), first) ?? '',
           position: await text(keys.position(tag)),
-          compare: await saysCompare(keys.open(tag)),
+          compare: await saysCompare(connection, keys.open(tag)),
         })),
       );
     },

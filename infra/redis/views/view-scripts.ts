@@ -36,7 +36,7 @@ const sayCompare = `redis.call('DEL', KEYS[3]); redis.call('ZADD', KEYS[3], '+in
  * 3 the process whose views are complete (`?`: only asks which process this is; empty: neither), 4 the position to
  * store, or empty, 5 the round that began there, 6 `begin` or `end` of a compare of the tag, or empty, 7 the round of this batch,
  * 8 how many names it writes, the names; then the operations, a letter for each write's key: `s` sets a value, `d` deletes, `h`
- * sets fields, `r` removes fields; then all fields in one argument (packed-fields.ts), then each value.
+ * sets fields, `r` removes fields; then all fields in one argument, as JSON, then each value.
  *
  * Returns three things: the fence that it leaves; which process this is, or empty; `1` if the open list says `compare`, or
  * `0`. Where the fence is neither the expected one nor the new one, it writes nothing, and returns the fence that it found.
@@ -67,8 +67,8 @@ if found == ARGV[1] then
   if names > 0 and redis.call('ZCARD', KEYS[3]) > ${openNamesMax} then
     ${sayCompare}
   end
-  local ops, packed, value = ARGV[9 + names], ARGV[10 + names], 10 + names
-  local lists, list = packed ~= '' and cmsgpack.unpack(packed), 0
+  local ops, fields, value = ARGV[9 + names], ARGV[10 + names], 10 + names
+  local lists, list = cjson.decode(fields), 0
   local isDoubtful = false
   for k = 6, #KEYS do
     local op = string.sub(ops, k - 5, k - 5)

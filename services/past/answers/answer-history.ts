@@ -1,7 +1,12 @@
 import { daysAhead, daysBack } from '../../../api/calendar/me-answers.ts';
 import { secondsUntil } from '../../../api/calendar/views/local-days.ts';
 import type { ArchiveSources } from '../../../infra/archive/log/partition-cursor.ts';
-import { type RecordInTime, RecordsInTime, TimedRecord } from '../../../infra/archive/log/records-in-time.ts';
+import {
+  type RecordInTime,
+  RecordsInTime,
+  type TimedRecord,
+  timedRecord,
+} from '../../../infra/archive/log/records-in-time.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { FoldInTime } from '../log/fold-in-time.ts';
@@ -140,7 +145,7 @@ class AnswerHistories {
       const before = history.now;
       await this.#ask(history, this.#atMs);
       if (sameAnswer(before, history.now)) continue;
-      timed ??= new TimedRecord(record);
+      timed ??= timedRecord(record);
       history.behind.push(timed);
     }
   }

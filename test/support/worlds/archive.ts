@@ -160,7 +160,7 @@ export async function writerIn(dir: string, how: Partial<ArchiveWriterOptions> =
   const listing = isNew ? null : listArchive(dir, defaultTopicPrefix, 'a test');
   const known = {} as Record<TopicName, KnownPartition[]>;
   for (const topic of topicNames) known[topic] = await Promise.all((listing?.[topic] ?? []).map(knownIn(topic)));
-  return new ArchiveWriter({ dir, ...how, known: (topic, partition) => known[topic][partition] });
+  return new ArchiveWriter({ dir, ...how, known });
 }
 
 const knownIn = (topic: TopicName) => async (files: ArchiveFile[], partition: number) => ({
