@@ -30,7 +30,7 @@ export function requestsOf(command: string, { paths = [], fromFile, rider }: Ask
 
 function linesOf(command: string, path: string): string[] {
   try {
-    return readFileSync(path, 'utf8').split('\n');
+    return readFileSync(path === '-' ? 0 : path, 'utf8').split('\n');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(`Cannot run ${command}: --from-file ${path} can't be read (${code})`, { cause: error });

@@ -48,10 +48,10 @@ function saidOf(
   { where, manifest, isCompacted }: PastLog,
   { clockMs, ...how }: { clockMs: number; by: RecordClock; personal: boolean; secrets: boolean },
 ) {
-  const { records, bad: bad_records, offsets } = past;
+  const { records, bad: rejected_records, offsets } = past;
   const as_of = instantText(clockMs);
   const of = { log: where, compacted: isCompacted, exact_since: manifest?.exact_since ?? null };
-  return { version: 1, as_of, ...how, ...of, records, bad_records, offsets, tables };
+  return { version: 1, as_of, ...how, ...of, records, rejected_records, offsets, tables };
 }
 
 const linesOf = (dir: string, { tables, past }: Exported, { personal, secrets }: ExportCommandOptions): string[] => [

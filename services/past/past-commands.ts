@@ -4,7 +4,7 @@ import { archiveOption, type Commands } from '../cli/commands.ts';
 
 const fromFileOption = [
   '--from-file <file>',
-  'more paths, one a line; behind one of a rider’s own, the rider: /me/nights r0020',
+  'more paths, one a line (- is standard input); behind one of a rider’s own, the rider: /me/nights r0020',
 ] as const;
 const byOption = (): Option =>
   new Option('--by <clock>', 'records’ time: the log’s timestamp, or your ride system’s changed_at').choices(clocks);
@@ -23,7 +23,10 @@ export function pastCommands(program: Commands): void {
       async () => (await import('./replay.ts')).runReplay,
     )
     .option('--as-of <time>', 'the instant, such as 2015-06-13T19:00:00Z')
-    .option('--offsets <file>', 'in place of --as-of: the exact records that replay --as-of … --json said')
+    .option(
+      '--offsets <file>',
+      'in place of --as-of: the exact records that replay --as-of … --json said (- is standard input)',
+    )
     .addOption(byOption())
     .option('--now <time>', 'where the calendar’s clock stands (default: at the instant)')
     .option('--serve', 'serve the whole API, /docs too, on HOST and PORT, until Ctrl-C; nothing is written')

@@ -45,7 +45,7 @@ function readOffsets(path: string): PastPoint {
     });
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    value = JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw refuse(code === undefined ? 'is not JSON' : `can't be read (${code})`, error);

@@ -53,22 +53,22 @@ export const runReplay: Run<ReplayOptions> = async (options, settings, io) => {
 
 /** What a replay covers, in the form of its JSON. */
 function saidOf(log: PastLog, { atMs, by }: PastPoint, nowMs: number, past: FoldedPast) {
-  const { records, bad: bad_records, offsets } = past;
+  const { records, bad: rejected_records, offsets } = past;
   const doubts = doubtsOf(log, atMs);
   const as_of = instantText(atMs);
   const now = instantText(nowMs);
   const exact_since = log.manifest?.exact_since ?? null;
-  return { as_of, by, now, log: log.where, records, bad_records, exact_since, doubts, offsets };
+  return { as_of, by, now, log: log.where, records, rejected_records, exact_since, doubts, offsets };
 }
 
 type ReplaySaid = ReturnType<typeof saidOf>;
 
 function linesOf(said: ReplaySaid): string[] {
-  const { as_of, by, now, log, records, bad_records, exact_since, doubts } = said;
+  const { as_of, by, now, log, records, rejected_records, exact_since, doubts } = said;
   const clock = now === as_of ? '' : `, the clock at ${now}`;
   const going = by === 'timestamp' ? '' : ` by ${by}`;
   return [
-    `As of ${as_of}${going}${clock}: ${countText(records, 'record')} of ${log}, ${countText(bad_records, 'rejected one')} left out`,
+    `As of ${as_of}${going}${clock}: ${countText(records, 'record')} of ${log}, ${countText(rejected_records, 'rejected one')} left out`,
     ...(exact_since === null ? [] : [`The archive has every record since ${exact_since}`]),
     ...doubts.map((doubt) => `May not be exact: ${doubt}`),
   ];

@@ -23,7 +23,8 @@ const shownMax = 20;
  * published; what comes through a pipe cannot be read twice, and is checked line by line.
  */
 export const runPublish: Run<{ file?: string; archive?: string; dryRun?: boolean }> = async (options, settings, io) => {
-  const { file, archive, dryRun = false, json } = options;
+  const { archive, dryRun = false, json } = options;
+  const file = options.file === '-' ? undefined : options.file;
   const where = file ?? 'standard input';
   const isFile = file !== undefined && (await isRegular(file));
   const found = isFile || dryRun ? await checkWhole(file, where, io) : { topics: topicNames, records: 0 };

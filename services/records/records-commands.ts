@@ -14,7 +14,7 @@ export function recordsCommands(program: Commands): void {
   records
     .add(
       'publish [file]',
-      'Publishes JSON Lines, from a file or standard input: an object a line, {"topic":"nights","key":"taco/2026-11-26","value":{…}}; ' +
+      'Publishes JSON Lines, from a file or standard input (also -): an object a line, {"topic":"nights","key":"taco/2026-11-26","value":{…}}; ' +
         'value null is a tombstone. A file is checked whole before anything is published; standard input is checked line by line, ' +
         'and ends at the first line that breaks a rule. With --json each record’s place is printed. Needs KAFKA_BROKERS, or --archive.',
       [
@@ -28,7 +28,7 @@ export function recordsCommands(program: Commands): void {
   records
     .add(
       'check [file]',
-      'Checks a file of JSON Lines, an archive’s folder, or Kafka: says every record that breaks a rule (an error) and every doubtful one (a warning), ' +
+      'Checks a file of JSON Lines (- is standard input), an archive’s folder, or Kafka: says every record that breaks a rule (an error) and every doubtful one (a warning), ' +
         'by code, with count, first places and what to do. Exit code 1 if there is an error. docs/records-check.md lists the codes.',
       [
         'npx ride-calendar records check docs/example-records.jsonl',

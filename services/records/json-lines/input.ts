@@ -12,8 +12,9 @@ interface Line {
   record: RecordToPublish | LineError;
 }
 
-/** The lines of a file, or of standard input, as they come, with progress on a terminal. Ends with the signal's reason. */
-export async function* recordsOf(file: string | undefined, title: string, io: Io): AsyncGenerator<Iterable<Line>> {
+/** The lines of a file, or of standard input (`-`), as they come, with progress on a terminal. Ends with the signal's reason. */
+export async function* recordsOf(name: string | undefined, title: string, io: Io): AsyncGenerator<Iterable<Line>> {
+  const file = name === '-' ? undefined : name;
   const found = file === undefined ? undefined : statSync(file);
   const total = found?.isFile() ? found.size : null;
   const stream = file === undefined ? io.input() : createReadStream(file, { highWaterMark: 256 << 10 });

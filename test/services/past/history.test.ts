@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +32,20 @@ describe('history', () => {
     const asOf = await run('replay', '--as-of', JSON.parse(lines[off]!).at, '--get', '/rides/sh20r6756');
     expect(JSON.parse(lines[off]!)).toMatchObject({ at: '2020-03-21T19:12:42.711Z', status: 200 });
     expect(lines[off]).toContain(`"answer":${asOf.out[0]}}`);
+  });
+
+  it('takes - as standard input, as replay does for paths and offsets', () => {
+    const piped = (input: string, ...args: string[]) =>
+      spawnSync(process.execPath, ['services/ride-calendar.js', ...args, '--archive', portlandDirectory], {
+        input,
+        encoding: 'utf8',
+        env: {},
+      }).stdout;
+    const until = ['--as-of', '2015-06-10T08:00:00Z', '--now', '2015-06-10T08:00:00Z'];
+    const path = '/rides/pp15r4935';
+    expect(piped(path, 'replay', ...until, '--from-file', '-')).toContain(`"path":"${path}"`);
+    const said = piped('', 'replay', ...until.slice(0, 2), '--json');
+    expect(piped(said, 'replay', '--offsets', '-', '--get', path)).toContain('"ride":"pp15r4935"');
   });
 
   it('of several answers is what each says alone, by time, with paths and riders, and 1 if one of them never was', async () => {

@@ -49,6 +49,18 @@ describe('records publish --archive', () => {
     });
   });
 
+  it('takes - as standard input, as records check does', async () => {
+    const dir = fresh();
+    const { out } = await publish(['-', '--archive', dir], [rider('a'), rider('b')]);
+    expect(out).toEqual(['Published 2 records of standard input']);
+    const lines = () => Readable.from([Buffer.from('x')]);
+    const checked = await heard((io) => runCli(['records', 'check', '-'], io, {}), undefined, lines);
+    expect(checked).toMatchObject({
+      code: 1,
+      out: [expect.stringContaining('line 1'), expect.stringMatching(/in standard input: 1 error/)],
+    });
+  });
+
   it('leaves nothing behind of lines that are bad, and says each of a file', async () => {
     const dir = fresh();
     const bad = [rider('a'), '{"topic":"riders"}', rider('not an id')];
