@@ -85,7 +85,7 @@ export class SettingAside {
       if (barrier) barriers.lift(barrier);
     };
     this.#queue = this.#queue.then(async () => {
-      await retryLogged('set rejected records aside', publish, this.#deps);
+      await retryLogged('copy rejected records to their topic', publish, this.#deps);
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
       // An acknowledged batch is progress: the next one is waited for anew.
@@ -112,8 +112,8 @@ export class SettingAside {
         if (this.#lacks) await this.#setAsideAgain(sink, signal);
         this.#lacks = false;
       };
-      await retryLogged('find out which rejected records are set aside', look, { ...this.#deps, signal }).finally(() =>
-        status?.waits?.end('rejects', 'a look'),
+      await retryLogged('find out which rejected records their topic has', look, { ...this.#deps, signal }).finally(
+        () => status?.waits?.end('rejects', 'a look'),
       );
       await clock.sleep(lookEveryMs, signal);
     }
@@ -123,7 +123,7 @@ export class SettingAside {
   async #setAsideAgain(sink: RejectSink, signal: AbortSignal): Promise<void> {
     const { eventLog, log } = this.#deps;
     log.warn(
-      'The topic of rejected records was made anew, or may have lost records: reading the log again, to set aside those that it lacks',
+      'The topic of rejected records was made anew, or may have lost records: reading the log again, to copy those that it lacks',
     );
     const bounds = await race(signal, eventLog.bounds());
     let count = 0;
@@ -134,7 +134,7 @@ export class SettingAside {
       });
       if (rejects.length > 0) count += await race(signal, sink.publish(rejects));
     });
-    log.info(`Set aside again: ${countText(count, 'rejected record')}`);
+    log.info(`Copied again: ${countText(count, 'rejected record')}`);
   }
 }
 

@@ -49,7 +49,7 @@ const otherLogWords =
   'the views in the store are of another log, and this projector leads once no other one does: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR';
 
 const rejectsWaitWords =
-  'rejected records wait to be set aside in their topic, and the stored position with them: the log says why';
+  'rejected records wait to be copied to their topic, and the stored position with them: the log says why';
 
 /** What a projector does: whether it leads and is ready, what is stuck, since when, and what it waits for. It decides nothing. */
 export class Status {

@@ -10,7 +10,7 @@ const unknownSchema: readonly UndecodableKind[] = ['unknown fingerprint', 'unkno
 export const unknownSchemaWords = (records: number): string =>
   records === 0
     ? ''
-    : `${countText(records, 'record')} of a schema that nobody knows: set aside, and still the last of their key. Put the schema into WRITER_SCHEMAS, and restart the projectors; rejected list says which it is`;
+    : `${countText(records, 'record')} of a schema that nobody knows: rejected, and still the last of their key. Put the schema into WRITER_SCHEMAS, and restart the projectors; rejected list says which it is`;
 
 /**
  * Bad records that are still the last of their key: the ones to look into. A later record of the key, good or bad,

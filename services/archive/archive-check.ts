@@ -31,7 +31,7 @@ export const runArchiveCheck: Run<{ dir: string; requireManifest?: boolean }> = 
 };
 
 function linesOf(dir: string, { manifest, files, records, rejected, problems, more }: CheckedArchive): string[] {
-  const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} set aside: ${dir}`;
+  const what = `${countText(records, 'record')} in ${countText(files, 'file')}, and ${rejected} rejected: ${dir}`;
   const lines = [
     ...problems.map(({ file, kind, problem }) => `${kind}: ${foreignText(file)}: ${problem}`),
     ...more.map((file) => `more: ${foreignText(file)}: ${moreThanSaid}`),

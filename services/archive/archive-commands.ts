@@ -23,7 +23,7 @@ export function archiveCommands(program: Commands): void {
     .option('--require-manifest', 'a missing manifest is a problem, with exit code 1');
   archive.add(
     'forget <rider> <dir>',
-    'Takes a rider out of an archive: their records, their place among rides’ leaders, and records set aside that are about them. Every other record stays, at its offset.',
+    'Takes a rider out of an archive: their records, their place among rides’ leaders, and rejected records about them. Every other record stays, at its offset.',
     ['npx ride-calendar simulate --archive ./erasing --seed 7 && npx ride-calendar archive forget u_0l3xe3 ./erasing'],
     async () => (await import('./archive-forget.ts')).runArchiveForget,
   );

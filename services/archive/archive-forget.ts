@@ -29,7 +29,7 @@ function linesOf(dir: string, forgotten: Forgotten): string[] {
   const { records, leaders, rejected, headers, raw, files, example } = forgotten;
   const removed = [
     ...Object.entries(records).map(([topic, count]) => `${countText(count, 'record')} of ${topic}`),
-    ...(rejected > 0 ? [`${rejected} set aside`] : []),
+    ...(rejected > 0 ? [`${rejected} rejected`] : []),
   ];
   const changed = [
     ...(leaders > 0 ? [`a leader of ${countText(leaders, 'record')} of rides`] : []),

@@ -50,7 +50,7 @@ function linesOf(
   append: boolean,
   { records, newer, same, tied, rejected, cut, retimed }: LoadResult,
 ): string[] {
-  const lines = [`Loaded ${countText(records, 'record')} and ${rejected} set aside: ${dir}`];
+  const lines = [`Loaded ${countText(records, 'record')} and ${rejected} rejected: ${dir}`];
   if (append)
     lines.push(
       `Of ${countText(same, 'key')} the topics hold the same record, and of ${newer.length} a newer one${named(newer)}`,

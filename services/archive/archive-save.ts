@@ -49,7 +49,7 @@ export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boo
         ...(!follow && { onProgress: progress.update }),
       });
       const since = result.exact_since === null ? '' : `; it has every record since ${result.exact_since}`;
-      const what = `${countText(result.records, 'record')} and ${result.rejected} set aside`;
+      const what = `${countText(result.records, 'record')} and ${result.rejected} rejected`;
       return {
         result: { dir, ...result, misplaced: Object.fromEntries(misplaced.found) },
         lines: [`Saved ${what}: ${dir}${since}`, ...misplaced.lines],

@@ -22,8 +22,8 @@ type Place = Pick<RejectPlace, 'partition' | 'offset'> & { topic: TopicName };
 interface Known {
   place: string;
   readable: boolean;
-  /** Why it is bad. Null: it is not, or was not seen. */
-  bad: string | null;
+  /** Why it was rejected. Null: it was not, or was not seen. */
+  rejected: string | null;
   /** Up to where its partition is readable. Null: in doubt, or not known. */
   readable_offset: number | null;
   /** Where the partition ends. */
@@ -41,14 +41,14 @@ export async function lagUntil(
   io: Io,
 ): Promise<ExitCode> {
   const at = placeOf(place);
-  const known: Known = { place, readable: false, bad: null, readable_offset: null, end: null };
+  const known: Known = { place, readable: false, rejected: null, readable_offset: null, end: null };
   const looking = (signal: AbortSignal) =>
     look(at, known, settings, { log: io.log, signal }).catch((cause) => {
       if (io.signal.aborted || !signal.aborted) throw cause;
     });
   await within(timeout * 1000, looking, io.signal);
   io.out(json ? JSON.stringify(known) : lineOf(known, at, timeout));
-  return known.bad !== null ? 3 : known.readable ? 0 : 1;
+  return known.rejected !== null ? 3 : known.readable ? 0 : 1;
 }
 
 function placeOf(text: string): Place {
@@ -76,13 +76,13 @@ async function look(at: Place, known: Known, settings: Settings, io: Pick<Io, 'l
             `Cannot run lag: topic ${topic} has ${bounds[topic].length} partitions, and --until names ${partition}`,
           );
         if (!isJudged && offset < known.end) {
-          known.bad = await badness(at, log, bounds, signal);
+          known.rejected = await badness(at, log, bounds, signal);
           isJudged = true;
         }
         const readable = readableOf(await readPositions(connection, redisKeys(redis.keyPrefix)), identity);
         known.readable_offset = readable?.[topic][partition] ?? null;
-        known.readable = known.bad === null && offset < (known.readable_offset ?? 0);
-        if (known.readable || known.bad !== null) return;
+        known.readable = known.rejected === null && offset < (known.readable_offset ?? 0);
+        if (known.readable || known.rejected !== null) return;
       }
     });
   });
@@ -102,8 +102,8 @@ async function badness(at: Place, log: EventLog, bounds: LogBounds, signal: Abor
   return bad;
 }
 
-function lineOf({ place, readable, bad, readable_offset: upTo, end }: Known, at: Place, timeout: number): string {
-  if (bad !== null) return `${place} was rejected, and shows nowhere: ${bad}`;
+function lineOf({ place, readable, rejected, readable_offset: upTo, end }: Known, at: Place, timeout: number): string {
+  if (rejected !== null) return `${place} was rejected, and shows nowhere: ${rejected}`;
   if (readable) return `${place} is readable`;
   const where = `${at.topic}/${at.partition}`;
   const nobody = 'no projector says up to where, or its views may be wrong; lag says who leads';

@@ -53,7 +53,7 @@ export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = 
       const isReadable = readable === false || !last || last.offset < (readable?.[topic][last.partition] ?? 0);
       const as = { rider, nowMs: nowMs ?? realClock.wallMs(), isReadable };
       const shown = shownOf(one, whyHidden(fold.facts, topic, key, as));
-      isWell &&= shown.set_aside.length === 0 && shown.answers.some((answer) => answer.shown);
+      isWell &&= shown.rejected.length === 0 && shown.answers.some((answer) => answer.shown);
       tell(io, json, shown, linesOf(shown));
     }
     return isWell ? 0 : 1;
@@ -109,7 +109,7 @@ function shownOf({ topic, key, last, bad, misplaced }: Asked, answers: ReturnTyp
     topic,
     key,
     record: last && { ...at(last), tombstone: last.tombstone },
-    set_aside: aside.map((one) => ({ ...at(one), reason: one.reason })),
+    rejected: aside.map((one) => ({ ...at(one), reason: one.reason })),
     misplaced,
     answers: answers.map(({ answer, hidden }) => ({
       answer,
@@ -119,13 +119,13 @@ function shownOf({ topic, key, last, bad, misplaced }: Asked, answers: ReturnTyp
   };
 }
 
-function linesOf({ topic, key, record, set_aside, misplaced, answers }: ReturnType<typeof shownOf>): string[] {
+function linesOf({ topic, key, record, rejected, misplaced, answers }: ReturnType<typeof shownOf>): string[] {
   const gone = record?.tombstone ? `: a tombstone, it is gone (${ruleOf('tombstones')})` : '';
   const aside = ruleOf('last-good-record');
   return [
     foreignText(`${topic}/${key}`),
     `  last good record: ${record ? `${record.place}, ${record.timestamp}${gone}` : 'none in the log'}`,
-    ...set_aside.map(
+    ...rejected.map(
       ({ place, timestamp, reason }) => `  rejected: ${place}, ${timestamp}: ${foreignText(reason)} (${aside})`,
     ),
     ...(misplaced

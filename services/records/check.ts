@@ -19,12 +19,12 @@ export const runCheck: Run<{ file?: string; archive?: string; strict?: boolean }
   const { file, json, strict = false } = options;
   if (file !== undefined && options.archive !== undefined)
     throw new UsageError('Cannot run records check: want a file or --archive, not both');
-  const named = file === undefined ? null : statSync(file, { throwIfNoEntry: false });
+  const named = file === undefined || file === '-' ? null : statSync(file, { throwIfNoEntry: false });
   if (named === undefined)
     throw new UsageError(
       `Cannot run records check: there is no ${file}, want a file of JSON Lines or an archive's folder`,
     );
-  const isLines = named !== null && !named.isDirectory();
+  const isLines = file === '-' || (named !== null && !named.isDirectory());
   const { checks, where } = isLines
     ? await checkLines(file!, io)
     : await checkLog(options.archive ?? file, settings, io);
@@ -52,10 +52,10 @@ async function checkLines(file: string, io: Io) {
       if (!(record instanceof LineError)) checks.take(record, null, number);
       else {
         checks.records++;
-        checks.notices.add('bad_line', record.message, () => `line ${number}`);
+        checks.notices.add('invalid_line', record.message, () => `line ${number}`);
       }
     }
-  return { checks, where: file };
+  return { checks, where: file === '-' ? 'standard input' : file };
 }
 
 /** A place in a log as one number. */

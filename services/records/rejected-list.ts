@@ -45,7 +45,7 @@ export const runRejectedList: Run<RejectedListOptions> = async (options, setting
 
 const placeOf = (reject: Reject, { isUnresolved, isMissing }: RejectedLog) => {
   const { topic, partition, offset, timestampMs, reason } = reject;
-  const state = { unresolved: isUnresolved(reject), set_aside: !isMissing(reject) };
+  const state = { unresolved: isUnresolved(reject), copied: !isMissing(reject) };
   return { topic, partition, offset, timestamp: instantText(timestampMs), reason, ...state };
 };
 
@@ -68,7 +68,7 @@ function linesOf(rejects: readonly Reject[], log: RejectedLog, shown: ReadonlyMa
   );
   if (missing > 0)
     lines.push(
-      `${missing} of them are in the log and not in the topic of rejected records: the projector that leads sets them aside, within seconds`,
+      `${missing} of them are in the log and not in the topic of rejected records: the projector that leads copies them there, within seconds`,
     );
   return lines;
 }
@@ -78,7 +78,7 @@ const personalTopics = new Set<string>(['riders', 'attendance', 'relations']);
 const personalFields = new Set(['rider', 'other', 'handle', 'name', 'leaders']);
 const credentialFields = new Set(['key_hash', 'label']);
 
-/** The fields of a bad record that can be read, and the reason why it is bad now. Hides riders and secret places. */
+/** The fields of a bad record that can be read, and the reason why it is rejected now. Hides riders and secret places. */
 function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options: RejectedListOptions): object {
   // A key that is off its pattern may hold anything.
   const mayShowKey =
@@ -87,7 +87,7 @@ function shownOf({ topic, raw }: Reject, { key, value, reason }: Judged, options
   const bytes = { key_bytes: raw.key?.length ?? null, value_bytes: raw.value?.length ?? null };
   const read =
     value && Object.fromEntries(Object.entries(value).map((field) => [field[0], shownField(topic, field, options)]));
-  return { bad_now: reason, key: key === null || mayShowKey ? key : hidden, ...bytes, value: read };
+  return { reason_now: reason, key: key === null || mayShowKey ? key : hidden, ...bytes, value: read };
 }
 
 function shownField(

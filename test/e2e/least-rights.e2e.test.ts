@@ -131,7 +131,7 @@ describe('with exactly its rights', () => {
       expect(await run(['records', 'publish', '--dry-run', example], as(user))).toMatchObject(granted);
     }
     const checked = await run(['records', 'check'], as(user));
-    expect(checked).toMatchObject({ code: 1, out: expect.stringContaining('bad_record'), err: granted.err });
+    expect(checked).toMatchObject({ code: 1, out: expect.stringContaining('rejected_record'), err: granted.err });
     const printed = await run(['records', 'print', '--topic', 'rides', '--key', 'taco'], as(user));
     expect(printed).toMatchObject({ code: 0, out: expect.stringContaining('Taco Tuesday') });
     const why = await run(['why', 'rides/taco', 'riders/bad'], as(user));

@@ -76,7 +76,7 @@ async function tool(args: string[], settings: Env) {
 }
 const unresolved = async (): Promise<string> => {
   const { code, out } = await tool(['lag'], env);
-  return `${code} ${/.* set aside/.exec(out)?.[0] ?? ''}`;
+  return `${code} ${/.* nobody knows: rejected/.exec(out)?.[0] ?? ''}`;
 };
 
 beforeAll(async () => {
@@ -130,7 +130,7 @@ it('a release with a field more, and the way back, lose nothing, though the stor
 it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it is read; no standby leads by its old judgement', async () => {
   const standby = await (await projector(old)).ready();
   await cancel('taco', unheard);
-  await expect.poll(unresolved, soon).toBe('1 1 record of a schema that nobody knows: set aside');
+  await expect.poll(unresolved, soon).toBe('1 1 record of a schema that nobody knows: rejected');
   for (const each of [leader, standby])
     await expect.poll(async () => (await fetch(`${each.origin}/readyz`)).text(), soon).toContain('WRITER_SCHEMAS');
   const verified = await tool(['verify'], env);
@@ -168,8 +168,8 @@ it('WRITER_SCHEMAS does in place of the store, for projectors and for commands',
   for (const id of ['loop', 'taco']) await shows(service, id);
   const { REDIS_URL: _, ...withoutStore } = elsewhere;
   const list = async (more: Env) => (await tool(['rejected', 'list', '--show'], { ...withoutStore, ...more })).out;
-  expect(await list({})).toContain('"bad_now":null');
-  expect(await list({ WRITER_SCHEMAS: '' })).toContain('"bad_now":"unknown fingerprint: got');
+  expect(await list({})).toContain('"reason_now":null');
+  expect(await list({ WRITER_SCHEMAS: '' })).toContain('"reason_now":"unknown fingerprint: got');
   await writeFile(join(writerSchemas, 'broken.avsc'), '{"type":"record"}');
   const wrong = await tool(['projector'], elsewhere);
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('broken.avsc is not one Avro schema')]);

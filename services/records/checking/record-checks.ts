@@ -41,7 +41,7 @@ export class RecordChecks {
     this.records++;
     if (timestampMs !== null) this.#instant('timestamp', timestampMs, topic, at);
     const reason = this.#validator.validate(record);
-    if (reason !== null) return void this.notices.add('bad_record', `${topic}: ${explained(record, reason)}`, at);
+    if (reason !== null) return void this.notices.add('rejected_record', `${topic}: ${explained(record, reason)}`, at);
     const { good, value, revision } = this.#validator;
     this.#fold.apply(good);
     if (value === null) return;
@@ -72,9 +72,14 @@ export class RecordChecks {
       if (record.posted && !hasNights) this.notices.add('ride_without_nights', '', at);
     }
     const handles = new Interner();
+    const firstOf: number[] = [];
     for (const [number, rider] of facts.riders.entries()) {
-      const known = handles.size;
-      if (rider && handles.add(rider.handle) < known) this.notices.add('shared_handle', '', this.#at('riders', number));
+      if (!rider) continue;
+      const handle = handles.add(rider.handle);
+      const first = firstOf[handle] ?? number;
+      firstOf[handle] = first;
+      const both = [first, number].map((one) => this.#at('riders', one));
+      if (first !== number) this.notices.add('shared_handle', '', () => both.map((at) => at()).join(' and '));
     }
     const times = facts.nightRecords.map((night) => night?.meet_time ?? null);
     const timed = times.filter((time) => time !== null);

@@ -26,7 +26,7 @@ describe('archive check', () => {
   test('finds nothing in an archive as it was saved', async () => {
     await using saved = await SavedArchive.make();
     const { exact_since } = await saved.save();
-    const said = `As saved: 4 records in 16 files, and 0 set aside: ${saved.dir}. It has every record since ${exact_since}`;
+    const said = `As saved: 4 records in 16 files, and 0 rejected: ${saved.dir}. It has every record since ${exact_since}`;
     expect(await check(saved.dir)).toEqual({ code: 0, out: [said], err: [] });
     const how = { dir: saved.dir, json: true, requireManifest: true };
     const { code, out } = await heard((io) => runArchiveCheck(how, settings, io));
@@ -55,7 +55,7 @@ describe('archive check', () => {
   test('reads an archive without a manifest, also one of another library', async () => {
     const { code, out } = await check(portlandDirectory);
     expect(code).toBe(3);
-    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 set aside: .*It has no manifest.json/);
+    expect(out[0]).toMatch(/^Read 18418 records in \d+ files, and 0 rejected: .*It has no manifest.json/);
     const how = { dir: portlandDirectory, requireManifest: true };
     const required = await heard((io) => runArchiveCheck(how, settings, io));
     const problem = `missing: ${portlandDirectory}/manifest.json: so what is missing or altered is not known`;

@@ -193,7 +193,7 @@ describe('archive forget', () => {
     expect(archive.rejected().map(({ topic }) => topic)).toEqual(['toString', 'riders', '']);
     expect(await problemsIn(archive.dir)).toEqual([]);
     const { out } = await heard((io) => runCli(['rejected', 'list', '--show', '--archive', archive.dir], io, {}));
-    expect(out.join()).toContain('"bad_now":"unknown topic"');
+    expect(out.join()).toContain('"reason_now":"unknown topic"');
   });
 
   test('leaves all else as it was, in files of other libraries and of before headers too', async () => {

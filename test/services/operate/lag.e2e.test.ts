@@ -102,15 +102,15 @@ it('lag --until ends once a record is readable, with what is bad of it, or after
   const projector = await (await processes.start('projector', { ...env, ...more })).ready();
   expect(await until(early)).toMatchObject({
     ...{ code: 0, out: `${early} is readable` },
-    json: { place: early, readable: true, bad: null, readable_offset: 1, end: 1 },
+    json: { place: early, readable: true, rejected: null, readable_offset: 1, end: 1 },
   });
   expect(await why()).toMatchObject({ code: 0, answers: [{ answer: '/rides/loop', shown: true, reasons: [] }, {}] });
   const bad = await publish(ride('loop', { url: 'ftp://x' }));
   const fault = 'url does not match its pattern: field url';
   const reason = expect.stringContaining(fault);
   const out = expect.stringContaining(`${bad} was rejected, and shows nowhere: ${fault}`);
-  expect(await until(bad)).toMatchObject({ code: 3, out, json: { bad: reason } });
-  expect(await why()).toMatchObject({ code: 1, record: { place: early }, set_aside: [{ place: bad, reason }] });
+  expect(await until(bad)).toMatchObject({ code: 3, out, json: { rejected: reason } });
+  expect(await why()).toMatchObject({ code: 1, record: { place: early }, rejected: [{ place: bad, reason }] });
   expect(await until('rides/0@99', 1)).toMatchObject({ code: 1, out: expect.stringContaining('rides/0 ends at 2') });
   const wrong = { code: 2, err: expect.stringContaining('--until') };
   for (const place of ['rides', 'rides/7@0', 'songs/0@1'])

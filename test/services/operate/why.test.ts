@@ -150,7 +150,7 @@ it('why says of keys of an archive where they stand, with exit codes, and nothin
     topic: 'rides',
     key: 'pp15r4935',
     record: { place: expect.stringMatching(/^rides\/\d+@\d+$/), tombstone: false },
-    set_aside: [],
+    rejected: [],
     misplaced: false,
   });
   expect([shown.code, shown.out.length]).toEqual([0, 1]);
@@ -172,7 +172,7 @@ it('why says of keys of an archive where they stand, with exit codes, and nothin
 });
 
 // docs/rules.md#one-partition-per-key, #tombstones, #last-good-record
-it('why names a tombstone, what was set aside behind the last good record, in a topic or beside it, and a misplaced key', async () => {
+it('why names a tombstone, what was rejected behind the last good record, in a topic or beside it, and a misplaced key', async () => {
   await using archive = await TestArchive.make(2);
   const put = (record: LoggedRecord, partition: number) =>
     archive.append(record.topic, partition, [
@@ -199,9 +199,9 @@ it('why names a tombstone, what was set aside behind the last good record, in a 
   const [loop, cafe, ada, misplaced] = out.map((line) => JSON.parse(line));
   expect(code).toBe(1);
   const place = `rides/${own('loop')}@${loop.record.place.endsWith('0') ? 1 : 2}`;
-  const set_aside = [{ place, reason: expect.stringContaining('url') }];
-  expect(loop).toMatchObject({ record: { tombstone: false }, set_aside, misplaced: false });
-  expect(cafe).toMatchObject({ record: { tombstone: true }, set_aside: [], answers: [{ shown: false }, {}] });
-  expect(ada).toMatchObject({ set_aside: [{ place: `riders/${own('ada')}@9`, reason: 'trailing bytes' }] });
+  const rejected = [{ place, reason: expect.stringContaining('url') }];
+  expect(loop).toMatchObject({ record: { tombstone: false }, rejected, misplaced: false });
+  expect(cafe).toMatchObject({ record: { tombstone: true }, rejected: [], answers: [{ shown: false }, {}] });
+  expect(ada).toMatchObject({ rejected: [{ place: `riders/${own('ada')}@9`, reason: 'trailing bytes' }] });
   expect([misplaced.misplaced, misplaced.answers[0].shown]).toEqual([true, true]);
 });

@@ -64,7 +64,7 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
     [...both('unknown_night', 7), ...both('ride_without_nights', 6)],
   ],
   ['that there is nothing', (lines) => lines.splice(0), [['no_records', 1, 'the start']]],
-  ['two riders of one handle', set('riders', { handle: 'bo' }), both('shared_handle', 5)],
+  ['two riders of one handle', set('riders', { handle: 'bo' }), [['shared_handle', 1, 'line 4 and line 5']]],
   ['a title of spaces', set('rides', { title: ' ' }), both('empty_title', 6)],
   ['a meet time in seconds', set('nights', { meet_time: '00:01:06.600' }), both('meet_times_near_midnight', 7)],
   ['seconds', set('metros', { changed_at: '1970-01-21T12:00:00Z' }), both('changed_at_before_2000', 1)],
@@ -112,7 +112,7 @@ describe('records check', () => {
       '{"topic":"riders","key":"a b","value":null}',
       'y',
     );
-    const found = [['bad_line', 2, 'line 10'], ...both('bad_record', 1), ...both('bad_record', 11)];
+    const found = [['invalid_line', 2, 'line 10'], ...both('rejected_record', 1), ...both('rejected_record', 11)];
     expect(bad).toEqual({ code: 1, strict: 1, found: expect.arrayContaining(found) });
     const { out } = await check(join(folder, 'lines.jsonl'));
     expect(out.join('\n')).toContain(
@@ -151,7 +151,7 @@ describe('records check', () => {
     expect(document.match(/^\| `.*$/gm)).toEqual(
       [...notices.values()].map(({ code, what }) => `| \`${code}\` | ${what} |`),
     );
-    const others = ['bad_line', 'bad_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
+    const others = ['invalid_line', 'rejected_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
     const tried = [...cases.flatMap(([, , found]) => found.map(([code]) => code)), ...others];
     expect([...new Set(tried)].sort()).toEqual([...notices.keys()].sort());
   });

@@ -37,10 +37,10 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
     await publisher.rejects.publish([{ ...reject, raw: key === 'ada' ? { ...raw, value: good } : raw }]);
   }
   const listed = await run('rejected', 'list', '--json', '--show');
-  const one = { topic: 'riders', partition: 1, key: '(hidden)', unresolved: true, set_aside: true };
+  const one = { topic: 'riders', partition: 1, key: '(hidden)', unresolved: true, copied: true };
   expect(listed.out.map((line) => JSON.parse(line))).toMatchObject([
-    { ...one, offset: 0, bad_now: null },
-    { ...one, offset: 1, bad_now: expect.stringMatching(/^not Avro: /) },
+    { ...one, offset: 0, reason_now: null },
+    { ...one, offset: 1, reason_now: expect.stringMatching(/^not Avro: /) },
   ]);
   const usage = ['Cannot run rejected resubmit: want one of --all, --reason TEXT and --place PLACE'];
   expect(await run('rejected', 'resubmit')).toMatchObject({ code: 2, err: usage });

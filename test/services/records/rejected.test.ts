@@ -33,7 +33,7 @@ describe('rejected list', () => {
     const only = ['--show', '--json', '--reason', 'rider related to themself'];
     const shown = JSON.parse((await list(...only)).out[0]!);
     expect(shown).toMatchObject({
-      bad_now: 'rider related to themself: field other: want another rider than in field rider',
+      reason_now: 'rider related to themself: field other: want another rider than in field rider',
       key: '(hidden)',
       value: { rider: '(hidden)', other: '(hidden)', follows: true },
     });

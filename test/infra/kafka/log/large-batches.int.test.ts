@@ -36,7 +36,7 @@ test('batches that unpack to more than is allowed are set aside by a projector, 
   const sink = kafkaRejectSink(kafka.options);
   const running = startProjector(kafka.eventLog(), new MemoryViewStore().writer(), sink);
   const setAside = async () =>
-    (await run('rejected', 'list', '--json')).out.map((line) => JSON.parse(line).set_aside as boolean);
+    (await run('rejected', 'list', '--json')).out.map((line) => JSON.parse(line).copied as boolean);
   await expect.poll(setAside, { timeout: 20_000 }).toEqual([true, true]);
   const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
   expect({ code, out: out.map((line) => JSON.parse(line)) }).toEqual({
