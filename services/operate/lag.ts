@@ -7,6 +7,7 @@ import {
   type StoredPosition,
   viewsOfAnotherLog,
 } from '../../projector/position/settled-position.ts';
+import { countText } from '../../projector/running/log.ts';
 import { unknownSchemaWords } from '../../projector/status/unresolved-rejects.ts';
 import { topicNames } from '../../schemas/events/records.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
@@ -87,11 +88,9 @@ function linesOf({ partitions, leaders, standbys, ...lag }: ReturnType<typeof la
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (row: string[]) =>
     row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ');
-  const known = age === null ? 'Every change is readable' : `Oldest change not yet readable: ${age.toFixed(1)} s old`;
-  const oldest = unled > 0 ? 'How old the oldest change not yet readable is: not known while nobody leads' : known;
   return [
     ...rows.map(line),
-    oldest,
+    oldestWords(age, unled, lag.lag),
     ...leaders.map(leaderLine),
     standbys.length > 0 ? `Standing by: ${standbys.join(', ')}` : 'Nobody stands by',
     ...(unled > 0
@@ -105,6 +104,13 @@ function linesOf({ partitions, leaders, standbys, ...lag }: ReturnType<typeof la
       (generation) => `A projector leads generation ${generation}: ask the lag with its version`,
     ),
   ];
+}
+
+/** The ends are read after all else. What comes in between counts as lag, and so do offsets that hold no record. */
+export function oldestWords(age: number | null, unled: number, lag: number): string {
+  if (unled > 0) return 'How old the oldest change not yet readable is: not known while nobody leads';
+  if (age !== null) return `Oldest change not yet readable: ${age.toFixed(1)} s old`;
+  return `Every change is readable${lag > 0 ? `, but for what has just come: ${countText(lag, 'offset')} at most` : ''}`;
 }
 
 /** A leader in an operator's words. */
