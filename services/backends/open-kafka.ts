@@ -1,5 +1,5 @@
 import type { SimulatedArchive } from '../../infra/archive/format/archive-manifest.ts';
-import { untilAnswered } from '../../infra/kafka/client/logged-back-off.ts';
+import { commandGiveUpMs, untilAnswered } from '../../infra/kafka/client/logged-back-off.ts';
 import { kafkaEventLog } from '../../infra/kafka/log/kafka-event-log.ts';
 import { kafkaPublisher } from '../../infra/kafka/publishing/kafka-publisher.ts';
 import { kafkaRejectSink } from '../../infra/kafka/publishing/kafka-reject-sink.ts';
@@ -33,6 +33,8 @@ export interface OpenLog {
 interface Running {
   log: Log;
   signal: AbortSignal;
+  /** It waits for Kafka as long as that takes. */
+  goesOn?: boolean;
 }
 
 /**
@@ -42,12 +44,13 @@ interface Running {
 export function openKafkaLog(
   kafka: KafkaSettings,
   settings: Settings,
-  { log, signal }: Running,
+  { log, signal, goesOn = false }: Running,
   writers = knownSchemas(settings),
 ): EventLog {
   const { topicPrefix } = kafka;
   const { source: schemas, close } = openSchemas(settings, writers, log, false);
-  const eventLog = kafkaEventLog({ kafka, topicPrefix, writers, schemas, log, group: null, signal });
+  const limit = goesOn ? {} : { giveUpMs: commandGiveUpMs };
+  const eventLog = kafkaEventLog({ kafka, topicPrefix, writers, schemas, log, group: null, signal, ...limit });
   return { ...eventLog, close: () => closeAll(eventLog, { close }) };
 }
 

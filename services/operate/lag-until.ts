@@ -64,7 +64,7 @@ async function look(at: Place, known: Known, settings: Settings, io: Pick<Io, 'l
   const { topic, partition, offset } = at;
   const { signal } = io;
   const redis = needRedis(settings, 'lag');
-  const log = openKafkaLog(needKafka(settings, 'lag'), settings, io);
+  const log = openKafkaLog(needKafka(settings, 'lag'), settings, { ...io, goesOn: true });
   await closing([log], async () => {
     const identity = await log.identity!();
     await withRedis(redis, async (connection) => {
@@ -106,8 +106,9 @@ function lineOf({ place, readable, rejected, readable_offset: upTo, end }: Known
   if (rejected !== null) return `${place} was rejected, and shows nowhere: ${rejected}`;
   if (readable) return `${place} is readable`;
   const where = `${at.topic}/${at.partition}`;
+  if (end === null) return `${place} is not known to be readable after ${timeout} s: Kafka or Redis has not answered`;
   const nobody = 'no projector says up to where, or its views may be wrong; lag says who leads';
   const sofar = upTo === null ? nobody : `${where} is readable up to ${upTo}`;
-  const why = end !== null && end <= at.offset ? `${where} ends at ${end}: nothing stands there yet` : sofar;
+  const why = end <= at.offset ? `${where} ends at ${end}: nothing stands there yet` : sofar;
   return `${place} is not readable after ${timeout} s: ${why}`;
 }

@@ -37,12 +37,20 @@ export const runPrint: Run<PrintOptions> = async (options, settings, io) => {
     for (const record of records) print(record);
     await io.taken();
   };
-  return withLog('records print', options.archive, settings, io, async (log, { kafka, where }): Promise<ExitCode> => {
-    if (follow && !kafka) throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
-    const bounds = await log.bounds();
-    const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
-    if (follow) await log.follow(from, { onBatch }, io.signal);
-    else await followToEnds(log, from, bounds, io.signal, onBatch);
-    return 0;
-  });
+  const running = { ...io, goesOn: follow };
+  return withLog(
+    'records print',
+    options.archive,
+    settings,
+    running,
+    async (log, { kafka, where }): Promise<ExitCode> => {
+      if (follow && !kafka)
+        throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
+      const bounds = await log.bounds();
+      const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
+      if (follow) await log.follow(from, { onBatch }, io.signal);
+      else await followToEnds(log, from, bounds, io.signal, onBatch);
+      return 0;
+    },
+  );
 };

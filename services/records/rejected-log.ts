@@ -1,5 +1,6 @@
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { KafkaCluster } from '../../infra/kafka/client/kafka-cluster.ts';
+import { commandGiveUpMs } from '../../infra/kafka/client/logged-back-off.ts';
 import { RejectedTopic } from '../../infra/kafka/log/rejected-topic.ts';
 import { placeOf } from '../../infra/reject-places.ts';
 import { whyBad } from '../../projector/intake/validator.ts';
@@ -59,7 +60,7 @@ async function rejectsInKafka(kafka: KafkaSettings, { log, signal }: Io): Promis
   const cluster = new KafkaCluster(kafka);
   const rejects: Reject[] = [];
   const take = (some: Reject[]) => rejects.push(...some);
-  const topic = new RejectedTopic(cluster, kafka.topicPrefix, log);
+  const topic = new RejectedTopic(cluster, kafka.topicPrefix, log, commandGiveUpMs);
   await closing([cluster], () => topic.readOn(take, signal, () => rejects.splice(0)));
   return rejects;
 }

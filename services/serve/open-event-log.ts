@@ -55,7 +55,7 @@ export async function withLog<T>(
   command: string,
   archive: string | undefined,
   settings: Settings,
-  io: Io,
+  io: Io & { goesOn?: boolean },
   work: (log: EventLog, chosen: ChosenLog) => Promise<T>,
 ): Promise<T> {
   const chosen = await chooseLog(command, archive, settings, io.log);

@@ -5,6 +5,8 @@ import { BackOff } from '../../../projector/running/waiting.ts';
 import { hintOf, refusalOf } from '../protocol/broker-refusal.ts';
 
 const limits = { minMs: 250, maxMs: 5_000 };
+/** A command that reads ends once Kafka has failed for so long. A frozen broker first fails after half a minute. */
+export const commandGiveUpMs = 30_000;
 /** Logged at the first failure and then about once a minute. */
 const reportEvery = 12;
 
@@ -13,6 +15,8 @@ interface LoggedBackOffOptions {
   signal: AbortSignal;
   /** Which server is awaited. `Kafka` by default. */
   who?: string;
+  /** After how long without a success it throws, once an attempt has failed. Without end by default. */
+  giveUpMs?: number;
 }
 
 /** A back-off that logs its start, about once a minute while it lasts, and its end. */
@@ -21,28 +25,33 @@ export class LoggedBackOff {
   readonly #options: Required<LoggedBackOffOptions>;
   readonly #backOff = new BackOff(limits, realClock);
   #failures = 0;
+  /** Of the first failure. */
+  #sinceMs = 0;
 
   /** `what`: the action, as an error message begins: `Cannot read from Kafka`. */
   constructor(what: string, options: LoggedBackOffOptions) {
     this.#what = what;
-    this.#options = { who: 'Kafka', ...options };
+    this.#options = { who: 'Kafka', giveUpMs: Number.POSITIVE_INFINITY, ...options };
   }
 
-  /** Resolves when it is time to try again. Throws if that is pointless: aborted, or refused. */
+  /** Resolves when it is time to try again. Throws if that is pointless: aborted, refused, or tried for long enough. */
   async failed(error: unknown): Promise<void> {
-    const { log, signal, who } = this.#options;
+    const { log, signal, who, giveUpMs } = this.#options;
     signal.throwIfAborted();
     const refusal = refusalOf(error, who);
     if (refusal) throw new Error(`${this.#what}: ${refusal}`, { cause: error });
-    if (this.#failures++ % reportEvery === 0)
-      log.warn(`${this.#what}: ${describeError(error)}${hintOf(error)}; trying again`);
+    if (this.#failures === 0) this.#sinceMs = realClock.nowMs();
+    const fault = `${this.#what}: ${describeError(error)}${hintOf(error)}`;
+    if (realClock.nowMs() - this.#sinceMs >= giveUpMs)
+      throw new Error(`${fault}; given up after ${giveUpMs / 1000} s of failures`, { cause: error });
+    if (this.#failures++ % reportEvery === 0) log.warn(`${fault}; trying again`);
     await this.#backOff.pause(signal);
     signal.throwIfAborted();
   }
 
   succeeded(): void {
     const { log, who } = this.#options;
-    if (this.#failures > 0) log.info(`${this.#what}: over, ${who} answers again`);
+    if (this.#failures > 0) log.info(`It could ${this.#what.replace('Cannot ', '')} now: ${who} answers again`);
     this.#failures = 0;
     this.#backOff.reset();
   }

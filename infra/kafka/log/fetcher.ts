@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
-import type { Log } from '../../../projector/running/log.ts';
+import { countText, type Log } from '../../../projector/running/log.ts';
 import { race, Stop } from '../../../projector/running/stop.ts';
 import { WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
@@ -49,6 +49,13 @@ interface FetcherDeps {
   checkEveryMs: number;
   /** `batchLimits` by default. */
   limits?: typeof batchLimits;
+  /** As of LoggedBackOff. */
+  giveUpMs?: number;
+}
+
+interface Failing {
+  partition: FollowedPartition;
+  fault: Error;
 }
 
 const fetchWaitMs = 500;
@@ -169,7 +176,7 @@ export class Fetcher {
 
   async #fetchFrom(node: number): Promise<void> {
     const { signal } = this.#stop;
-    const backOff = new LoggedBackOff('Cannot read from Kafka', { log: this.#deps.log, signal });
+    const backOff = this.#backOff('Cannot read from Kafka');
     while (!signal.aborted) {
       const led = this.#partitions.filter(({ leader }) => leader === node);
       if (led.length === 0) return;
@@ -194,16 +201,31 @@ export class Fetcher {
     }
   }
 
-  /** Leaves a partition out for a while. The others of its broker go on. */
-  #pause(partition: FollowedPartition, error: unknown): void {
-    const what = `Cannot read ${partition.topic}/${partition.partition} from Kafka`;
-    partition.backOff ??= new LoggedBackOff(what, { log: this.#deps.log, signal: this.#stop.signal });
-    partition.paused = true;
-    const until = partition.backOff.failed(error).then(() => {
-      partition.paused = false;
-      return this.#findLeaders();
-    });
-    void this.#guard(until);
+  #backOff(what: string): LoggedBackOff {
+    const { log, giveUpMs } = this.#deps;
+    return new LoggedBackOff(what, { log, signal: this.#stop.signal, ...(giveUpMs && { giveUpMs }) });
+  }
+
+  /**
+   * Leaves partitions out for a while. The others of their broker go on. Those that begin to fail alike, as all of a broker that
+   * is back do, share one back-off, and so one log line.
+   */
+  #pause(failing: readonly Failing[]): void {
+    const begin = failing.filter(({ partition }) => partition.backOff === null);
+    for (const alike of Map.groupBy(begin, ({ fault }) => fault.message).values()) {
+      const { topic, partition } = alike[0]!.partition;
+      const more = alike.length > 1 ? ` and ${countText(alike.length - 1, 'other partition')}` : '';
+      const backOff = this.#backOff(`Cannot read ${topic}/${partition}${more} from Kafka`);
+      for (const one of alike) one.partition.backOff = backOff;
+    }
+    for (const [backOff, some] of Map.groupBy(failing, ({ partition }) => partition.backOff!)) {
+      for (const { partition } of some) partition.paused = true;
+      const until = backOff.failed(some[0]!.fault).then(() => {
+        for (const { partition } of some) partition.paused = false;
+        return this.#findLeaders();
+      });
+      void this.#guard(until);
+    }
   }
 
   #takeFetched(asked: readonly FollowedPartition[], fetched: readonly FetchedPartition[]): void {
@@ -211,6 +233,7 @@ export class Fetcher {
     const served = new Set<FollowedPartition>();
     // Once for all partitions: the machine's up time is read from a file.
     const now = instant();
+    const failing: Failing[] = [];
     for (const found of fetched) {
       const partition = byId.get(`${found.topicId}/${found.partition}`)!;
       // The partition's leader moved meanwhile, and the new leader answered first.
@@ -219,7 +242,7 @@ export class Fetcher {
       if (found.diverging) throw diverged(partition);
       const fault = found.errorCode === 0 ? found.fault : errorOf(partition, found.errorCode);
       if (fault) {
-        this.#pause(partition, fault);
+        failing.push({ partition, fault });
         continue;
       }
       partition.backOff?.succeeded();
@@ -227,6 +250,7 @@ export class Fetcher {
       if (advance(partition, found, now, this.#deps.handler.awayMsMax)) served.add(partition);
       if (noteHeldBack(partition, found, now)) this.#deps.handler.onHeldBack?.(partition);
     }
+    this.#pause(failing);
     // Kafka fills a response in the order of the request, so partitions that got records go to the end of the queue.
     this.#partitions = [...this.#partitions.filter((one) => !served.has(one)), ...served];
     if (served.size > 0) this.#wakeUp.notify();

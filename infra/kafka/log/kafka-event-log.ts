@@ -39,6 +39,8 @@ interface KafkaEventLogOptions {
   onAnswer?: RequestObserver;
   /** Aborts every wait, as `close` does. The wait throws the signal's reason. */
   signal?: AbortSignal;
+  /** How long Kafka may fail before a wait throws. Without end by default. */
+  giveUpMs?: number;
 }
 
 /**
@@ -50,7 +52,8 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const cluster = new KafkaCluster(options.kafka, options.onAnswer);
   const topics = new LogTopics(cluster, options.topicPrefix);
   const closed = new Stop([options.signal]);
-  const asking = { log: options.log, signal: closed.signal, isFatal: isFault };
+  const { log, giveUpMs = Number.POSITIVE_INFINITY } = options;
+  const asking = { log, giveUpMs, signal: closed.signal, isFatal: isFault };
   let following: Following | null = null;
   return {
     bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
@@ -110,7 +113,7 @@ class Following {
   }
 
   async run(cluster: KafkaCluster): Promise<void> {
-    const { kafka, log, from, signal, checkEveryMs = 10_000, group = null } = this.#parts;
+    const { kafka, log, from, signal, checkEveryMs = 10_000, group = null, giveUpMs } = this.#parts;
     try {
       const topics = await this.#findTopics();
       this.#parts.topics.assertFits(topics, from);
@@ -129,7 +132,7 @@ class Following {
         awayMsMax: retentionMs / 2,
       };
       const starts = topics.flatMap((topic) => this.#startOf(topic));
-      const fetcher = new Fetcher(starts, { cluster, handler, log, checkEveryMs });
+      const fetcher = new Fetcher(starts, { cluster, handler, log, checkEveryMs, ...(giveUpMs && { giveUpMs }) });
       this.#fetcher = fetcher;
       try {
         await fetcher.run(signal);
@@ -156,9 +159,9 @@ class Following {
   }
 
   #findTopics(): Promise<KafkaTopic[]> {
-    const { log, signal, topics } = this.#parts;
+    const { log, signal, topics, giveUpMs = Number.POSITIVE_INFINITY } = this.#parts;
     const what = 'Cannot look up the topics of the event log';
-    return untilAnswered(what, () => topics.find(), { log, signal, isFatal: isFault });
+    return untilAnswered(what, () => topics.find(), { log, signal, giveUpMs, isFatal: isFault });
   }
 
   #startOf({ name, id, partitions }: KafkaTopic) {

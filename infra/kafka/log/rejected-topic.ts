@@ -66,12 +66,15 @@ export class RejectedTopic {
   readonly name: string;
   readonly #cluster: KafkaCluster;
   readonly #log: Log;
+  readonly #giveUpMs: number;
   #read: ReadTopic | null = null;
 
-  constructor(cluster: KafkaCluster, topicPrefix: string, log: Log) {
+  /** `giveUpMs`: as of LoggedBackOff. */
+  constructor(cluster: KafkaCluster, topicPrefix: string, log: Log, giveUpMs = Number.POSITIVE_INFINITY) {
     this.name = `${topicPrefix}rejected`;
     this.#cluster = cluster;
     this.#log = log;
+    this.#giveUpMs = giveUpMs;
   }
 
   /**
@@ -102,7 +105,12 @@ export class RejectedTopic {
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
     const isFatal = (error: unknown) => error instanceof MissingTopicsError;
-    return untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, signal, isFatal });
+    return untilAnswered(`Cannot read ${this.name}`, find, {
+      log: this.#log,
+      giveUpMs: this.#giveUpMs,
+      signal,
+      isFatal,
+    });
   }
 
   /** False: it lost something meanwhile. */
@@ -125,7 +133,14 @@ export class RejectedTopic {
       },
     };
     const starts = position.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset }));
-    const deps = { cluster: this.#cluster, handler, log: this.#log, checkEveryMs: 10_000, limits };
+    const deps = {
+      cluster: this.#cluster,
+      handler,
+      log: this.#log,
+      giveUpMs: this.#giveUpMs,
+      checkEveryMs: 10_000,
+      limits,
+    };
     const fetcher = new Fetcher(starts, deps);
     const isLost = await fetcher
       .run(done.signal)

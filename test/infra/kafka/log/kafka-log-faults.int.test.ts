@@ -75,7 +75,22 @@ test('a broker that crashes while records are sent and read: each arrives once a
   }
   await publisher.close();
   await vi.waitFor(() => expect(following.keys).toEqual(keys), { ...soon, timeout: 40_000 });
-  expect(kafka.log.lines.join()).toContain('over, Kafka answers again');
+  expect(kafka.log.lines.join()).toContain('It could read from Kafka now: Kafka answers again');
+}, 120_000);
+
+test('partitions of a broker that is back share a line for each thing that it answers', async () => {
+  await using kafka = new TestKafka(broker.brokers);
+  await kafka.createTopics({ partitions: 4 });
+  await kafka.sendMetros(['aa']);
+  // Leaders are asked for after a fault alone, so all fetches name the epoch of before.
+  const following = kafka.follow(kafka.eventLog({ checkEveryMs: 600_000 }), positionAt(4));
+  await vi.waitFor(() => expect(following.keys).toEqual(['aa']), soon);
+  await broker.kill();
+  await broker.start();
+  await kafka.sendMetros(['bb']);
+  await vi.waitFor(() => expect(following.keys).toEqual(['aa', 'bb']), { ...soon, timeout: 40_000 });
+  const refused = kafka.log.lines.flatMap((line) => /Cannot read \S+ .*(Kafka's error \w+)/.exec(line)?.[1] ?? []);
+  expect(refused).toEqual([...new Set(refused)]);
 }, 120_000);
 
 test('partitions that cannot be read leave the others of their broker flowing, and go on when they are mended', async () => {
