@@ -25,12 +25,12 @@ function section(path: string, heading: string): string {
   return next === -1 ? text.slice(start) : text.slice(start, start + heading.length + 2 + next);
 }
 
-/** Names in code style in the first cells of tables. */
+/** Names in code style in the first cells of tables, or before the colon of lists' items. */
 const firstCells = (text: string): string[] =>
   text
     .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .flatMap((line) => [...line.split('|')[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
+    .flatMap((line) => /^(?:\| ([^|]+)|\* ((?:`[^`]+`[ ,·]*)+):)/.exec(line)?.slice(1).find(Boolean) ?? [])
+    .flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
 
 /** A heading's anchor, as GitHub makes it. */
 const anchorOf = (heading: string): string =>
@@ -205,7 +205,7 @@ describe('the page on how it works', () => {
     const italics = [...text.matchAll(/(?<![*\w])\*(\w[^*\n]*)\*(?!\*)/g)].map((match) => match[1]!);
     const words = section('docs/concepts.md', '## Glossary')
       .split('\n')
-      .flatMap((line) => line.split('|')[1]?.split(',') ?? [])
+      .flatMap((line) => /^\* \*\*(.+)\*\*:/.exec(line)?.[1]?.split(',') ?? [])
       .map((word) => word.trim());
     const explained = ['italics', 'tombstone', 'unresolved'];
     expect(italics.length).toBeGreaterThan(8);
@@ -224,8 +224,8 @@ describe('the page on missing rides', () => {
 
 describe('the audit trail', () => {
   it('is documented event by event, in its words, with its causes', () => {
-    const rows = [...read('docs/audit-trail.md').matchAll(/^\| `(\w+)` \| (.+?) \| (.+) \|$/gm)];
-    const documented = rows.map(([, event, when, causes]) => [event, when!.toLowerCase(), causes!.match(/\w+/g) ?? []]);
+    const rows = [...read('docs/audit-trail.md').matchAll(/^\* `(\w+)`: (.+?)(?: \((`.+`)\))?$/gm)];
+    const documented = rows.map(([, event, when, causes]) => [event, when!.toLowerCase(), causes?.match(/\w+/g) ?? []]);
     const events = Object.entries(auditEvents);
     expect(documented).toEqual(events.map(([event, { when, causes }]) => [event, when.toLowerCase(), causes]));
   });
@@ -237,15 +237,10 @@ describe('the architecture', () => {
     const wanted = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith('@types/'));
     const named = section('ARCHITECTURE.md', '## Dependencies')
       .split('\n')
-      .filter((line) => /^\| [@\w]/.test(line))
-      .flatMap((line) =>
-        line
-          .split('|')[1]!
-          .replaceAll(/\([^)]*\)/g, '')
-          .split(','),
-      )
+      .flatMap((line) => /^\* \*\*(.+)\*\*:/.exec(line)?.[1] ?? [])
+      .flatMap((names) => names.replaceAll(/\([^)]*\)/g, '').split(','))
       .map((name) => name.trim())
-      .filter((name) => name !== 'package' && !name.startsWith('@types/'));
+      .filter((name) => !name.startsWith('@types/'));
     expect(named.sort()).toEqual(wanted.sort());
   });
 });

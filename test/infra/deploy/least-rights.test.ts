@@ -15,7 +15,7 @@ describe('docs/permissions.md', () => {
     const users = [...readFileSync(redisUsersFile, 'utf8').matchAll(/^user (?!default )(\S+)/gm)].map(
       ([, user]) => user,
     );
-    const rows = document.slice(0, document.indexOf('## Kafka')).matchAll(/^\| [^|]+ \| ([^|]+) \|$/gm);
+    const rows = document.slice(0, document.indexOf('## Kafka')).matchAll(/^\* `.+?: (.+)$/gm);
     const named = [...rows].flatMap(([, cell]) => [...cell!.matchAll(/`([a-z-]+)`/g)].map(([, user]) => user));
     expect(new Set(named)).toEqual(new Set(users));
   });

@@ -148,8 +148,8 @@ describe('records check', () => {
 
   it('has each code in its document, with the same words, and each is tried here', () => {
     const document = readFileSync(new URL('../../../docs/records-check.md', import.meta.url), 'utf8');
-    expect(document.match(/^\| `.*$/gm)).toEqual(
-      [...notices.values()].map(({ code, what }) => `| \`${code}\` | ${what} |`),
+    expect(document.match(/^\* `\w+`: .*$/gm)).toEqual(
+      [...notices.values()].map(({ code, what }) => `* \`${code}\`: ${what}`),
     );
     const others = ['invalid_line', 'rejected_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
     const tried = [...cases.flatMap(([, , found]) => found.map(([code]) => code)), ...others];
