@@ -92,8 +92,7 @@ export class Terms {
     life.to('take');
     try {
       // What another projector knows was judged unknown here, while this one stood by or was told to (docs/rules.md#kept-schemas).
-      if (await eventLog.judgesAnew?.())
-        throw new FoldAgainError('the schema of rejected records is known now');
+      if (await eventLog.judgesAnew?.()) throw new FoldAgainError('the schema of rejected records is known now');
       const taken = await takeAll(leadership, tags, seen);
       if (taken) return taken;
     } catch (cause) {
