@@ -105,10 +105,14 @@ export async function ensureTopics(options: TopicsOptions): Promise<TopicReport[
   const admin = kafkaJs(kafka, log, signal).admin();
   try {
     const names = [...topicNames, 'rejected'].map((name) => topicPrefix + name);
-    const found = await untilAnswered('Cannot look up the topics', () => cluster.topics(names), { log, signal });
-    const there = new Map(found.map((topic) => [topic.name, topic]));
-    await race(signal, admin.connect());
-    const settings = await race(signal, topicSettings(admin, [...there.keys()]));
+    // Together: Kafka still tells of a topic that is being deleted, and then has no settings of it.
+    const look = async () => {
+      const found = await cluster.topics(names);
+      const there = new Map(found.map((topic) => [topic.name, topic]));
+      await admin.connect();
+      return { there, settings: await topicSettings(admin, [...there.keys()]) };
+    };
+    const { there, settings } = await untilAnswered('Cannot look up the topics', look, { log, signal });
     const plans = topicsPlan(topicPrefix, partitions, rejectedBytesMax(settings));
     const missing = plans.filter(({ topic }) => !there.has(topic));
     if (create && missing.length > 0) {
