@@ -25,7 +25,7 @@ export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boo
   await needArchiveFolder(dir, 'archive save', prefix);
   const { log: logger, signal } = io;
   const writers = knownSchemas(settings);
-  const log = openKafkaLog(kafka, settings, { ...io, goesOn: follow }, writers);
+  const log = openKafkaLog(kafka, settings, { log: logger, signal, goesOn: follow }, writers);
   const cluster = new KafkaCluster(kafka);
   const rejected = new RejectedTopic(cluster, prefix, logger);
   const topics = topicNames.map((topic) => prefix + topic);

@@ -64,7 +64,7 @@ async function look(at: Place, known: Known, settings: Settings, io: Pick<Io, 'l
   const { topic, partition, offset } = at;
   const { signal } = io;
   const redis = needRedis(settings, 'lag');
-  const log = openKafkaLog(needKafka(settings, 'lag'), settings, { ...io, goesOn: true });
+  const log = openKafkaLog(needKafka(settings, 'lag'), settings, { log: io.log, signal, goesOn: true });
   await closing([log], async () => {
     const identity = await log.identity!();
     await withRedis(redis, async (connection) => {

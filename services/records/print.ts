@@ -1,13 +1,13 @@
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { whyBad } from '../../projector/intake/validator.ts';
 import { decoded, type LogRecord } from '../../projector/ports/decoded-record.ts';
-import type { EncodedRecord, LogBatch } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, EventLog, LogBatch } from '../../projector/ports/event-log.ts';
 import { clampedMs } from '../../schemas/events/instants.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Run } from '../cli/commands.ts';
 import { instantOf } from '../cli/instant-texts.ts';
 import { type ExitCode, UsageError } from '../cli/io.ts';
-import { withLog } from '../serve/open-event-log.ts';
+import { type ChosenLog, withLog } from '../serve/open-event-log.ts';
 import { showLine } from './json-lines/json-line.ts';
 
 interface PrintOptions {
@@ -37,20 +37,13 @@ export const runPrint: Run<PrintOptions> = async (options, settings, io) => {
     for (const record of records) print(record);
     await io.taken();
   };
-  const running = { ...io, goesOn: follow };
-  return withLog(
-    'records print',
-    options.archive,
-    settings,
-    running,
-    async (log, { kafka, where }): Promise<ExitCode> => {
-      if (follow && !kafka)
-        throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
-      const bounds = await log.bounds();
-      const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
-      if (follow) await log.follow(from, { onBatch }, io.signal);
-      else await followToEnds(log, from, bounds, io.signal, onBatch);
-      return 0;
-    },
-  );
+  const run = async (log: EventLog, { kafka, where }: ChosenLog): Promise<ExitCode> => {
+    if (follow && !kafka) throw new UsageError(`Cannot run records print --follow: ${where} does not grow, want Kafka`);
+    const bounds = await log.bounds();
+    const from = byTopic((topic) => bounds[topic].map(({ low, end }) => (topics.includes(topic) ? low : end)));
+    if (follow) await log.follow(from, { onBatch }, io.signal);
+    else await followToEnds(log, from, bounds, io.signal, onBatch);
+    return 0;
+  };
+  return withLog('records print', options.archive, settings, io, run, follow);
 };

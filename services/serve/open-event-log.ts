@@ -50,18 +50,23 @@ export async function chooseLog(
   };
 }
 
-/** Has a command read the log that it is about. In Kafka no positions are committed. */
+/** Has a command read the log that it is about. In Kafka no positions are committed. `goesOn`: as of openKafkaLog. */
 export async function withLog<T>(
   command: string,
   archive: string | undefined,
   settings: Settings,
-  io: Io & { goesOn?: boolean },
+  io: Io,
   work: (log: EventLog, chosen: ChosenLog) => Promise<T>,
+  goesOn = false,
 ): Promise<T> {
   const chosen = await chooseLog(command, archive, settings, io.log);
   const toPeople = { warn: (cut: string) => io.err(`May not be exact: ${cut}`) };
   const log = chosen.kafka
-    ? (await import('../backends/open-kafka.ts')).openKafkaLog(chosen.kafka, settings, io)
+    ? (await import('../backends/open-kafka.ts')).openKafkaLog(chosen.kafka, settings, {
+        log: io.log,
+        signal: io.signal,
+        goesOn,
+      })
     : archiveEventLog({ ...chosen, log: toPeople });
   return closing([log], () => work(log, chosen));
 }

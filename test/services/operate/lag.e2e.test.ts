@@ -148,3 +148,18 @@ it('lag says what is missing, and that Redis is away, and ends', async () => {
   const err = 'Cannot read who leads from Redis: connect ECONNREFUSED 127.0.0.1:1';
   expect(away).toEqual({ code: 1, out: '', err });
 });
+
+it('commands that read end half a minute after Kafka began to fail them, and say so', async () => {
+  const all = [
+    ['lag'],
+    ['why', 'rides/loop'],
+    ['verify'],
+    ['records', 'print'],
+    ['records', 'check'],
+    ['rejected', 'list'],
+  ];
+  const away = { KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' };
+  const ended = await Promise.all(all.map((args) => run(args, away)));
+  const err = expect.stringMatching(/^Cannot .*ECONNREFUSED 127\.0\.0\.1:1; given up after 30 s of failures/);
+  expect(ended).toEqual(all.map(() => ({ code: 1, out: '', err })));
+}, 120_000);
