@@ -55,9 +55,8 @@ describe('the analyst’s tutorial', () => {
 it('the list of columns has those of every table, in their order', async () => {
   const listed: Record<string, string[]> = {};
   let table = '';
-  for (const line of columnsPage.match(/^\| (`\w+`)? ?\| `.*$/gm)!) {
-    const [name, columns] = cellsOf(line.replace(/^\| \|/, '|  |'));
-    if (name!.trim()) table = name!.replaceAll('`', '');
+  for (const [, name, columns] of columnsPage.matchAll(/^(?:\* \*\*`(\w+)`\*\*:| {2}\*) (`.+?`) \(/gm)) {
+    table = name ?? table;
     listed[table] = [...(listed[table] ?? []), ...columns!.match(/\w+/g)!];
   }
   const versions = 'valid_from valid_to deleted partition offset timestamp revision changed_at'.split(' ');
