@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type OperationName, operationPaths } from '../../schemas/interface/inputs.ts';
 import { wwwAuthenticate } from '../messages/refusals.ts';
-import { type ServiceUrl, serviceUrl } from '../messages/service-url.ts';
+import { serviceUrl } from '../messages/service-url.ts';
 import {
   type Caching,
   componentHeaders,
@@ -117,7 +117,14 @@ export function openApiDocument(baseUrl: string): object {
   const { origin } = service;
   return {
     openapi: '3.1.0',
-    info: information(service),
+    info: {
+      title: 'Ride Calendar',
+      version: interfaceVersion,
+      summary: 'A calendar of group bike rides, to read.',
+      description: description.replaceAll('{origin}', origin).replaceAll('{resource}', service.resource),
+      contact: { name: 'Ride Calendar', url: `${origin}/docs` },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: service.resource }],
     tags,
     paths: Object.fromEntries(
@@ -166,15 +173,6 @@ function operationObject(name: OperationName): Json {
 
 /** What no operation says by itself, for whoever has nothing but the base URL: a client's developer. */
 const description = readFileSync(new URL('docs/description.md', import.meta.url), 'utf8').trimEnd();
-
-const information = ({ origin, resource }: ServiceUrl): Json => ({
-  title: 'Ride Calendar',
-  version: interfaceVersion,
-  summary: 'A calendar of group bike rides, to read.',
-  description: description.replaceAll('{origin}', origin).replaceAll('{resource}', resource),
-  contact: { name: 'Ride Calendar', url: `${origin}/docs` },
-  license: { name: 'MIT', identifier: 'MIT' },
-});
 
 const tags = [
   { name: 'Calendar', description: 'What anybody with a developer key, or signed in, can read.' },

@@ -17,10 +17,21 @@ export function numberOf(facts: Facts, { kind, id }: Pick<StoredName, 'kind' | '
   return views?.find(facts, id) ?? -1;
 }
 
-/**
- * Compares what is stored with what the facts render. Returns a difference as the write that mends it, with null for a
- * view or field that should not exist.
- */
+/** One view that is not as the facts render it: a key, or a field of a rider's hash. */
+export interface Difference {
+  what: 'missing' | 'extra' | 'different' | 'wrong type';
+  name: StoredName;
+  /** Of a rider's hash; absent: all of the key. */
+  field?: string;
+}
+
+/** What differs under one name, and the write that mends it, with null for a view or field that should not exist. */
+interface Found {
+  write: ViewWrite;
+  differences(): Difference[];
+}
+
+/** Compares what is stored with what the facts render. */
 export class Comparison {
   readonly #facts: Facts;
   /** What was compared, by kind: the numbers of views, and of riders for their own layers. */
@@ -33,17 +44,17 @@ export class Comparison {
     this.#facts = facts;
   }
 
-  /** What mends a stored view; null if it is right. */
-  compare(stored: StoredView): ViewWrite | null {
+  /** What is wrong with a stored view; null: nothing. */
+  compare(stored: StoredView): Found | null {
     const number = numberOf(this.#facts, stored);
     if (number >= 0) this.#compared.get(stored.kind)!.add(number);
     return stored.kind === 'reader' ? this.#fields(stored, number) : this.#value(stored, number);
   }
 
   /** What should be stored under a name where nothing is; null if that is right. */
-  absent(name: StoredName): ViewWrite | null {
+  absent(name: StoredName): Found | null {
     const number = numberOf(this.#facts, name);
-    return number < 0 ? null : this.#whole(name.kind as FactKind | RiderKind, number);
+    return number < 0 ? null : this.#whole(name.tag, name.kind as FactKind | RiderKind, number);
   }
 
   /** Views of some tags that were not compared and should exist. Null now and then, for the event loop to get its turn. */
@@ -56,37 +67,51 @@ export class Comparison {
   #missing(kind: FactKind | RiderKind, view: number, tags: ReadonlySet<number>): [number, ViewWrite] | null {
     if (this.#compared.get(kind)!.has(view)) return null;
     const tag = numberedViews[kind].tag(this.#facts, view);
-    const write = tags.has(tag) ? this.#whole(kind, view) : null;
-    return write && [tag, write];
+    const found = tags.has(tag) ? this.#whole(tag, kind, view) : null;
+    return found && [tag, found.write];
   }
 
-  #whole(kind: FactKind | RiderKind, view: number): ViewWrite | null {
+  #whole(tag: number, kind: FactKind | RiderKind, view: number): Found | null {
     const id = numberedViews[kind].id(this.#facts, view);
+    const missing = { what: 'missing', name: { tag, kind, id } } as const;
     if (kind === 'reader') {
       const fields = readerViews.render(this.#facts, view);
-      return fields.length > 0 ? { kind, id, fields } : null;
+      const differences = () => fields.map(({ field }) => ({ ...missing, field }));
+      return fields.length > 0 ? { write: { kind, id, fields }, differences } : null;
     }
     const value = valueViews[kind].render(this.#facts, view);
-    return value && { kind, id, value };
+    return value && { write: { kind, id, value }, differences: () => [missing] };
   }
 
-  #value({ kind, id, bytes, whole }: StoredValue, view: number): ViewWrite | null {
+  #value({ tag, kind, id, bytes, whole }: StoredValue, view: number): Found | null {
     const value = view < 0 ? null : valueViews[kind as FactKind].render(this.#facts, view);
     const wanted = whole ? value : value?.subarray(0, digestLength);
-    return wanted && bytes?.equals(wanted) ? null : { kind, id, value };
+    if (wanted && bytes?.equals(wanted)) return null;
+    const what = value === null ? 'extra' : bytes === null ? 'wrong type' : 'different';
+    return { write: { kind, id, value }, differences: () => [{ what, name: { tag, kind, id } }] };
   }
 
-  #fields({ kind, id, fields }: StoredFields, reader: number): ViewWrite | null {
+  #fields({ tag, kind, id, fields }: StoredFields, reader: number): Found | null {
+    const name = { tag, kind, id };
     const wanted = reader >= 0 ? readerViews.render(this.#facts, reader) : [];
-    // No write can name a field that is not UTF-8.
-    if (fields === null || [...fields.keys()].some((field) => field.includes('\ufffd'))) {
-      return { kind, id, fields: wanted, replaces: true };
+    const replacing: ViewWrite = { kind, id, fields: wanted, replaces: true };
+    if (fields === null) {
+      const what = wanted.length > 0 ? 'wrong type' : 'extra';
+      return { write: replacing, differences: () => [{ what, name }] };
     }
     const different = wanted.filter(({ field, value }) => !fields.get(field)?.equals(Buffer.from(value!)));
     const known = new Set(wanted.map(({ field }) => field));
     const extra = [...fields.keys()].filter((field) => !known.has(field));
-    const write: FieldWrite[] = [...different, ...extra.map((field) => ({ field, value: null }))];
-    return write.length > 0 ? { kind, id, fields: write } : null;
+    const writes: FieldWrite[] = [...different, ...extra.map((field) => ({ field, value: null }))];
+    if (writes.length === 0) return null;
+    const whatOf = ({ field, value }: FieldWrite) =>
+      value === null ? 'extra' : fields.has(field) ? 'different' : 'missing';
+    // No write can name a field that is not UTF-8.
+    const isNameless = extra.some((field) => field.includes('\ufffd'));
+    return {
+      write: isNameless ? replacing : { kind, id, fields: writes },
+      differences: () => writes.map((one) => ({ what: whatOf(one), name, field: one.field })),
+    };
   }
 }
 
@@ -134,8 +159,8 @@ export async function compareStored(
   signal?.throwIfAborted();
   for await (const one of stored) {
     views += 1;
-    const write = comparison.compare(one);
-    if (write) await differs(one.tag, write);
+    const found = comparison.compare(one);
+    if (found) await differs(one.tag, found.write);
     await step();
   }
   for (const missing of comparison.missing(new Set(tags))) {

@@ -1,8 +1,7 @@
 import type { Facts } from '../facts/facts.ts';
 import type { StoredName, ViewWrite, ViewWriter } from '../ports/view-writer.ts';
 import type { StoredFanOut } from '../position/settled-position.ts';
-import { Comparison } from './comparison.ts';
-import { type Difference, differencesOf } from './difference.ts';
+import { Comparison, type Difference } from './comparison.ts';
 import type { WindowMarks } from './window-marks.ts';
 
 // A view that changes in so many windows running is being rewritten all the time: it is reported as changing, not as wrong.
@@ -92,13 +91,13 @@ export class Judge {
     const comparison = new Comparison(this.#deps.facts);
     for (const [i, name] of names.entries()) {
       const view = views[i]!;
-      const write = view ? comparison.compare(view) : comparison.absent(name);
-      const differences = write ? differencesOf(name, view, write) : [];
+      const found = view ? comparison.compare(view) : comparison.absent(name);
+      const differences = found?.differences() ?? [];
       const certain = differences.filter((one) => this.#isCertain(one, covered.get(name.tag)));
       if (certain.length === differences.length) this.#suspects.delete(nameOf(name));
       const news = certain.filter(({ field = '' }) => !this.#told.has(`${nameOf(name)} ${field}`));
       for (const { field = '' } of news) this.#told.add(`${nameOf(name)} ${field}`);
-      if (news.length > 0) this.#deps.onDifferences(news, write!);
+      if (news.length > 0) this.#deps.onDifferences(news, found!.write);
     }
   }
 

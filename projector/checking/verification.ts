@@ -20,8 +20,7 @@ import type { Clock } from '../running/clock.ts';
 import type { Log } from '../running/log.ts';
 import { race, Stop } from '../running/stop.ts';
 import { UnresolvedRejects } from '../status/unresolved-rejects.ts';
-import { compareStored, type OnDifference } from './comparison.ts';
-import type { Difference } from './difference.ts';
+import { compareStored, type Difference, type OnDifference } from './comparison.ts';
 import { type Covered, Judge, type Unjudged } from './judge.ts';
 import { WindowMarks } from './window-marks.ts';
 
@@ -99,8 +98,15 @@ export class Verification {
     const bounds = await eventLog.bounds();
     const since = reachedByAll([...stored.values()])!;
     const ends = positionOf(bounds, 'end');
-    assertWithin(since, ends);
-    if (this.#deps.isReadOnce) assertAllRead(since, ends);
+    const [beyond] = partitionsBehind(ends, since);
+    if (!isWithin(since, ends))
+      throw cannotVerify(
+        `the views stand beyond the log's end in ${beyond ?? 'a topic'}: they are of another log, or the log has lost records`,
+      );
+    if (this.#deps.isReadOnce && !isWithin(ends, since))
+      throw cannotVerify(
+        'the archive holds more than the views are of, and a projector reads it as it is when it starts: start the projector again, wait until it is ready, and call verify again',
+      );
     const status = { rejects: new UnresolvedRejects() };
     const deps = { ...this.#deps, signal: this.#signal, rejects: null, metrics: noMetrics, status };
     const folding = new Folding(bounds, since, deps);
@@ -272,19 +278,4 @@ export class Verification {
       this.#signal.throwIfAborted();
     }
   }
-}
-
-function assertAllRead(position: Position, ends: Position): void {
-  if (isWithin(ends, position)) return;
-  throw cannotVerify(
-    'the archive holds more than the views are of, and a projector reads it as it is when it starts: start the projector again, wait until it is ready, and call verify again',
-  );
-}
-
-function assertWithin(position: Position, ends: Position): void {
-  if (isWithin(position, ends)) return;
-  const [beyond = 'a topic'] = partitionsBehind(ends, position);
-  throw cannotVerify(
-    `the views stand beyond the log's end in ${beyond}: they are of another log, or the log has lost records`,
-  );
 }

@@ -7,8 +7,7 @@ import type { StoredFanOut } from '../position/settled-position.ts';
 import { firstDayOf, partOfField } from '../views/reader.ts';
 import { Marking } from '../writing/marking.ts';
 import { Marks } from '../writing/marks.ts';
-import { numberOf } from './comparison.ts';
-import type { Difference } from './difference.ts';
+import { type Difference, numberOf } from './comparison.ts';
 
 /** Marks the views that changes touch within a window of the log, by the very rules by which a leader writes them. */
 export class WindowMarks {

@@ -93,10 +93,6 @@ export type StoredView =
   /** A hash. Each field is a view. Null: the key has another type. */
   | { tag: number; kind: RiderKind; id: string; fields: Map<string, Buffer> | null };
 
-/** Another program wrote the key. */
-export const isOfOtherType = (stored: StoredView): boolean =>
-  ('fields' in stored ? stored.fields : stored.bytes) === null;
-
 export interface ViewWriter {
   /**
    * Writes all of a batch or nothing (docs/rules.md#batch, #fence). At most one batch per tag may be in flight. An empty

@@ -79,11 +79,23 @@ export function onAbort(signal: AbortSignal, call: () => void): () => void {
 
 /** Resolves once the signal aborts, or one of these has settled. */
 export const wait = (signal: AbortSignal, ...until: Promise<unknown>[]): Promise<void> =>
-  new Promise((resolve) => first(signal, until, { resolve: () => resolve(), reject: () => resolve() }, resolve));
+  race(signal, ...until).then(nothing, nothing);
+const nothing = (): void => {};
 
 /** The result of the first of these. Rejects with the signal's reason as soon as it aborts: the waiting ends, not the work. */
 export const race = <T>(signal: AbortSignal | null, ...promises: Promise<T>[]): Promise<T> =>
-  new Promise((resolve, reject) => first(signal, promises, { resolve, reject }, reject));
+  new Promise((resolve, reject) => {
+    const leave: (() => void)[] = [];
+    const then =
+      <V>(tell: (value: V) => void) =>
+      (value: V): void => {
+        for (const each of leave) each();
+        tell(value);
+      };
+    const waiter: Waiter<T> = { resolve: then(resolve), reject: then(reject) };
+    for (const promise of promises) leave.push(awaited(promise, waiter));
+    if (signal) leave.push(onAbort(signal, () => waiter.reject(signal.reason)));
+  });
 
 /** Work with a signal that aborts after `ms`, or when `signal` does. */
 export async function within<T>(
@@ -104,24 +116,6 @@ export async function within<T>(
 interface Waiter<T> {
   resolve(value: T): void;
   reject(cause: unknown): void;
-}
-
-function first<T>(
-  signal: AbortSignal | null,
-  promises: readonly Promise<T>[],
-  { resolve, reject }: Waiter<T>,
-  aborted: (reason: never) => void,
-): void {
-  const leave: (() => void)[] = [];
-  const then =
-    <V>(tell: (value: V) => void) =>
-    (value: V): void => {
-      for (const each of leave) each();
-      tell(value);
-    };
-  const waiter: Waiter<T> = { resolve: then(resolve), reject: then(reject) };
-  for (const promise of promises) leave.push(awaited(promise, waiter));
-  if (signal) leave.push(onAbort(signal, () => then(aborted)(signal.reason as never)));
 }
 
 // A promise keeps all who ever awaited it. So each is awaited once, for whoever waits just now.

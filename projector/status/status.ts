@@ -198,7 +198,12 @@ export class Status {
       role: this.#role,
       unreadableSinceMs: oldest(this.#behindSinceMs, this.#repairSinceMs, this.changes.sinceMs, ...unread),
       waits: this.waits.current(),
-      troubles: [...(this.#besideOtherLog ? [otherLogWords] : []), ...refusals, ...lacking(logStatus), ...waits],
+      troubles: [
+        ...(this.#besideOtherLog ? [otherLogWords] : []),
+        ...refusals,
+        ...(logStatus?.lacks ? [logStatus.lacks] : []),
+        ...waits,
+      ],
       notes: [
         ...this.deletions.words,
         unknownSchemaWords(this.rejects.ofUnknownSchemas),
@@ -222,8 +227,6 @@ export class Status {
     return this.#deps.eventLog.status?.() ?? null;
   }
 }
-
-const lacking = (logStatus: LogStatus | null): string[] => (logStatus?.lacks ? [logStatus.lacks] : []);
 
 function oldest(...times: (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);

@@ -10,7 +10,7 @@ import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { clampedMs, type Long } from '../../schemas/events/instants.ts';
+import { clampedMs } from '../../schemas/events/instants.ts';
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
@@ -176,8 +176,11 @@ class Loading {
     if (holdsMore(record)) this.result.cut++;
     const { kept, partitionOf } = this.#parts.partitions;
     const partition = kept.has(topic) ? record.partition : partitionOf(topic, record.keyBytes!);
-    const loaded = { ...loadedRecord(record), partition };
-    if (loaded.timestampMs !== record.timestampMs) this.result.retimed++;
+    const { keyBytes: key, headers = [] } = record;
+    // No time in the future: Kafka would refuse it, or compact nothing behind it (docs/rules.md#timestamps).
+    const timestampMs = Math.min(clampedMs(record.timestampMs), Date.now());
+    if (timestampMs !== record.timestampMs) this.result.retimed++;
+    const loaded = { partition, key, value: ourValue(record), timestampMs, headers };
     return this.#batch.push(loaded) < recordsMax ? undefined : this.#publish(topic);
   }
 
@@ -203,15 +206,6 @@ class Loading {
 
 const sizeOf = (bounds: LogBounds): number =>
   topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
-
-/** No time in the future: Kafka would refuse it, or compact nothing behind it (docs/rules.md#timestamps). */
-const loadedMs = (timestampMs: Long): number => Math.min(clampedMs(timestampMs), Date.now());
-
-/** A record as a load publishes it, wherever it goes. */
-function loadedRecord(record: EncodedRecord): PublishedRecord {
-  const { keyBytes: key, timestampMs, headers = [] } = record;
-  return { key, value: ourValue(record), timestampMs: loadedMs(timestampMs), headers };
-}
 
 /** A record out of order, with copies of all that a load publishes of it. */
 function keptRecord(cursor: PartitionCursor): RecordInTime {

@@ -1,15 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { prefixesOf } from '../../infra/archive/format/archive-files.ts';
+import { isOfDraft } from './draft-folder.ts';
 import { UsageError } from './io.ts';
 
-/** Throws UsageError unless the folder is missing or empty, but for `leftOver`: archives are never mixed. */
-export async function needEmptyFolder(
-  dir: string,
-  command: string,
-  leftOver: (name: string) => boolean = () => false,
-): Promise<void> {
+/** Throws UsageError unless the folder is missing or empty, but for what a killed command left: archives are never mixed. */
+export async function needEmptyFolder(dir: string, command: string): Promise<void> {
   const want = 'a new or empty folder';
-  const [name, ...others] = (await namesIn(dir, command, want)).filter((one) => !leftOver(one)).sort();
+  const [name, ...others] = (await namesIn(dir, command, want)).filter((one) => !isOfDraft(one)).sort();
   if (name === undefined) return;
   // A name that begins with a dot is easily overlooked.
   const more = others.length > 0 ? ` and ${others.length} more` : '';

@@ -36,12 +36,10 @@ const terminalLines = (destination: DestinationStream): DestinationStream => ({
   write(line: string): void {
     const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
     const extras = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-    const fault =
-      err === undefined ? '' : `\n${indent(inLines((err as { stack?: string }).stack ?? JSON.stringify(err)))}`;
+    const stack = err === undefined ? '' : inLines(`\n${(err as { stack?: string }).stack ?? JSON.stringify(err)}`);
+    const fault = stack.replaceAll('\n', '\n  ');
     destination.write(
       `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${inOneLine(`${msg ?? ''}${extras.join('')}`)}${fault}\n`,
     );
   },
 });
-
-const indent = (text: string): string => text.replace(/^/gm, '  ');

@@ -1,5 +1,5 @@
 import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
-import type { Difference } from '../../projector/checking/difference.ts';
+import type { Difference } from '../../projector/checking/comparison.ts';
 import { type Judged, Verification, type Verified } from '../../projector/checking/verification.ts';
 import type { Position } from '../../projector/ports/event-log.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';

@@ -2,7 +2,6 @@ import { type RecordClock, sourcesOf } from '../../infra/archive/log/partition-c
 import { countText } from '../../projector/running/log.ts';
 import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
-import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
 import { instantOf, instantText } from '../cli/instant-texts.ts';
 import { runWithProgress } from '../cli/progress.ts';
@@ -23,7 +22,7 @@ export const runExport: Run<ExportCommandOptions> = async (options, settings, io
   const { dir, json = false, archive, by = 'timestamp', personal = false, secrets = false } = options;
   const clockMs =
     options.asOf === undefined ? (settings.nowMs ?? Date.now()) : instantOf('export', '--as-of', options.asOf);
-  await needEmptyFolder(dir, 'export', isOfDraft);
+  await needEmptyFolder(dir, 'export');
   const log = await openPastLog('export', archive, settings, io);
   return closing([log], async () => {
     // Without an instant every record counts, even one whose producer's clock was ahead.

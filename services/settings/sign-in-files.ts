@@ -22,7 +22,9 @@ export async function loadSignInFiles({ oauth, dataDir }: Settings): Promise<Sig
     if (!problems.includes(error.message)) problems.push(error.message);
     return null;
   };
-  const clients = await loadOAuthClients(oauth.clientsFile).catch(noted);
+  const { clientsFile: file } = oauth;
+  const parse = (text: string) => parseClients(text, `OAUTH_CLIENTS ${file}`);
+  const clients = file === null ? [] : await readFile(file, 'utf8').then(parse).catch(noted);
   const keys = await loadSigningKeys(oauth.keysFile, dataDir).catch(noted);
   const cookieKeys = await loadCookieKeys(oauth.cookieKeys, dataDir).catch(noted);
   if (!clients || !keys || !cookieKeys) throw new SettingsError(problems);
@@ -33,12 +35,6 @@ export async function loadSignInFiles({ oauth, dataDir }: Settings): Promise<Sig
 export async function filesOfThisProcess(): Promise<SignInFiles> {
   const keys = await parseSigningKeys(JSON.stringify(makeKeySet()), 'keys of this process');
   return { keys, cookieKeys: [makeCookieKey()], clients: [] };
-}
-
-/** The clients of OAUTH_CLIENTS. Throws an error that names the file and every wrong entry in it. */
-async function loadOAuthClients(file: string | null): Promise<ClientMetadata[]> {
-  if (file === null) return [];
-  return parseClients(await readFile(file, 'utf8'), `OAUTH_CLIENTS ${file}`);
 }
 
 /**
@@ -71,23 +67,21 @@ export const loadCookieKeys = async (setting: string[] | null, dataDir: string):
 
 /** Two processes that start at once get the same text: the file is linked into place, and the second one reads it. */
 const readOrMake = (path: string, make: () => string): Promise<string> =>
-  inDataDir(path, () => readOrMakeFile(path, make));
-
-async function readOrMakeFile(path: string, make: () => string): Promise<string> {
-  try {
+  inDataDir(path, async () => {
+    try {
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    makeFolder(dirname(path), 'DATA_DIR');
+    const draft = `${path}.${randomBytes(6).toString('hex')}`;
+    try {
+      await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
+      await link(draft, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      await rm(draft, { force: true });
+    }
     return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  makeFolder(dirname(path), 'DATA_DIR');
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    await writeFile(draft, make(), { mode: 0o600, flag: 'wx' });
-    await link(draft, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return await readFile(path, 'utf8');
-}
+  });

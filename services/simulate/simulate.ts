@@ -10,9 +10,8 @@ import { draftArchive } from '../backends/new-archive.ts';
 import { Publishing, type PublishTarget, type RecordToPublish } from '../backends/publishing.ts';
 import { closing } from '../cli/closing.ts';
 import type { Run } from '../cli/commands.ts';
-import { isOfDraft } from '../cli/draft-folder.ts';
 import { needEmptyFolder } from '../cli/empty-folder.ts';
-import { type ExitCode, type Io, needKafka } from '../cli/io.ts';
+import { type Io, needKafka } from '../cli/io.ts';
 import { withProgress } from '../cli/progress.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Simulation, simulation, steppingClock } from './world/simulation.ts';
@@ -48,7 +47,12 @@ export const runSimulate: Run<SimulateCommandOptions> = async (options, settings
   const close = () => publishing.stop().finally(() => target.close());
   return closing([{ close }], async () => {
     const initial = await publishInitial(made, publishing, io);
-    if (initial === null) return stopped(options.archive, io);
+    if (initial === null) {
+      // A calendar must be complete. Changes may end at any time.
+      const left = options.archive === undefined ? 'the topics hold part of the calendar' : 'nothing was written';
+      io.err(`Stopped before the end of the calendar: ${left}`);
+      return 1;
+    }
     if (!options.json) {
       io.out(`A calendar around ${sample.today}, in ${countText(initial, 'record')}`);
       io.out(`Developer key: ${sample.developerKey}`);
@@ -76,7 +80,7 @@ async function openTarget(
 ): Promise<PublishTarget> {
   const { partitioners, topicPrefix: prefix } = settings;
   if (dir !== undefined) {
-    await needEmptyFolder(dir, 'simulate --archive', isOfDraft);
+    await needEmptyFolder(dir, 'simulate --archive');
     assertDeclared('simulate', topicNames, partitioners, defaultPartitions);
     return draftArchive('simulate', { dir, prefix }, partitioners, { developer_key: developerKey, rider });
   }
@@ -89,13 +93,6 @@ const encoded = ({ topic, key, value, timestampMs }: SimulatedRecord): RecordToP
   const valueBytes = value && encodeValue(topic, value);
   return { topic, key, keyBytes: Buffer.from(key), valueBytes, decoder: ownDecoder(topic), timestampMs };
 };
-
-/** A calendar must be complete. Changes may end at any time. */
-function stopped(archive: string | undefined, io: Io): ExitCode {
-  const fix = archive === undefined ? 'the topics hold part of the calendar' : 'nothing was written';
-  io.err(`Stopped before the end of the calendar: ${fix}`);
-  return 1;
-}
 
 /** Returns the number of records. Null if it was told to end before the calendar was complete. */
 const publishInitial = async (made: Simulation, publishing: Publishing, io: Io): Promise<number | null> =>

@@ -44,7 +44,9 @@ export async function openProvider(options: ProviderOptions) {
   listen(provider, options);
   withholdErrors(provider, options.knownClients);
   tellAwayDocuments(provider);
-  compareSecretHashes(provider);
+  provider.Client.prototype.compareClientSecret = function (actual) {
+    return isSecretOf(this.clientId, actual, this.clientSecret ?? '');
+  };
   await checkClients(provider, options.clients);
   // oidc-provider writes URLs with the host and scheme of the request. requestAs() gives it those of BASE_URL
   // (docs/rules.md#base-url), in the headers of a proxy that it is told to trust here.
@@ -223,13 +225,6 @@ function grantFault({ error_detail: detail = '', cause }: errors.OIDCProviderErr
     return { cause: 'grant_wrong', words: 'redirect_uri is not that of the authorization request' };
   // What is wrong with the code's verifier.
   return { cause: 'grant_wrong', ...(cause instanceof Error && { words: cause.message }) };
-}
-
-/** Makes oidc-provider compare a client's secret with its hash. */
-function compareSecretHashes(provider: Provider): void {
-  provider.Client.prototype.compareClientSecret = function (actual) {
-    return isSecretOf(this.clientId, actual, this.clientSecret ?? '');
-  };
 }
 
 /** An app may try again while its document can't be fetched. At oidc-provider's own `invalid_client` it gives up. */

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { RiderDirectory } from '../../ports/rider-directory.ts';
-import type { OwnedEntry, StateStore } from '../../ports/sign-in-state.ts';
+import type { StateStore } from '../../ports/sign-in-state.ts';
 
 interface ErasureDeps {
   store: Pick<StateStore, 'accounts' | 'ofAccount' | 'remove' | 'tidyAccount'>;
@@ -24,7 +24,8 @@ export function riderErasure({ store, riders, logger, sweepDelayMs = 5_000 }: Er
   const end = async (rider: string): Promise<void> => {
     open.add(rider);
     const given = await store.ofAccount(rider);
-    for (const { kind, id } of [...given.filter(isGrant), ...given]) await store.remove(kind, id);
+    for (const { kind, id } of [...given.filter(({ kind }) => kind === 'Grant'), ...given])
+      await store.remove(kind, id);
     await store.tidyAccount(rider);
     open.delete(rider);
   };
@@ -81,5 +82,3 @@ export function riderErasure({ store, riders, logger, sweepDelayMs = 5_000 }: Er
 }
 
 export type RiderErasure = ReturnType<typeof riderErasure>;
-
-const isGrant = ({ kind }: OwnedEntry): boolean => kind === 'Grant';

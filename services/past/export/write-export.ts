@@ -113,7 +113,9 @@ async function writeTables(dir: string, sources: ArchiveSources, options: Export
   }
 
   function rowOf<T extends ExportedTopic>(topic: T, { record, fromMs, toMs, isSecret }: TopicVersion): Cell[] {
+    const { partition, offset, timestampMs } = record;
     const value = record.value as TopicRecords[T] | null;
+    const changes = value ? [BigInt(value.revision), BigInt(clampedMs(value.changed_at))] : [null, null];
     const isHidden = isSecret || isUnpublished(record);
     const cells = value ? valueCells(topic, value, options, isHidden) : logTables[topic].value.map(() => null);
     // A tombstone is never in force.
@@ -122,9 +124,8 @@ async function writeTables(dir: string, sources: ArchiveSources, options: Export
       ...keyCells(topic, record.key),
       ...cells,
       ...(topic === 'nights' ? [startsAt(value as Night | null)] : []),
-      BigInt(fromMs),
-      until === null ? null : BigInt(until),
-      ...placeCells(record),
+      ...[BigInt(fromMs), until === null ? null : BigInt(until)],
+      ...[value === null, partition, BigInt(offset), BigInt(clampedMs(timestampMs)), ...changes],
     ];
   }
 
@@ -179,11 +180,6 @@ async function writeTables(dir: string, sources: ArchiveSources, options: Export
     });
   }
   return { tables, past };
-}
-
-function placeCells({ value, partition, offset, timestampMs }: LogRecord): Cell[] {
-  const [revision, changedAt] = value ? [BigInt(value.revision), BigInt(clampedMs(value.changed_at))] : [null, null];
-  return [value === null, partition, BigInt(offset), BigInt(clampedMs(timestampMs)), revision, changedAt];
 }
 
 /** Tables of answers, as the calendar gives them at the instant of the export, by the kind of view. */

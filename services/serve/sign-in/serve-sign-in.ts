@@ -35,11 +35,11 @@ export function openSignInState(
   if (!authRedis) return { store: memorySignInState(), trouble: () => null };
   const store = redisSignInState({ ...authRedis, onError: (error) => log.warn(`Sign-in's Redis: ${error.message}`) });
   metrics.measureSignInState(async () => (await store.risk()) !== null);
-  const probe = probeSignIn(store, log, closing);
-  metrics.measureSignInStore(() => probe.trouble() === null);
+  const found = probeSignIn(store, log, closing);
+  metrics.measureSignInStore(() => found() === null);
   const trouble = (): string | null => {
-    const found = probe.trouble();
-    return found && `nobody can sign in or refresh: ${found}`;
+    const why = found();
+    return why && `nobody can sign in or refresh: ${why}`;
   };
   return { store, trouble };
 }

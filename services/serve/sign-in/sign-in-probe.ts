@@ -8,24 +8,23 @@ import { backgroundClock } from '../../../projector/running/clock.ts';
 const firstWaitMs = 1_500;
 const waitMs = 5_000;
 
-interface SignInProbe {
-  /** Why nobody can sign in, or null if riders can. Everybody may read it: it names no address. */
-  trouble(): string | null;
-}
-
 /**
  * Writes an entry every 5 s until the signal aborts, and logs when riders cannot sign in and when they can again.
  * Without it nobody would notice: while sign-in's Redis is away, full or read-only, reads go on and few requests fail.
+ * Returns what says why nobody can sign in, or null if riders can. Everybody may read that: it names no address.
  */
 export function probeSignIn(
   store: Pick<StateStore, 'put'>,
   log: Pick<Logger, 'info' | 'warn'>,
   signal: AbortSignal,
   sleep = backgroundClock.sleep,
-): SignInProbe {
+): () => string | null {
   let trouble: string | null = null;
-  const probe = async (): Promise<Error | null> =>
-    await store.put('Probe', 'probe', {}, { lifeSeconds: 60 }).then(() => null, asError);
+  const probe = (): Promise<Error | null> =>
+    store.put('Probe', 'probe', {}, { lifeSeconds: 60 }).then(
+      () => null,
+      (cause: Error) => cause,
+    );
   const run = async (): Promise<void> => {
     for (let ms = firstWaitMs; !signal.aborted; ms = waitMs) {
       await sleep(ms, signal);
@@ -39,10 +38,8 @@ export function probeSignIn(
     }
   };
   void run();
-  return { trouble: () => trouble };
+  return () => trouble;
 }
-
-const asError = (cause: unknown): Error => cause as Error;
 
 /** The text of another fault may name anything, an address for example. */
 const publicText = (error: Error): string => (error instanceof StoreAwayError ? error.message : 'the log says why');

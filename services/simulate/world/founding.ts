@@ -23,9 +23,11 @@ export const circleShares = Array.from({ length: circleSize }, (_, rider) => (ri
 
 /** Makes the metros, districts, riders, rides, relations and keys with which the calendar began. */
 export function foundWorld(world: World): void {
+  const { riders, rides, seed } = world.options;
   foundPlaces(world);
-  foundRiders(world);
-  foundRides(world);
+  const [ofRiders, ofRides] = [new Random(seed, 1), new Random(seed, 2)];
+  for (let i = 0; i < riders; i++) addRider(world, ofRiders);
+  for (let i = 0; i < rides; i++) addRide(world, ofRides);
   foundRelations(world);
   for (let i = 0; i < 3; i++) addKey(world);
 }
@@ -63,11 +65,6 @@ function foundPlaces(world: World): void {
   }
 }
 
-function foundRiders(world: World): void {
-  const random = new Random(world.options.seed, 1);
-  for (let i = 0; i < world.options.riders; i++) addRider(world, random);
-}
-
 /** Made from the seed, so it is known before the rider is. */
 export const riderId = (seed: number, index: number): string =>
   `u_${toBase(mix32(index ^ seed ^ 0x52_49_44_52), 62, 6)}`;
@@ -79,11 +76,6 @@ export function addRider(world: World, random: Random): number {
   world.riders.push({ record, metro, erased: false, relations: [] });
   world.metros[metro]!.riders.push(index);
   return index;
-}
-
-function foundRides(world: World): void {
-  const random = new Random(world.options.seed, 2);
-  for (let i = 0; i < world.options.rides; i++) addRide(world, random);
 }
 
 const distances: readonly Distance[] = ['UNDER_5', 'FROM_5_TO_10', 'FROM_10_TO_20', 'FROM_20_TO_40', 'OVER_40'];

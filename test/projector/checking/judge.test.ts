@@ -64,7 +64,8 @@ async function judged(
   return { found, unknown: unknown.length, changing };
 }
 
-function asStored({ tag, id }: StoredName, write: ReturnType<Comparison['absent']>): StoredView | null {
+function asStored({ tag, id }: StoredName, found: ReturnType<Comparison['absent']>): StoredView | null {
+  const write = found?.write ?? null;
   if (write?.kind !== 'reader') return write && { tag, kind: 'ride', id, bytes: write.value, whole: true };
   const fields = write.fields.map(({ field, value }) => [field, Buffer.from(value!)] as const);
   return { tag, kind: 'reader', id, fields: new Map(fields) };

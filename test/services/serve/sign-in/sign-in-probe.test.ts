@@ -19,25 +19,25 @@ async function probed(finds: (Error | null)[]) {
     if (left.length === 0) ending.abort();
   };
   const say = (line: unknown) => void logged.push(String(line));
-  const probe = probeSignIn({ put }, { info: say, warn: say }, ending.signal, sleep);
+  const trouble = probeSignIn({ put }, { info: say, warn: say }, ending.signal, sleep);
   while (!ending.signal.aborted) await new Promise((resolve) => setImmediate(resolve));
-  return { logged, probe };
+  return { logged, trouble };
 }
 
 describe('the probe of sign-in’s store', () => {
   it('logs each cause once when nobody can sign in, and once when riders can again', async () => {
     const full = new StoreAwayError("Sign-in's Redis (AUTH_REDIS_URL) is full (OOM); raise its maxmemory");
-    const { logged, probe } = await probed([null, away, away, full, full, null, null]);
+    const { logged, trouble: found } = await probed([null, away, away, full, full, null, null]);
     expect(logged).toEqual([
       `Nobody can sign in or refresh: ${trouble}: ${address}`,
       expect.stringContaining('is full (OOM)'),
       "Sign-in's Redis takes writes again: riders can sign in",
     ]);
-    expect(probe.trouble()).toBeNull();
+    expect(found()).toBeNull();
   });
 
   it('tells everybody no more than the log where the fault is another one', async () => {
-    const { probe } = await probed([new Error(address)]);
-    expect(probe.trouble()).toBe('the log says why');
+    const { trouble: found } = await probed([new Error(address)]);
+    expect(found()).toBe('the log says why');
   });
 });
