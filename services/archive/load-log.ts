@@ -71,7 +71,11 @@ export async function archiveLoad(
   const listing = listArchive(dir, prefix, 'archive load');
   const bounds = await archiveBounds({ dir, prefix, listing }, (message) => log?.warn(message));
   const there = await target.log.bounds();
-  if (!append) checkEmpty(there);
+  const filled = topicNames.find((topic) => there[topic].some(({ low, end }) => low !== end));
+  if (!append && filled !== undefined)
+    throw new UsageError(
+      `Cannot load the archive: ${filled} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to what the archive says with --append, also after a load that was stopped`,
+    );
   const sources = sourcesOf({ listing, bounds }, 'timestamp');
   const partitions = await loadPartitions(sources, target.log, options);
   const loading = new Loading({ sources, there, partitions, target, options }, sizeOf(bounds));
@@ -79,14 +83,6 @@ export async function archiveLoad(
   for (const topic of topicNames) await loading.topic(topic);
   await loading.rejected();
   return loading.result;
-}
-
-function checkEmpty(there: LogBounds): void {
-  const topic = topicNames.find((one) => there[one].some(({ low, end }) => low !== end));
-  if (topic === undefined) return;
-  throw new UsageError(
-    `Cannot load the archive: ${topic} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to what the archive says with --append, also after a load that was stopped`,
-  );
 }
 
 /** Visits records, each with its time. Waits where a visit returns a promise. */

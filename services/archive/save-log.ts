@@ -111,7 +111,10 @@ class Saving {
     const { archive, bounds, identity } = parts;
     const { log, exact_since, saved_until } = archive.manifest;
     this.#state = { log: identity ?? log, exact_since, saved_until };
-    assertSameLog(log, identity);
+    if (log !== null && identity !== null && log !== identity)
+      throw new UsageError(
+        'Cannot save to the archive: it is of another log, or the topics were deleted and made again since; save to an empty folder',
+      );
     if (!parts.options.afterGap) assertNoGap(this.#state, parts.startedMs, parts.compactionLagMs);
     this.#partitions = byTopic((topic) => bounds[topic].length);
     this.#position = this.#begin();
@@ -158,11 +161,18 @@ class Saving {
     const from: Partial<Position> = {};
     for (const topic of topicNames) {
       const had = archive.partitions(topic);
-      if (had !== null && had !== bounds[topic].length) throw partitionsDiffer(topic, had, bounds[topic].length);
+      const has = bounds[topic].length;
+      if (had !== null && had !== has)
+        throw new UsageError(
+          `Cannot save to the archive: ${topic} has ${has} partitions in the log, and ${had} in the archive; it is no archive of this log, or the topic grew: save to an empty folder`,
+        );
       from[topic] = bounds[topic].map(({ low, end }, partition) => {
         const { nextOffset: next, last } = archive.ledger(topic, partition);
         if (next === null) return low;
-        if (next < low || next > end) throw notThisLog(topic, partition, next, { low, end });
+        if (next < low || next > end)
+          throw new UsageError(
+            `Cannot save to the archive: its ${topic}/${partition} goes on to offset ${next - 1}, the log holds ${low} to ${end - 1}; it is no archive of this log, or too old to go on with: save to an empty folder`,
+          );
         // The last record is read again. If it is a different one now, the log was truncated or recreated.
         return Math.max(low, last?.offset ?? next);
       });
@@ -276,20 +286,3 @@ class Saving {
     return { records: this.#records, rejected: this.#rejected, exact_since: this.#state.exact_since };
   }
 }
-
-function assertSameLog(saved: string | null, now: string | null): void {
-  if (saved === null || now === null || saved === now) return;
-  throw new UsageError(
-    'Cannot save to the archive: it is of another log, or the topics were deleted and made again since; save to an empty folder',
-  );
-}
-
-const partitionsDiffer = (topic: TopicName, had: number, has: number) =>
-  new UsageError(
-    `Cannot save to the archive: ${topic} has ${has} partitions in the log, and ${had} in the archive; it is no archive of this log, or the topic grew: save to an empty folder`,
-  );
-
-const notThisLog = (topic: TopicName, partition: number, next: number, { low, end }: { low: number; end: number }) =>
-  new UsageError(
-    `Cannot save to the archive: its ${topic}/${partition} goes on to offset ${next - 1}, the log holds ${low} to ${end - 1}; it is no archive of this log, or too old to go on with: save to an empty folder`,
-  );

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { redisSchemaTexts } from '../../infra/redis/views/redis-schema-texts.ts';
 import { KeptSchemas } from '../../infra/registry/kept-schemas.ts';
-import { type SchemaSource, schemaRegistry } from '../../infra/registry/schema-registry.ts';
+import { schemaRegistry } from '../../infra/registry/schema-registry.ts';
 import type { Log } from '../../projector/running/log.ts';
 import { WriterSchemas } from '../../schemas/avro/writer-schemas.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
@@ -23,16 +23,11 @@ export function knownSchemas({ writerSchemas: dir }: Settings): WriterSchemas {
   return writers;
 }
 
-interface OpenSchemas {
-  /** Where those are looked up that are not known. Null: nowhere. */
-  source: SchemaSource | null;
-  /** The same, where they are kept beside the views. */
-  kept: KeptSchemas | null;
-  close(): Promise<void>;
-}
-
-/** Where the settings say that schemas are looked up: the registry, and beside the views. `keeps`: what is found there is kept. */
-export function openSchemas({ kafka, redis }: Settings, writers: WriterSchemas, log: Log, keeps: boolean): OpenSchemas {
+/**
+ * Where the settings say that schemas are looked up that are not known: the registry, and beside the views. `keeps`: what is
+ * found there is kept. `source`: null where they are looked up nowhere; `kept`: the same, where they are kept.
+ */
+export function openSchemas({ kafka, redis }: Settings, writers: WriterSchemas, log: Log, keeps: boolean) {
   const url = kafka?.schemaRegistryUrl ?? null;
   const registry = url === null ? null : { url, source: schemaRegistry({ url }) };
   if (!redis) return { source: registry?.source ?? null, kept: null, close: async () => {} };

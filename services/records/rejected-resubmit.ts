@@ -48,13 +48,9 @@ export const runRejectedResubmit: Run<RejectChoice & { all?: boolean }> = async 
 export async function resubmit(
   rejects: readonly Reject[],
   wanted: readonly Reject[],
-  {
-    log,
-    publisher,
-    judge,
-    signal,
-  }: { log: EventLog; publisher: LogPublisher; judge: RejectJudge; signal: AbortSignal },
+  deps: { log: EventLog; publisher: LogPublisher; judge: RejectJudge; signal: AbortSignal },
 ): Promise<Outcome[]> {
+  const { log, publisher, judge, signal } = deps;
   const found = await badInLog(log, rejects, signal);
   const outcomes: Outcome[] = [];
   for (const reject of wanted) {

@@ -30,12 +30,15 @@ export async function eachVersion(
 ): Promise<void> {
   const counts = (cursor: PartitionCursor): boolean => cursor.timeMs <= atMs && isGoodAt(cursor);
   const times = new Times();
-  const secrets = new SecretNights();
+  /** By key of a night: whether its last version with a meeting is secret. */
+  const secrets = new Map<string, boolean>();
   const ends = await closing([times], async () => {
     await eachOfTopic(sources, topic, signal, (cursor) => {
       if (!counts(cursor)) return;
       times.add(cursor.encoded!.keyBytes!.toString(), cursor.timeMs);
-      if (topic === 'nights') secrets.add(cursor.record as LogRecord);
+      const { key, value } = cursor.record as LogRecord;
+      const meeting = topic === 'nights' && (value as Night | null)?.meeting;
+      if (meeting) secrets.set(key, meeting.secret);
     });
     return times.ends();
   });
@@ -45,22 +48,9 @@ export async function eachVersion(
     const record = cursor.record as LogRecord;
     const end = ends[i++]!;
     const toMs = end === Number.POSITIVE_INFINITY ? null : end;
-    take({ record, fromMs: cursor.timeMs, toMs, isSecret: secrets.has(record) });
+    const isSecret = secrets.get(record.key) || (topic === 'nights' && (record.value as Night | null)?.meeting?.secret);
+    take({ record, fromMs: cursor.timeMs, toMs, isSecret: isSecret === true });
   });
-}
-
-class SecretNights {
-  /** By key: whether the last version with a meeting is secret. */
-  readonly #last = new Map<string, boolean>();
-
-  add({ key, value }: LogRecord): void {
-    const meeting = (value as Night | null)?.meeting;
-    if (meeting) this.#last.set(key, meeting.secret);
-  }
-
-  has({ topic, key, value }: LogRecord): boolean {
-    return topic === 'nights' && (this.#last.get(key) || ((value as Night | null)?.meeting?.secret ?? false));
-  }
 }
 
 /** The times of versions: by groups of keys, so that one group's keys are in memory at once. */

@@ -102,56 +102,57 @@ export function projectorMetrics(register: Registry) {
     projector,
     kafkaAnswered: (request: string, seconds: number): void => kafka.observe({ request }, seconds),
     /** Adds gauges. Each scrape reads them from the projector that runs then. */
-    measure: (current: () => MeasuredProjector): void => addGauges(register, current),
+    measure(current: () => MeasuredProjector): void {
+      const status = () => current().status();
+      const age = (sinceMs: number | null): number => (sinceMs === null ? 0 : (realClock.nowMs() - sinceMs) / 1000);
+
+      value('projector_ready', 'Whether the views stand at the ends sampled at the start', () =>
+        Number(current().ready),
+      );
+      series('role', '1 for what the projector is: leader, or standby', ['role'], (set) => {
+        for (const role of ['leader', 'standby']) set({ role }, Number(role === status().role));
+      });
+      value(
+        'unreadable_age_seconds',
+        'Age of the oldest change that is not yet readable, or may not be; 0: all are',
+        () => age(status().unreadableSinceMs),
+      );
+      series('waiting_seconds', 'How long the projector has waited, by what for; 0: it does not', ['for'], (set) => {
+        const { waits } = status();
+        for (const reason of waitReasons) set({ for: reason }, age(waits.get(reason) ?? null));
+      });
+      const partition = ['topic', 'partition'];
+      series(
+        'partition_readable_offset',
+        'The offset up to which everything of a partition is readable, as the leader knows it; absent while that is not known',
+        partition,
+        (set) => {
+          for (const { topic, partition, readable } of status().partitions)
+            if (readable !== null) set({ topic, partition }, readable);
+        },
+      );
+      series('partition_end_offset', 'One more than a partition’s last offset known', partition, (set) => {
+        for (const { topic, partition, end } of status().partitions) set({ topic, partition }, end);
+      });
+      value(
+        'store_parts_in_repair',
+        'How many of the store’s 64 parts have views that may be wrong, and are being compared with the log',
+        () => status().tagsInRepair,
+      );
+      series(
+        'unresolved_rejects',
+        'Rejected records that are still the last of their key, by reason',
+        ['reason'],
+        (set) => {
+          const { unresolvedRejects } = status();
+          for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
+        },
+      );
+      const what =
+        '1: records of the topic were deleted since the views were made, or its cleanup.policy lets Kafka delete them';
+      series('log_loses_records', what, ['topic'], (set) => {
+        for (const topic of topicNames) set({ topic }, Number(status().deletedFrom.has(topic)));
+      });
+    },
   };
-}
-
-function addGauges(register: Registry, current: () => MeasuredProjector): void {
-  const { series, value } = metricsIn(register);
-  const status = () => current().status();
-  const age = (sinceMs: number | null): number => (sinceMs === null ? 0 : (realClock.nowMs() - sinceMs) / 1000);
-
-  value('projector_ready', 'Whether the views stand at the ends sampled at the start', () => Number(current().ready));
-  series('role', '1 for what the projector is: leader, or standby', ['role'], (set) => {
-    for (const role of ['leader', 'standby']) set({ role }, Number(role === status().role));
-  });
-  value('unreadable_age_seconds', 'Age of the oldest change that is not yet readable, or may not be; 0: all are', () =>
-    age(status().unreadableSinceMs),
-  );
-  series('waiting_seconds', 'How long the projector has waited, by what for; 0: it does not', ['for'], (set) => {
-    const { waits } = status();
-    for (const reason of waitReasons) set({ for: reason }, age(waits.get(reason) ?? null));
-  });
-  const partition = ['topic', 'partition'];
-  series(
-    'partition_readable_offset',
-    'The offset up to which everything of a partition is readable, as the leader knows it; absent while that is not known',
-    partition,
-    (set) => {
-      for (const { topic, partition, readable } of status().partitions)
-        if (readable !== null) set({ topic, partition }, readable);
-    },
-  );
-  series('partition_end_offset', 'One more than a partition’s last offset known', partition, (set) => {
-    for (const { topic, partition, end } of status().partitions) set({ topic, partition }, end);
-  });
-  value(
-    'store_parts_in_repair',
-    'How many of the store’s 64 parts have views that may be wrong, and are being compared with the log',
-    () => status().tagsInRepair,
-  );
-  series(
-    'unresolved_rejects',
-    'Rejected records that are still the last of their key, by reason',
-    ['reason'],
-    (set) => {
-      const { unresolvedRejects } = status();
-      for (const reason of badReasons) set({ reason }, unresolvedRejects.get(reason) ?? 0);
-    },
-  );
-  const what =
-    '1: records of the topic were deleted since the views were made, or its cleanup.policy lets Kafka delete them';
-  series('log_loses_records', what, ['topic'], (set) => {
-    for (const topic of topicNames) set({ topic }, Number(status().deletedFrom.has(topic)));
-  });
 }

@@ -2,6 +2,7 @@ import type { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
 import { close, type Facts, flagged, follows } from '../../../projector/facts/facts.ts';
 import type { RiderNumber } from '../../../projector/facts/numbers.ts';
+import { countText } from '../../../projector/running/log.ts';
 import { decodeCard, riderKey } from '../../../schemas/views/view-kinds.ts';
 
 /** What sign-in needs to know about riders, from the views. `sample`: riders to pick from, in the embedded default. */
@@ -22,20 +23,17 @@ export function liveliestRiders(facts: Facts, count: number): SampleRider[] {
   const others = (rider: RiderNumber, mask: number): number =>
     Array.from({ length: relations.length(rider) }, (_, i) => relations.bits(rider, i)).filter((bits) => bits & mask)
       .length;
-  const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
   const sees = (rider: RiderNumber): string =>
     [
       `follows ${others(rider, follows)}`,
-      some(others(rider, close), 'close friend'),
+      countText(others(rider, close), 'close friend'),
       `${others(rider, flagged)} flagged`,
-      some(attendance.length(rider), 'RSVP'),
-      `leads ${some(led.get(rider)?.size ?? 0, 'ride')}`,
+      countText(attendance.length(rider), 'RSVP'),
+      `leads ${countText(led.get(rider)?.size ?? 0, 'ride')}`,
     ].join(', ');
   for (const rider of riderIds.numbers()) {
     if (!facts.riderExists(rider)) continue;
-    let seen = 0;
-    for (let i = 0; i < relations.length(rider); i++) seen |= relations.bits(rider, i);
-    const kinds = Number((seen & follows) > 0) + Number((seen & flagged) > 0);
+    const kinds = [follows, flagged].filter((mask) => others(rider, mask) > 0).length;
     liveliest.push({ rider, kinds, answers: attendance.length(rider) });
   }
   return liveliest

@@ -32,19 +32,16 @@ export function foundWorld(world: World): void {
   for (let i = 0; i < 3; i++) addKey(world);
 }
 
+const founded = ['metros', 'districts', 'developer-keys', 'riders', 'rides'] as const;
+
 /** Publishes what was founded, in the 300 days before the calendar's first day. */
 export function* publishFounding(world: World): Records {
-  const { metros, districts, keys, riders, rides } = world;
+  const { riders } = world;
   const relations = riders.reduce((sum, rider) => sum + rider.relations.length, 0);
-  const stepMs =
-    (300 * dayMs) / (metros.length + districts.length + keys.length + riders.length + rides.length + relations);
+  const stepMs = (300 * dayMs) / founded.reduce((sum, topic) => sum + world[topic].length, relations);
   let published = 0;
   world.clock = () => dayStartMs(world.firstDay - 300) + Math.floor(published++ * stepMs);
-  for (const metro of metros.keys()) yield world.metro(metro);
-  for (const district of districts.keys()) yield world.district(district);
-  for (const key of keys.keys()) yield world.key(key);
-  for (const rider of riders.keys()) yield world.rider(rider);
-  for (const ride of rides.keys()) yield world.ride(ride);
+  for (const topic of founded) for (const index of world[topic].keys()) yield world.publish(topic, index);
   for (const [rider, { relations }] of riders.entries()) {
     for (const packed of relations) yield world.relation(rider, packed >> 4, packed & 15);
   }
@@ -52,14 +49,16 @@ export function* publishFounding(world: World): Records {
 
 function foundPlaces(world: World): void {
   for (const sketch of metroSketches.slice(0, world.options.metros)) {
-    const metro = world.metros.push({ sketch, districts: [], riders: [] }) - 1;
+    const { slug, name, zone } = sketch;
+    const record = { metro: slug, name, time_zone: zone };
+    const metro = world.metros.push({ record, sketch, districts: [], riders: [] }) - 1;
     for (const [kind, names] of [
       ['DISTRICT', sketch.districts],
       ['CITY', sketch.cities],
     ] as const) {
       for (const name of names) {
-        const district = { district: `${sketch.slug}-${slugOf(name)}`, metro: sketch.slug, name, kind };
-        world.metros[metro]!.districts.push(world.districts.push(district) - 1);
+        const district = { district: `${slug}-${slugOf(name)}`, metro: slug, name, kind };
+        world.metros[metro]!.districts.push(world.districts.push({ record: district }) - 1);
       }
     }
   }
@@ -87,7 +86,7 @@ export function addRide(world: World, random: Random): number {
   // Every metro has rides, the first ones more.
   const metro = index < 2 * world.metros.length ? index % world.metros.length : random.rank(world.metros.length, 1.4);
   const { sketch, districts, riders } = world.metros[metro]!;
-  const district = world.districts[random.pick(districts)]!;
+  const district = world.districts[random.pick(districts)]!.record;
   // The first ride is the sample rider's own: an ordinary weekly one.
   const plain = index === 0;
   const periodDays = plain || random.chance(0.7) ? 7 : random.chance(0.25) ? 14 : null;
@@ -192,11 +191,11 @@ export function relationBits(random: Random): number {
 }
 
 export function addKey(world: World): number {
-  const index = world.keys.length;
+  const index = world['developer-keys'].length;
   const id = `k-${toBase(mix32(index ^ world.options.seed ^ 0x4b_45_59), 36, 7)}`;
   const key_hash = hash('sha256', keyText(world.options.seed, index), 'buffer');
   const record = { key_id: id, key_hash, label: index === 0 ? 'Sample app' : null };
-  return world.keys.push({ record, live: true }) - 1;
+  return world['developer-keys'].push({ record, live: true }) - 1;
 }
 
 /** `rck_` and 43 characters of base64url. Made from the seed, so it can be computed from that. */

@@ -86,7 +86,7 @@ function* announce(world: World, random: Random, ride: number, day: number): Rec
     riders: world.metros[metro]!.riders.length,
     asked: 0,
   });
-  yield world.night(night);
+  yield world.publish('nights', night);
   if (metro !== 0) return;
   // The sample rider's circle goes to enough nights of the first metro that every answer about it has content.
   for (const [rider, share] of circleShares.entries()) {
@@ -154,7 +154,7 @@ function* renameRider(world: World, random: Random): Records {
   const { handle, name } = riderName(random, rider);
   record.name = name;
   if (random.chance(0.3)) record.handle = handle;
-  yield world.rider(rider);
+  yield world.publish('riders', rider);
 }
 
 /** A night is cancelled, or held after all. Upstream keeps the reason then, but only a cancelled night's counts. */
@@ -164,7 +164,7 @@ function* callOff(world: World, random: Random, night: number): Records {
   const cancelled = record.status === 'ON';
   record.status = cancelled ? 'CANCELLED' : 'ON';
   if (cancelled) record.cancellation_reason = random.chance(0.7) ? cancellationReason(random, language) : null;
-  yield world.night(night);
+  yield world.publish('nights', night);
 }
 
 function* removeNight(world: World, _random: Random, night: number): Records {
@@ -178,13 +178,13 @@ function* removeNight(world: World, _random: Random, night: number): Records {
 /** Somebody joins, and posts a ride for one of the next days. Some respond. */
 function* oneOff(world: World, random: Random, today: number): Records {
   const rider = addRider(world, random);
-  yield world.rider(rider);
+  yield world.publish('riders', rider);
   const index = addRide(world, random);
   const ride = world.rides[index]!;
   ride.record.leaders = [world.riderId(rider)];
   ride.periodDays = null;
   ride.firstDay = today + random.int(1, Math.max(1, Math.min(14, world.aheadDays)));
-  yield world.ride(index);
+  yield world.publish('rides', index);
   const night = world.nights.length;
   yield* announce(world, random, index, ride.firstDay);
   for (let i = 0; i < 4; i++) yield* respond(world, random, night);
@@ -201,7 +201,7 @@ function* postOrWithdraw(world: World, random: Random, ride: number): Records {
   const { record } = world.rides[ride]!;
   if (record.posted && random.chance(0.7)) return;
   record.posted = !record.posted;
-  yield world.ride(ride);
+  yield world.publish('rides', ride);
 }
 
 /** A rider is erased, and then everything that names them. */
@@ -215,7 +215,7 @@ function* leave(world: World, random: Random): Records {
   for (const [index, { record }] of world.rides.entries()) {
     if (!record.leaders.includes(id)) continue;
     record.leaders = record.leaders.filter((leader) => leader !== id);
-    yield world.ride(index);
+    yield world.publish('rides', index);
   }
   for (const packed of state.relations) yield world.tombstone('relations', world.relationKey(rider, packed >> 4));
   state.relations = [];
@@ -235,8 +235,9 @@ function takeOut(list: number[], shift: number, rider: number): boolean {
 
 /** A developer makes a key, and deletes an old one: not the key that `simulate` prints. */
 function* replaceKey(world: World, random: Random): Records {
-  const old = world.keys[random.int(1, world.keys.length - 1)]!;
-  yield world.key(addKey(world));
+  const keys = world['developer-keys'];
+  const old = keys[random.int(1, keys.length - 1)]!;
+  yield world.publish('developer-keys', addKey(world));
   if (!old.live) return;
   old.live = false;
   yield world.tombstone('developer-keys', old.record.key_id);

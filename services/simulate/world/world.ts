@@ -1,4 +1,5 @@
 import { blocked, close, flagged, follows } from '../../../projector/facts/facts.ts';
+import { keyShapes } from '../../../schemas/events/record-keys.ts';
 import type { AnyRecord, Attendance, MeetingPlace, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
 import { dayText } from '../../../schemas/views/days.ts';
 import type { MetroSketch } from './metros.ts';
@@ -29,6 +30,7 @@ export type Records = Generator<SimulatedRecord, void, undefined>;
 type Fields<T extends TopicName> = Omit<TopicRecords[T], 'revision' | 'changed_at'>;
 
 interface SimMetro {
+  record: Fields<'metros'>;
   sketch: MetroSketch;
   /** Indices into `districts`. */
   districts: number[];
@@ -76,6 +78,9 @@ export const confirmedResponse = 2;
 export const site = 'https://rides.example.org';
 export const dayMs = 86_400_000;
 
+/** The topics whose entities are listed each by itself. */
+type Listed = Exclude<TopicName, 'attendance' | 'relations'>;
+
 /** The state of the simulated upstream. Each method returns an entity's present record. Revisions count all records. */
 export class World {
   readonly options: SimulationOptions;
@@ -83,12 +88,12 @@ export class World {
   readonly firstDay: number;
   readonly aheadDays: number;
   readonly metros: SimMetro[] = [];
-  readonly districts: Fields<'districts'>[] = [];
+  readonly districts: { record: Fields<'districts'> }[] = [];
   readonly riders: SimRider[] = [];
   readonly rides: SimRide[] = [];
   readonly nights: SimNight[] = [];
   readonly nightsByDay = new Map<number, number[]>();
-  readonly keys: { record: Fields<'developer-keys'>; live: boolean }[] = [];
+  readonly 'developer-keys': { record: Fields<'developer-keys'>; live: boolean }[] = [];
   /** Milliseconds since the epoch. Called once per record. Must not decrease. */
   clock: () => number = () => 0;
   #revision = 0;
@@ -100,33 +105,12 @@ export class World {
     this.aheadDays = options.days - back;
   }
 
-  metro(index: number): SimulatedRecord {
-    const { slug, name, zone } = this.metros[index]!.sketch;
-    return this.#record('metros', slug, { metro: slug, name, time_zone: zone });
-  }
-
-  district(index: number): SimulatedRecord {
-    const record = this.districts[index]!;
-    return this.#record('districts', record.district, record);
-  }
-
-  rider(index: number): SimulatedRecord {
-    const { record } = this.riders[index]!;
-    return this.#record('riders', record.rider, record);
-  }
-
-  ride(index: number): SimulatedRecord {
-    const { record } = this.rides[index]!;
-    return this.#record('rides', record.ride, record);
-  }
-
-  night(index: number): SimulatedRecord {
-    return this.#record('nights', this.nightKey(index), this.nights[index]!.record);
-  }
-
-  key(index: number): SimulatedRecord {
-    const { record } = this.keys[index]!;
-    return this.#record('developer-keys', record.key_id, record);
+  /** The present record of one of these. */
+  publish(topic: Listed, index: number): SimulatedRecord {
+    const { record } = this[topic][index]!;
+    const key =
+      topic === 'nights' ? this.nightKey(index) : (record as Record<string, unknown>)[keyShapes[topic].names[0]!];
+    return this.#record(topic, key as string, record);
   }
 
   /** Sets a rider's RSVP to a night, and returns its record. `at`: its index in the list, unless it is new. */
