@@ -14,12 +14,13 @@ import {
   flaggedNights,
   friendNights,
   knownNights,
-  type MeSource,
   myNights,
+  type Naming,
   type ReaderFields,
 } from './me-answers.ts';
 import type { ReadDeps, Reading } from './public-reads.ts';
 import type { InputsResult } from './read-inputs.ts';
+import { NamedViews } from './views/named-views.ts';
 
 export type RiderOperation = 'getMyNights' | 'getKnown' | 'getFriends' | 'getFlagged';
 
@@ -29,7 +30,7 @@ interface Wanted {
   from: number;
   to: number;
   metro: string | null;
-  body(source: MeSource): Promise<Buffer>;
+  naming: Naming;
 }
 
 /**
@@ -46,7 +47,7 @@ export const meReads =
     const rider = token === null ? null : await checker.check(token);
     if (rider === null) return noLiveToken(token !== null);
     const nowMs = calendarNowMs();
-    const { kinds, from, to, metro, body: bodyOf } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
+    const { kinds, from, to, metro, naming } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
     const asked = askedFields(kinds, from, to);
     const cardKey = riderKey(rider);
     const keys = [cardKey, completeKeyOf(cardKey)];
@@ -64,29 +65,33 @@ export const meReads =
     if (ofMetro?.value === null) return refuse.notFound(noSuchMetroBody);
     // Else a field that is missing would say that there is nothing.
     complete!.assertKnown();
-    const body = await bodyOf({ fields: readerFields(asked.fields, values), cache, nowMs });
-    return success(digestOf(body), headers, { 'Cache-Control': 'private, no-store' }, () => body);
+    const views = new NamedViews();
+    const body = naming({ fields: readerFields(asked.fields, values), views, nowMs });
+    await views.load(cache);
+    // Of what the body is made from: that is a fraction of its bytes.
+    const tag = digestOf(stateOf(asked.names, values) + views.state(nowMs));
+    return success(tag, headers, { 'Cache-Control': 'private, no-store' }, body);
   };
 
-const nothing: Wanted = { kinds: '', from: 0, to: -1, metro: null, body: async () => Buffer.alloc(0) };
+const nothing: Wanted = { kinds: '', from: 0, to: -1, metro: null, naming: () => () => '' };
 
 const ranged = {
-  getKnown: { kinds: 'f', bodyOf: knownNights },
-  getFriends: { kinds: 'fx', bodyOf: friendNights },
-  getFlagged: { kinds: 'x', bodyOf: flaggedNights },
+  getKnown: { kinds: 'f', namingOf: knownNights },
+  getFriends: { kinds: 'fx', namingOf: friendNights },
+  getFlagged: { kinds: 'x', namingOf: flaggedNights },
 };
 
 function wantedFor(operation: RiderOperation, inputs: Inputs<RiderOperation>, nowMs: number): Wanted {
   if (operation === 'getMyNights') {
     // Today's date differs by zone. One more day on each side covers every zone.
     const today = Math.floor(nowMs / 86_400_000);
-    return { kinds: 'ox', from: today - daysBack - 1, to: today + daysAhead + 1, metro: null, body: myNights };
+    return { kinds: 'ox', from: today - daysBack - 1, to: today + daysAhead + 1, metro: null, naming: myNights };
   }
-  const { kinds, bodyOf } = ranged[operation];
+  const { kinds, namingOf } = ranged[operation];
   const given = inputs as Inputs<'getFriends'>;
   const { metro } = given;
   const [from, to] = [parseDay(given.from)!, parseDay(given.to)!];
-  return { kinds, from, to, metro, body: (source) => bodyOf(source, given) };
+  return { kinds, from, to, metro, naming: namingOf(given) };
 }
 
 /** A field to read: its kind, and the first day that it shows. */
@@ -119,7 +124,14 @@ function readerFields(asked: readonly AskedField[], values: readonly (Buffer | n
   const fields: ReaderFields = { o: [], f: [], x: [] };
   asked.forEach(({ kind, first }, i) => {
     const value = values[i];
-    if (value) fields[kind].push({ first, value });
+    if (value) fields[kind].push({ kind, first, value });
   });
   return fields;
+}
+
+/** The fields that are there, with their names, each on a line: their values are ASCII without line breaks. */
+function stateOf(names: readonly string[], values: readonly (Buffer | null)[]): string {
+  let state = '';
+  for (const [i, value] of values.entries()) if (value) state += `${names[i]}${value.toString('latin1')}\n`;
+  return state;
 }

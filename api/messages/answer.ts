@@ -1,11 +1,20 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { type EncodedBody, etagOf, etagsOf } from './encoded-body.ts';
+import { EncodedBody, etagOf, etagsOf } from './encoded-body.ts';
+
+/**
+ * JSON as bytes in a string: each character is one byte of its UTF-8. Riders' answers are joined from such texts, because
+ * joining strings copies nothing. The bytes are copied once, when the whole answer is sent.
+ */
+export type ByteText = string;
 
 export interface Answer {
   status: number;
   headers: Record<string, string>;
-  body: Buffer | null;
+  body: Buffer | ByteText | null;
 }
+
+export const textOf = ({ body }: Answer): string =>
+  (typeof body === 'string' ? Buffer.from(body, 'latin1') : (body ?? '')).toString();
 
 // docs/rules.md#cors
 export const corsHeaders = {
@@ -47,7 +56,7 @@ export function success(
   tag: string,
   { 'if-none-match': known, 'accept-encoding': accepted }: IncomingHttpHeaders,
   caching: Caching,
-  body: () => Buffer | EncodedBody,
+  body: () => Buffer | ByteText | EncodedBody,
   contentType = 'application/json',
   access: Record<string, string> = corsHeaders,
 ): Answer {
@@ -55,7 +64,7 @@ export function success(
   const headers: Record<string, string> = { ...access, ETag: sent ?? `"${tag}"`, ...caching };
   if (sent !== null && sent !== any) return { status: 304, headers, body: null };
   const made = body();
-  const { bytes, coding } = Buffer.isBuffer(made) ? { bytes: made, coding: null } : made.formFor(accepted);
+  const { bytes, coding } = made instanceof EncodedBody ? made.formFor(accepted) : { bytes: made, coding: null };
   headers.ETag = etagOf(tag, coding);
   if (sent === any) return { status: 304, headers, body: null };
   headers['Content-Type'] = contentType;
@@ -87,5 +96,5 @@ export function send(response: ServerResponse, { status, headers, body }: Answer
   if (body) headers['Content-Length'] = String(body.length);
   else if (status !== 204 && status !== 304) headers['Content-Length'] = '0';
   response.writeHead(status, headers);
-  response.end(body ?? undefined);
+  response.end(body ?? undefined, 'latin1');
 }

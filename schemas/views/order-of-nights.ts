@@ -1,4 +1,4 @@
-import { compareText } from './text.ts';
+import { compareText, orderText } from './text.ts';
 
 export interface NightOrder {
   day: number;
@@ -15,3 +15,7 @@ export function compareNights(a: NightOrder, b: NightOrder): number {
     compareText(a.sort[2], b.sort[2])
   );
 }
+
+/** A night among those of its day, for nights that are compared often: such texts compare by `<` as their nights do above. */
+export const orderInDay = ([minute, title, ride]: NightOrder['sort']): string =>
+  orderText(minute === null ? 'none' : String(minute).padStart(4, '0'), title, ride);

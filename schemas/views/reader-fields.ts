@@ -30,6 +30,14 @@ export function parseFieldName(name: string): { kind: FieldKind; first: number }
     : { kind, first };
 }
 
+/** A field of a reader's hash. */
+export interface ReaderField {
+  kind: FieldKind;
+  /** The day that it shows, or the Monday of the week. */
+  first: number;
+  value: Buffer;
+}
+
 /** One of a rider's own nights of a week. */
 export interface OwnNight {
   day: number;
@@ -49,12 +57,6 @@ export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
 
 /** A ride in a week's field, e.g. `5taco` for a Saturday. Monday is 0. Such texts sort by day, then by ride. */
 export const rideOfWeek = (day: number, ride: string): string => `${day - weekOf(day)}${ride}`;
-
-/** The reverse. `week`: the Monday that the field's week begins on. */
-export const parseRideOfWeek = (text: string, week: number): { ride: string; day: number } => ({
-  ride: text.slice(1),
-  day: week + text.charCodeAt(0) - digit0,
-});
 
 /** A value under way, as bytes of ASCII: a text that is joined from many ids would be a chain of parts, and a start makes millions. */
 let bytes = Buffer.allocUnsafe(4096);
@@ -80,16 +82,20 @@ export function encodeOwn(nights: readonly OwnNight[]): string {
 
 const digits = '0123456789abcdef';
 
-/** The reverse, for the week that begins on a Monday. */
-export function decodeOwn(value: Buffer, week: number): OwnNight[] {
-  return value
-    .toString('latin1')
-    .split(',')
-    .map((part) => {
-      const { ride, day } = parseRideOfWeek(part.slice(0, -2), week);
-      return { ride, day, bits: Number.parseInt(part.slice(-1), 16) };
-    });
+/** The reverse. Calls `onNight` for each night, with its bits. */
+export function decodeOwn<Night>(
+  { first, value }: Omit<ReaderField, 'kind'>,
+  nights: ByteMap<Night>,
+  onNight: (night: Night, bits: number) => void,
+): void {
+  const bytes = viewOf(value);
+  for (let at = 0; at < value.length; at = nights.end + 3) {
+    const night = nights.valueAt(bytes, at + 1, equals, first + value[at]! - digit0);
+    onNight(night, digits.indexOf(String.fromCharCode(value[nights.end + 1]!)));
+  }
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
 /** `ride:rider=bits,rider=bits;ride:…`, e.g. `taco:r1=1`, with one digit of `goingBits`. By ride, then by rider. */
 export function encodeGoing(riders: readonly GoingRider[]): string {
@@ -105,32 +111,34 @@ export function encodeGoing(riders: readonly GoingRider[]): string {
 }
 
 /**
- * The reverse. Calls `onNight` for each ride, and then `onRider` for each rider who goes to it; not if `onNight` returned
- * false. Thousands of these texts are decoded per second, so a rider who comes again costs no object and no text.
+ * The reverse. Calls `onNight` for each night, and then `onRider` for each rider who goes to it; not if `onNight` returned
+ * false. Thousands of these texts are decoded per second, so a night or rider who comes again costs no object and no text.
  */
-export function decodeGoing<Rider>(
-  value: Buffer,
+export function decodeGoing<Night, Rider>(
+  { kind, first, value }: ReaderField,
+  nights: ByteMap<Night>,
   riders: ByteMap<Rider>,
-  onNight: (ride: string) => boolean,
+  onNight: (night: Night, day: number) => boolean,
   onRider: (rider: Rider, bits: number) => void,
 ): void {
-  for (let at = 0; at < value.length; ) {
-    const end = value.indexOf(colon, at);
-    if (end < 0) throw new Error('Cannot read who goes to a night: its field has a ride without a colon');
-    const ride = value.toString('latin1', at, end);
-    at = end;
-    if (!onNight(ride)) {
+  const bytes = viewOf(value);
+  const ofWeek = fieldDays[kind] === 7;
+  for (let at = 0; at < value.length; at++) {
+    const day = ofWeek ? first + value[at++]! - digit0 : first;
+    const night = nights.valueAt(bytes, at, colon, day);
+    at = nights.end;
+    if (at === value.length) throw new Error('Cannot read who goes to a night: its field has a ride without a colon');
+    if (!onNight(night, day)) {
       const next = value.indexOf(semicolon, at);
-      at = next < 0 ? value.length : next + 1;
+      at = next < 0 ? value.length : next;
       continue;
     }
     // A digit follows each `=`, then a comma, a semicolon or the end.
     do {
-      const rider = riders.valueAt(value, at + 1, equals);
-      onRider(rider, value[riders.end + 1]! - digit0);
+      const rider = riders.valueAt(bytes, at + 1, equals);
       at = riders.end + 2;
+      onRider(rider, value[at - 1]! - digit0);
     } while (value[at] === comma);
-    at += 1;
   }
 }
 

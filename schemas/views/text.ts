@@ -18,6 +18,19 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
+/**
+ * Texts one after the other as one text that `<` compares as `compareText` compares the first, then the second, and so on. It
+ * costs as much as some comparisons, so it is for texts that are compared often.
+ */
+export const orderText = (...texts: readonly string[]): string =>
+  texts.map((text) => text.replace(/[\0\x01\ud800-\uffff]/g, orderOfUnit)).join('\0');
+
+// 0 parts the texts, so it and 1 become two units. Surrogates are moved above the rest of the first plane.
+function orderOfUnit(unit: string): string {
+  const x = unit.charCodeAt(0);
+  return x < 2 ? `\x01${unit}` : String.fromCharCode(x >= 0xe000 ? x - 0x800 : x + 0x2000);
+}
+
 // Letters that Unicode does not take apart, but that people type as others.
 const typedAs = new Map(
   Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ħ: 'h', ı: 'i', ς: 'σ' }),

@@ -104,7 +104,7 @@ export interface RiderCard {
 export const encodeCard = ({ handle, name, sort }: RiderCard): Buffer =>
   encodeView({ handle, name, sort }, null, noBody);
 
-export const decodeCard = (value: Buffer): RiderCard => decodeView<RiderCard>(value).header;
+export const decodeCard = (value: Buffer): StoredParts<RiderCard> => decodeView(value);
 
 /** A metro that exists. Nothing reads its zone: only whether it is there. */
 export const metroKey = (metro: string): string => viewKey('metro', metro);

@@ -1,5 +1,5 @@
 import { dayAt } from '../../api/calendar/views/local-days.ts';
-import type { Answer } from '../../api/messages/answer.ts';
+import { type Answer, textOf } from '../../api/messages/answer.ts';
 import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { type Judge, Misled, type Observed } from './judge.ts';
@@ -171,7 +171,7 @@ function tellsOfOthers(list: 'friends' | 'riders') {
 export class Reader {
   readonly #name: string;
   readonly #judge: Judge;
-  readonly #last = new Map<string, { body: Buffer; parsed: Body }>();
+  readonly #last = new Map<string, { body: string; parsed: Body }>();
   answered = 0;
 
   constructor(name: string, judge: Judge) {
@@ -182,7 +182,8 @@ export class Reader {
   /** `between`: the calendar's clock when it was asked, and when it was answered. */
   hears(question: Question, answer: Answer, between: readonly [number, number]): void {
     const { path, tells } = question;
-    const { status, body } = answer;
+    const { status } = answer;
+    const body = textOf(answer);
     const mayBeRefused = question === questionWithRevokedKey;
     if (status === 503) return;
     this.answered += 1;
@@ -190,10 +191,10 @@ export class Reader {
       throw new Misled(`${this.#name} got status ${status} for ${path}`);
     const asked = `${path.split('?')[0]}${mayBeRefused ? ' with a key that comes and goes' : ''}`;
     const last = this.#last.get(asked);
-    if (!last?.body.equals(body!)) {
-      const parsed = JSON.parse(body!.toString()) as Body;
+    if (last?.body !== body) {
+      const parsed = JSON.parse(body) as Body;
       for (const told of tells(status, parsed)) this.#judge.told(`${this.#name} at ${asked}`, told);
-      this.#last.set(asked, { body: body!, parsed });
+      this.#last.set(asked, { body, parsed });
     }
     this.#assertPast(asked, this.#last.get(asked)!.parsed, between);
   }

@@ -1,40 +1,38 @@
-import { dayText, dayTextLength } from '../../../schemas/views/days.ts';
-import type { NightOrder } from '../../../schemas/views/order-of-nights.ts';
+import { ByteMap } from '../../../schemas/views/byte-map.ts';
+import { dayText } from '../../../schemas/views/days.ts';
+import { orderInDay } from '../../../schemas/views/order-of-nights.ts';
 import { goingBits } from '../../../schemas/views/reader-fields.ts';
-import { decodeCard, decodeNight, type NightHeader, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
-import { memoize } from '../../messages/memoize.ts';
+import { orderText } from '../../../schemas/views/text.ts';
+import { decodeCard, decodeNight, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
+import type { ByteText } from '../../messages/answer.ts';
+import { dayAt } from './local-days.ts';
 import { withPast } from './past-bytes.ts';
 import type { ViewCache } from './view-cache.ts';
 
-/**
- * JSON as bytes in a string: each character is one byte of its UTF-8. Riders' answers are joined from such texts, because
- * joining strings copies nothing. The bytes are copied once, when the whole answer is written.
- */
-export type ByteText = string;
-
 const byteText = (bytes: Buffer): ByteText => bytes.toString('latin1');
 
-export const bytesOf = (text: ByteText): Buffer => Buffer.from(text, 'latin1');
-
 /** A stored night, ready to be joined into a rider's answer. */
-export class NightView implements NightOrder {
+export class NightView {
+  readonly digest: string;
   readonly ride: string;
   readonly metro: string;
   readonly zone: string;
   readonly day: number;
-  readonly sort: NightHeader['sort'];
+  /** Among the nights of its day. */
+  readonly order: string;
   readonly #pastAt: number;
   readonly #body: Buffer;
   #coming: ByteText | null = null;
   #past: ByteText | null = null;
 
   constructor(value: Buffer) {
-    const { header, body } = decodeNight(value);
+    const { digest, header, body } = decodeNight(value);
+    this.digest = digest;
     this.metro = header.metro;
     this.zone = header.zone;
     this.day = header.day;
     this.ride = header.sort[2];
-    this.sort = header.sort;
+    this.order = orderInDay(header.sort);
     this.#pastAt = header.past;
     this.#body = body;
   }
@@ -50,6 +48,10 @@ export class NightView implements NightOrder {
   }
 }
 
+/** Nights as `compareNights` sorts them. */
+export const byNight = ({ night: a }: { night: NightView }, { night: b }: { night: NightView }): number =>
+  a.day - b.day || (a.order < b.order ? -1 : 1);
+
 const bitsMax = 8;
 
 /** The end of a friend's JSON, by the reader's bits. */
@@ -60,16 +62,18 @@ const friendEnds: readonly ByteText[] = Array.from({ length: bitsMax }, (_, bits
 
 /** A stored rider card, with its JSON as riders' answers show it. The JSON is made once, while the card is cached. */
 export class RiderView {
-  readonly sort: string;
-  readonly handle: string;
+  readonly digest: string;
+  /** By it, and then by id, riders are sorted: folded name, or folded handle if there is none; handle (docs/rules.md#order-of-riders). */
+  readonly order: string;
   /** `{"handle":…,"name":…`, which is left open. */
   readonly #open: ByteText;
   readonly #friends: (ByteText | undefined)[] = [];
 
   constructor(value: Buffer) {
-    const { handle, name, sort } = decodeCard(value);
-    this.sort = sort;
-    this.handle = handle;
+    const { digest, header } = decodeCard(value);
+    const { handle, name, sort } = header;
+    this.digest = digest;
+    this.order = orderText(sort, handle);
     this.#open = byteText(Buffer.from(JSON.stringify({ handle, name }).slice(0, -1)));
   }
 
@@ -77,7 +81,7 @@ export class RiderView {
   friend(bits: number, isFirst: boolean): ByteText {
     const at = isFirst ? bits : bits + bitsMax;
     // Copied through bytes: V8 keeps a concatenation as two parts, and would walk them for every answer.
-    this.#friends[at] ??= byteText(bytesOf(`${isFirst ? '' : ','}${this.#open}${friendEnds[bits]}`));
+    this.#friends[at] ??= byteText(Buffer.from(`${isFirst ? '' : ','}${this.#open}${friendEnds[bits]}`, 'latin1'));
     return this.#friends[at];
   }
 
@@ -91,67 +95,90 @@ export class RiderView {
   }
 }
 
-/** A night that a reader's fields name. Its view is null until it is read, and if the night no longer exists. */
-export interface NamedNight {
+/**
+ * What fields name a view by. A key holds a hash of its id, and looking it up in a Map takes another: for a view that is cached,
+ * the two cost more than everything else together. So keys are kept, with their place in the answer that named them last.
+ */
+export interface Name {
+  readonly id: string;
   readonly key: string;
-  view: NightView | null;
+  answer: number;
+  place: number;
 }
 
-/** A rider whom a reader's fields name. The card is null until it is read, and if the rider no longer exists. */
-export interface NamedRider {
-  readonly key: string;
-  card: RiderView | null;
+const named = (id: string, key: string): Name => ({ id, key, answer: 0, place: 0 });
+export const riderNames = new ByteMap((id) => named(id, riderKey(id)));
+export const nightNames = new ByteMap((ride, day) => named(ride, nightKey(ride, dayText(day))));
+let answers = 0;
+
+/** The nights or riders that a reader's fields name, each at its place. A view is null if it no longer exists. */
+class Named<View> {
+  readonly names: Name[] = [];
+  views: readonly (View | null)[] = [];
+  readonly #answer: number;
+
+  constructor(answer: number) {
+    this.#answer = answer;
+  }
+
+  has = (name: Name): boolean => name.answer === this.#answer;
+
+  /** Names a view, if it is not yet. */
+  placeOf(name: Name): number {
+    if (name.answer !== this.#answer) {
+      name.answer = this.#answer;
+      name.place = this.names.push(name) - 1;
+    }
+    return name.place;
+  }
 }
 
-// A key holds a hash of its id, and looking it up in a Map takes another hash. For a view that is cached, the two cost more
-// than everything else together. So keys are kept: about 15 MB at most.
-const keysMax = 50_000;
-const keyOfRider = memoize(riderKey, keysMax);
-const keyOfNight = memoize((id) => nightKey(id.slice(0, -dayTextLength - 1), id.slice(-dayTextLength)), keysMax);
-
-/** The nights and riders that a reader's fields name: first their keys, then their views. */
+/**
+ * The nights and riders that an answer shows: first their names, then their views. All are named in one turn of the event loop,
+ * since the next answer's names have other places.
+ */
 export class NamedViews {
-  readonly #nights = new Map<number, Map<string, NamedNight>>();
-  readonly #riders = new Map<string, NamedRider>();
+  readonly nights: Named<NightView>;
+  readonly riders: Named<RiderView>;
+  #inOrder: readonly number[] | null = null;
 
-  namedNight(ride: string, day: number): NamedNight | undefined {
-    return this.#nights.get(day)?.get(ride);
-  }
-
-  night(ride: string, day: number): NamedNight {
-    let ofDay = this.#nights.get(day);
-    if (!ofDay) {
-      ofDay = new Map();
-      this.#nights.set(day, ofDay);
-    }
-    let night = ofDay.get(ride);
-    if (!night) {
-      night = { key: keyOfNight(`${ride}/${dayText(day)}`), view: null };
-      ofDay.set(ride, night);
-    }
-    return night;
-  }
-
-  rider(id: string): NamedRider {
-    let rider = this.#riders.get(id);
-    if (!rider) {
-      rider = { key: keyOfRider(id), card: null };
-      this.#riders.set(id, rider);
-    }
-    return rider;
+  constructor() {
+    answers += 1;
+    riderNames.trim();
+    nightNames.trim();
+    this.nights = new Named(answers);
+    this.riders = new Named(answers);
   }
 
   /** Reads all named views that are not cached, in one round trip. Throws StoreAwayError. */
   async load(cache: ViewCache): Promise<void> {
-    const riders = [...this.#riders.values()];
-    const nights = [...this.#nights.values()].flatMap((ofDay) => [...ofDay.values()]);
-    const entries = await cache.load([...riders.map(({ key }) => key), ...nights.map(({ key }) => key)]);
-    riders.forEach((rider, i) => {
-      rider.card = entries[i]!.as(riderView);
-    });
-    nights.forEach((night, i) => {
-      night.view = entries[riders.length + i]!.as(nightView);
-    });
+    const riders = this.riders.names.length;
+    const entries = await cache.load([...this.riders.names, ...this.nights.names].map(({ key }) => key));
+    this.riders.views = entries.slice(0, riders).map((entry) => entry.as(riderView));
+    this.nights.views = entries.slice(riders).map((entry) => entry.as(nightView));
+  }
+
+  /** What an answer depends on, beside the fields: every view, and how far away each night is. */
+  state(nowMs: number): string {
+    let state = '';
+    for (const view of this.riders.views) state += view?.digest ?? '-';
+    for (const view of this.nights.views) state += view ? `${view.digest}${view.day - dayAt(view.zone, nowMs)} ` : '-';
+    return state;
+  }
+
+  /** The places of the riders who exist, in the order of riders. */
+  ridersInOrder(): readonly number[] {
+    this.#inOrder ??= this.#sorted();
+    return this.#inOrder;
+  }
+
+  #sorted(): number[] {
+    const { names, views } = this.riders;
+    const before = (a: number, b: number): boolean => {
+      const [x, y] = [views[a]!.order, views[b]!.order];
+      return x === y ? names[a]!.id < names[b]!.id : x < y;
+    };
+    return [...views.keys()].filter((place) => views[place] !== null).sort((a, b) => (before(a, b) ? -1 : 1));
   }
 }
 

@@ -1,5 +1,6 @@
 import { calendar } from '../../../api/calendar/calendar.ts';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { textOf } from '../../../api/messages/answer.ts';
 import { routePath, splitTarget } from '../../../api/messages/target.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
@@ -64,9 +65,10 @@ export class PastAnswers {
     const headers = rider === null ? { 'x-api-key': this.#key } : { authorization: `Bearer ${rider}` };
     const handled = this.#answer({ method: 'GET', url: basePath + target, headers });
     if (!handled) throw new Error(`Cannot answer ${target}: it is no path of the interface`);
-    const { status, headers: sent, body } = await handled.answer;
+    const answer = await handled.answer;
+    const { status, headers: sent } = answer;
     const steadyUntilMs = rider === null ? steadyUntil(clockMs, sent['Cache-Control']) : null;
-    return { status, etag: sent.ETag ?? null, body: body?.toString() ?? '', steadyUntilMs };
+    return { status, etag: sent.ETag ?? null, body: textOf(answer), steadyUntilMs };
   }
 }
 

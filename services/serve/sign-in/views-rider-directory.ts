@@ -10,7 +10,7 @@ export const riderDirectory = (cache: ViewCache, sample: (count: number) => Samp
   async card(rider) {
     const [found] = await cache.load([riderKey(rider)]);
     if (found!.value === null) return null;
-    const { handle, name } = decodeCard(found!.value);
+    const { handle, name } = decodeCard(found!.value).header;
     return { handle, name };
   },
   sample: async (count) => sample(count),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { type CalendarDeps, calendar } from '../../../api/calendar/calendar.ts';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { textOf } from '../../../api/messages/answer.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { projecting } from '../../support/processes/service.ts';
@@ -65,8 +66,8 @@ const key = withKey()['X-Api-Key']!;
 
 async function ask(path: string, headers: Record<string, string> = { 'x-api-key': key }, method = 'GET') {
   const { operation, answer } = answers({ method, url: `/api${path}`, headers })!;
-  const { status, headers: sent, body } = await answer;
-  return { operation, status, headers: sent, body: String(body) };
+  const made = await answer;
+  return { operation, status: made.status, headers: made.headers, body: textOf(made) };
 }
 
 it('a request is counted under its operation, whatever its answer', async () => {
@@ -97,6 +98,15 @@ it('of a token’s rider who is gone it is told, but not where a key opens the r
 
 it('a developer key is hashed by the bytes that were sent', async () => {
   expect((await ask(smallWorld.day, { 'x-api-key': latinKey })).status).toBe(200);
+});
+
+it('answers that are made at the same time are those that are made one after the other', async () => {
+  const asked = riderOperations.flatMap(({ path }) => ['ada', 'bob', 'cleo'].map((rider) => ({ path, rider })));
+  const askAs = ({ path, rider }: (typeof asked)[number]) => ask(path, { authorization: `Bearer ${rider}` });
+  const alone = [];
+  for (const each of asked) alone.push(await askAs(each));
+  expect(new Set(alone.map(({ body }) => body)).size).toBeGreaterThan(riderOperations.length);
+  expect(await Promise.all(asked.map(askAs))).toEqual(alone);
 });
 
 it('views that were found kept are counted, and those that had to be read', async () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { ByteMap } from '../../../schemas/views/byte-map.ts';
 import { weekOf } from '../../../schemas/views/days.ts';
-import { decodeOwn, encodeGoing, encodeOwn } from '../../../schemas/views/reader-fields.ts';
+import { decodeOwn, encodeGoing, encodeOwn, type OwnNight } from '../../../schemas/views/reader-fields.ts';
 import { goingOf } from '../../support/stores/view-names.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
@@ -12,7 +13,10 @@ it('of own nights says which days of its week they are on', () => {
   const night = fc.record({ day: fc.integer({ min: week, max: week + 6 }), ride, bits: fc.nat(15) });
   fc.assert(
     fc.property(fc.array(night, { minLength: 1 }), (nights) => {
-      expect(decodeOwn(Buffer.from(encodeOwn(nights)), week)).toEqual(nights);
+      const read: OwnNight[] = [];
+      const field = { first: week, value: Buffer.from(encodeOwn(nights)) };
+      decodeOwn(field, new ByteMap((ride, day) => ({ day, ride })), (night, bits) => read.push({ ...night, bits }));
+      expect(read).toEqual(nights);
     }),
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { compareText, foldText } from '../../../schemas/views/text.ts';
+import { compareNights, type NightOrder, orderInDay } from '../../../schemas/views/order-of-nights.ts';
+import { compareText, foldText, orderText } from '../../../schemas/views/text.ts';
 import { compareText as byCodePoint, fold } from '../../reference/text.ts';
 
 // docs/rules.md#comparing-text
@@ -11,6 +12,35 @@ it('texts are in the order of their code points: a bicycle comes after a fullwid
     fc.property(text, text, (a, b) => {
       expect(Math.sign(compareText(a.join(''), b.join('')))).toBe(Math.sign(byCodePoint(a.join(''), b.join(''))));
     }),
+  );
+});
+
+const someText = fc
+  .array(fc.constantFrom('\0', '\x01', '\x02', 'a', 'b', '\ud7ff', '\ue000', '\uffff', '🚲', '😀'), { maxLength: 4 })
+  .map((characters) => characters.join(''));
+const signOf = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+it('an order text compares as its texts do, one after the other, whatever characters are in them', () => {
+  const texts = fc.array(someText, { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(texts, texts, (a, b) => {
+      const wanted = a.map((text, i) => byCodePoint(text, b[i]!)).find((sign) => sign !== 0) ?? 0;
+      expect(signOf(orderText(...a), orderText(...b))).toBe(Math.sign(wanted));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+// docs/rules.md#order-of-nights
+it('nights of one day are in the same order by their order text', () => {
+  const time = fc.option(fc.constantFrom(0, 9, 10, 99, 100, 999, 1_000, 1_439));
+  const sort: fc.Arbitrary<NightOrder['sort']> = fc.tuple(time, someText, fc.constantFrom('aaaa', 'aaab', 'zzzz'));
+  fc.assert(
+    fc.property(sort, sort, (a, b) => {
+      const wanted = compareNights({ day: 1, sort: a }, { day: 1, sort: b });
+      expect(signOf(orderInDay(a), orderInDay(b))).toBe(Math.sign(wanted));
+    }),
+    { numRuns: 2_000 },
   );
 });
 

@@ -1,5 +1,6 @@
 import { type CalendarDeps, calendar } from '../../../api/calendar/calendar.ts';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
+import { textOf } from '../../../api/messages/answer.ts';
 import { noSuchRouteBody, refuse } from '../../../api/messages/refusals.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
@@ -100,7 +101,7 @@ export function answering(reader: ViewReader, clockMs: () => number, cacheSecond
     // As the HTTP application answers other targets.
     const answer = handled ? await handled.answer : refuse.notFound(noSuchRouteBody);
     if (faults.length > 0) throw faults[0];
-    return { status: answer.status, body: answer.body?.toString() ?? '', headers: answer.headers };
+    return { status: answer.status, body: textOf(answer), headers: answer.headers };
   };
   return {
     get,

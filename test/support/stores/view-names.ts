@@ -19,13 +19,15 @@ export function fieldsWrite(key: string, fields: Record<string, string | null>):
   return { kind: kind as RiderKind, id, fields: Object.entries(fields).map(([field, value]) => ({ field, value })) };
 }
 
-/** Who goes to which nights, by the text of a field. */
+/** Who goes to which nights, by the text of a day's field. */
 export function goingOf(value: Buffer): GoingRider[] {
   const riders: GoingRider[] = [];
   let ride = '';
+  const names = new ByteMap((id) => id);
   decodeGoing(
-    value,
-    new ByteMap((id) => id),
+    { kind: 'f', first: 0, value },
+    names,
+    names,
     (next) => {
       ride = next;
       return true;
