@@ -40,17 +40,18 @@ export class ByteMap<V> {
 
   /** The value of the text from `start` to the first `stop`, or to the end, and a day. */
   valueAt(bytes: DataView, start: number, stop: number, day = 0): V {
+    const length = bytes.byteLength;
     const stops = Math.imul(stop, 0x01010101);
     let hash = day;
     let end = start;
-    for (; end + 4 <= bytes.byteLength; end += 4) {
+    for (; end < length - 3; end += 4) {
       const four = bytes.getInt32(end, true);
       // Whether one of the four is `stop`: it is zero here.
       const zero = four ^ stops;
-      if ((zero - 0x01010101) & ~zero & 0x80808080) break;
+      if (((zero - 0x01010101) | 0) & ~zero & -0x7f7f7f80) break;
       hash = mixed(hash, four);
     }
-    for (; end < bytes.byteLength; end++) {
+    for (; end < length; end++) {
       const byte = bytes.getUint8(end);
       if (byte === stop) break;
       hash = mixed(hash, byte);
@@ -61,12 +62,11 @@ export class ByteMap<V> {
     for (let kept: Kept<V> | null = first; kept !== null; kept = kept.next) {
       if (kept.hash === hash && kept.day === day && this.#isSame(kept, bytes, start, end)) return kept.value;
     }
-    const length = end - start;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, length).toString('latin1');
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
     const value = this.#make(text, day);
-    if (this.#used + length > this.#texts.byteLength)
-      this.#texts = new DataView(this.#texts.buffer.transfer(2 * this.#texts.byteLength));
-    this.#slots[slot] = { hash, start: this.#used, length, day, value, next: first };
+    if (this.#used + text.length > this.#texts.byteLength)
+      this.#texts = new DataView(this.#texts.buffer.transfer(2 * this.#texts.byteLength + text.length));
+    this.#slots[slot] = { hash, start: this.#used, length: text.length, day, value, next: first };
     for (let at = start; at < end; at++) this.#texts.setUint8(this.#used++, bytes.getUint8(at));
     this.#size += 1;
     return value;
