@@ -17,7 +17,7 @@ const namesMax = 2;
 export type ReaderFields = Record<FieldKind, ReaderField[]>;
 
 /** What a rider's answer is made from. */
-export interface MeSource {
+interface MeSource {
   fields: ReaderFields;
   views: NamedViews;
   nowMs: number;
