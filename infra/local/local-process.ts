@@ -12,12 +12,12 @@ export interface LocalProcess {
   /** The last 20 kB of its output. */
   output(): string;
   hasExited(): boolean;
-  /** Sends the signal and waits for the end. SIGKILL after 10 s. */
+  /** Sends the signal and waits for the end. SIGKILL after a minute. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
 const outputBytesMax = 20_000;
-const endDelayMs = 10_000;
+const endDelayMs = 60_000;
 const upMsMax = 60_000;
 
 /**
@@ -60,10 +60,11 @@ export async function startLocalProcess(
   return { pid, output: () => output, hasExited, end };
 }
 
-/** Waits until a server prints that it is up. Throws with its output if it ends first. */
-async function untilPrinted(text: string, name: string, server: LocalProcess): Promise<void> {
+/** Starts a server, and waits until it prints that it is `up`. Throws with its output if it ends first. */
+export async function launch(name: string, command: string, args: readonly string[], up: string, folder: string) {
+  const server = await startLocalProcess(command, args, { cwd: folder, temporaryFolder: folder });
   const deadline = performance.now() + upMsMax;
-  while (!server.output().includes(text)) {
+  while (!server.output().includes(up)) {
     if (server.hasExited()) throw new Error(`Cannot start ${name}: it ended at once. It printed:\n${server.output()}`);
     if (performance.now() > deadline) {
       await server.end('SIGKILL');
@@ -71,6 +72,7 @@ async function untilPrinted(text: string, name: string, server: LocalProcess): P
     }
     await sleep(50);
   }
+  return server;
 }
 
 /** A server with a port and data of its own, which a test may kill and start again. */
@@ -100,8 +102,7 @@ export async function startLocalServer(
     const { command, args, up } = await prepare(folder);
     let server: LocalProcess;
     const start = async () => {
-      server = await startLocalProcess(command, args, { cwd: folder, temporaryFolder: folder });
-      await untilPrinted(up, name, server);
+      server = await launch(name, command, args, up, folder);
     };
     await start();
     const kill = () => server.end('SIGKILL');
