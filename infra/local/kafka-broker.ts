@@ -68,6 +68,8 @@ export async function startKafkaBroker(
   return Object.assign(server, { brokers: `127.0.0.1:${port}`, dataFolder: dataIn(server.folder) });
 }
 
+const dataIn = (folder: string): string => join(folder, 'data');
+
 /** Java's option for Kafka's classes as the first broker loaded them, kept beside the jars: brokers start in half the time. */
 async function loadedClasses(jars: string, args: readonly string[], folder: string): Promise<string[]> {
   const file = join(jars, 'classes.jsa');
