@@ -143,7 +143,7 @@ describe('what an operator reads', () => {
     expect(said.length).toBeGreaterThan(1_000);
     expect(said.filter((words) => words.match(leak))).toEqual([]);
     expect(names.length).toBeGreaterThan(100);
-    expect(names.filter((words) => /\b(?:bad|aside)\b/.test(words))).toEqual([]);
+    expect(names.filter((words) => /\b(?:bad|aside|facts)\b/.test(words))).toEqual([]);
   });
 });
 

@@ -28,8 +28,8 @@ export const runLag: Run<{ until?: string; timeout?: number }> = async (options,
   const redis = needRedis(settings, 'lag');
   const store = await readStoreState(redis, io.signal);
   const log = openKafkaLog(kafka, settings, io);
-  const ends = await closing([log], () => Promise.all([log.identity!(), log.bounds()]));
-  const lag = lagOf(...ends, store);
+  // One after the other: where Kafka is away, one line says so.
+  const lag = await closing([log], async () => lagOf(await log.identity!(), await log.bounds(), store));
   tell(io, json, lag, linesOf(lag));
   return lag.parts_unled + lag.of_unknown_schemas > 0 ? 1 : 0;
 };

@@ -86,7 +86,7 @@ function summaryJson(verified: Verified, left: Left): string {
     unknown: unknown.length,
     unknown_parts: tagsOf(unknown),
     changing,
-    other_facts: otherFacts,
+    other_records: otherFacts,
     deleted,
     misplaced: Object.fromEntries(misplaced.found),
     of_unknown_schemas: ofUnknownSchemas,
