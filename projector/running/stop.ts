@@ -46,11 +46,6 @@ export class Stop {
     return this.#ended.signal;
   }
 
-  get stage(): 'running' | 'stopping' | 'ended' {
-    if (this.ended.aborted) return 'ended';
-    return this.signal.aborted ? 'stopping' : 'running';
-  }
-
   stop(reason?: unknown): void {
     if (this.signal.aborted) return;
     this.#leaveAll();

@@ -66,7 +66,7 @@ function saying(dir: string | null, progress: Progress, io: Io): NonNullable<Sav
     if (said || !isComplete) return;
     said = true;
     if (dir === null) return;
-    progress.stop();
+    progress.close();
     io.err(`The archive has what the log holds: ${dir}. Following it until Ctrl-C`);
   };
 }

@@ -67,18 +67,15 @@ export async function archiveSave(
   const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
   const [bounds, identity, compactionLagMs] = await race(signal, ask);
   const archive = await GrowingArchive.open({ dir, prefix, schemaOf, signal });
-  let failed = true;
-  try {
-    const saving = new Saving({ log, identity, bounds, compactionLagMs, startedMs, archive, readRejected, options });
-    const result = await saving.run();
-    failed = false;
-    return result;
-  } finally {
-    // After a failure, closing fails for the same reason, which was reported.
-    await archive.close().catch((error) => {
-      if (!failed) throw error;
-    });
-  }
+  const parts = { log, identity, bounds, compactionLagMs, startedMs, archive, readRejected, options };
+  const save = async () => new Saving(parts).run();
+  const result = await save().catch(async (cause) => {
+    // Closing fails for the same reason.
+    await archive.close().catch(() => undefined);
+    throw cause;
+  });
+  await archive.close();
+  return result;
 }
 
 interface SavingParts {

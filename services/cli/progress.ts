@@ -1,3 +1,4 @@
+import { closing } from './closing.ts';
 import { type ExitCode, type Io, tell } from './io.ts';
 
 /** How much of a whole is done. */
@@ -8,7 +9,7 @@ export interface Part {
 
 export interface Progress {
   update(value: number | Part): void;
-  stop(): void;
+  close(): void;
 }
 
 /** Draws a bar on standard error if that is a terminal. `total` null: a counter without an end. */
@@ -18,7 +19,7 @@ export async function showProgress(
   total: number | null,
   stream: NodeJS.WritableStream = process.stderr,
 ): Promise<Progress> {
-  if (!io.errIsTerminal) return { update: () => {}, stop: () => {} };
+  if (!io.errIsTerminal) return { update: () => {}, close: () => {} };
   const { default: cliProgress } = await import('cli-progress');
   const format =
     total === null ? `${title} {value} · {duration_formatted}` : `${title} {bar} {percentage} % · {duration_formatted}`;
@@ -35,7 +36,7 @@ export async function showProgress(
       bar.setTotal(total);
       bar.update(done);
     },
-    stop: () => bar.stop(),
+    close: () => bar.stop(),
   };
 }
 
@@ -47,11 +48,7 @@ export async function withProgress<T>(
   work: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   const progress = await showProgress(io, title, total);
-  try {
-    return await work(progress);
-  } finally {
-    progress.stop();
-  }
+  return closing([progress], () => work(progress));
 }
 
 interface ReportingCommand {

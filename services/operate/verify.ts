@@ -38,7 +38,7 @@ export const runVerify: Run<{ repair?: boolean }> = async ({ json, repair }, set
     const verification = new Verification(deps);
     try {
       const verified = await verification.run();
-      progress.stop();
+      progress.close();
       for (const { position, differences } of verified.found) {
         if (!json) io.out(`As of ${positionText(position)}:`);
         for (const one of differences) io.out(json ? jsonOf(one, position, live) : lineOf(one, live));
@@ -49,7 +49,7 @@ export const runVerify: Run<{ repair?: boolean }> = async ({ json, repair }, set
       if (namesOf(verified).length > 0) return 1;
       return verified.unknown.length > 0 ? 3 : 0;
     } finally {
-      progress.stop();
+      progress.close();
       await verification.end();
       await live.close();
     }

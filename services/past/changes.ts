@@ -40,7 +40,7 @@ export const runChanges: Run<ChangesCommandOptions> = async (options, settings, 
         signal: io.signal,
         textOf: json ? (record) => JSON.stringify(placeOf(record)) : lineOf,
         async onChanged(one) {
-          progress.stop();
+          progress.close();
           counts[one.target.startsWith('/metros/') ? 'days' : 'rides']++;
           const records = await (json ? printJson(one, io) : print(one, io));
           if (records === 0) counts.midnights++;

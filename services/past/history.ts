@@ -40,7 +40,7 @@ export const runHistory: Run<HistoryCommandOptions> = async (options, settings, 
         signal: io.signal,
         onVersion(version) {
           // The printed versions replace the bar: they show how far it is.
-          progress.stop();
+          progress.close();
           for (const line of json ? [jsonOf(version, many)] : linesOf(version)) io.out(line);
           unseen.delete(version.request);
           return io.taken();

@@ -53,6 +53,7 @@ async function openArchive(
   return { dir, prefix, where, holdsMore, listing, bounds, manifest, isCompacted: false, close() {} };
 }
 
+/** Copies what Kafka holds now to a temporary archive, without a consumer group. */
 async function openCopyOfKafka(
   { kafka, where }: { kafka: KafkaSettings; where: string },
   settings: Settings,
@@ -62,39 +63,28 @@ async function openCopyOfKafka(
   const close = (): void => rmSync(dir, { recursive: true, force: true });
   // Also if the process ends in another way: the copy contains riders' records.
   process.once('exit', close);
-  try {
-    await copyKafka(dir, kafka, settings, io);
-    const opened = await openArchive(
-      { dir, prefix: kafka.topicPrefix, named: 'KAFKA_BROKERS', where, holdsMore: false },
-      io,
-    );
-    return { ...opened, isCompacted: true, manifest: null, close };
-  } catch (error) {
-    close();
-    throw error;
-  }
-}
-
-/** Copies what Kafka holds now to an archive in an empty folder, without a consumer group. */
-async function copyKafka(dir: string, kafka: KafkaSettings, settings: Settings, io: Io): Promise<void> {
   // Reading an archive must not wait until Kafka's clients are loaded.
   const [{ openKafkaLog }, { knownSchemas }, { archiveSave }] = await Promise.all([
     import('../backends/open-kafka.ts'),
     import('../backends/known-schemas.ts'),
     import('../archive/save-log.ts'),
   ]);
-  const writers = knownSchemas(settings);
-  const log = openKafkaLog(kafka, settings, io, writers);
-  await closing([log], () =>
-    withProgress(io, 'Read from Kafka', 100, ({ update: onProgress }) =>
-      archiveSave(log, async () => {}, dir, {
-        prefix: kafka.topicPrefix,
-        signal: io.signal,
-        schemaOf: (value) => writers.named(value),
-        onProgress,
-      }),
-    ),
-  );
+  const { topicPrefix: prefix } = kafka;
+  try {
+    const writers = knownSchemas(settings);
+    const schemaOf = (value: Buffer) => writers.named(value);
+    const log = openKafkaLog(kafka, settings, io, writers);
+    await closing([log], () =>
+      withProgress(io, 'Read from Kafka', 100, ({ update: onProgress }) =>
+        archiveSave(log, async () => {}, dir, { prefix, signal: io.signal, schemaOf, onProgress }),
+      ),
+    );
+    const opened = await openArchive({ dir, prefix, named: 'KAFKA_BROKERS', where, holdsMore: false }, io);
+    return { ...opened, isCompacted: true, manifest: null, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /** What a user should know before relying on an answer about the past. Empty if it is exact. */

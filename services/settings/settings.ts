@@ -94,21 +94,18 @@ function checkTogether(has: (name: SettingName) => boolean, given: Given, errors
     errors.push('Cannot use setting ARCHIVE_DIR: KAFKA_BROKERS is given too; give one event log, not two');
   if (given.METRICS_PORT !== undefined && given.METRICS_PORT === portOf(given))
     errors.push(`Cannot use setting METRICS_PORT: ${given.METRICS_PORT} is PORT, want another one, or leave it out`);
-  if (has('SIGN_IN_ISSUER')) checkOrigin(originOf(given), errors);
+  const origin = originOf(given);
+  // Tokens and cookies are sent to where riders sign in.
+  if (has('SIGN_IN_ISSUER') && origin.protocol === 'http:' && !isLoopback(origin.hostname))
+    errors.push(
+      'Cannot use setting BASE_URL: it is http, and riders sign in with SIGN_IN_ISSUER; their tokens would cross the network in the clear: want https (a proxy may end TLS), or http on a loopback address',
+    );
   if (has('SIGN_IN')) checkPicking(has, given, errors);
   if (given.CALENDAR_PAGE && !isLocal(given))
     errors.push(
       'Cannot use setting CALENDAR_PAGE: got "on", but HOST or BASE_URL can be reached by others, want off: the page shares the origin of sign-in, and is for trying the service on one machine',
     );
   checkRedis(given, errors);
-}
-
-/** Checks the origin where riders sign in, because tokens and cookies are sent there. */
-function checkOrigin(origin: URL, errors: string[]): void {
-  if (origin.protocol === 'http:' && !isLoopback(origin.hostname))
-    errors.push(
-      'Cannot use setting BASE_URL: it is http, and riders sign in with SIGN_IN_ISSUER; their tokens would cross the network in the clear: want https (a proxy may end TLS), or http on a loopback address',
-    );
 }
 
 /** Several addresses are nodes of one Redis Cluster, which has no numbered databases. */
@@ -177,7 +174,23 @@ function settingsOf(given: Given) {
     /** Those of them that were given. */
     givenPartitioners: given.KAFKA_PARTITIONER ?? {},
     /** Null without KAFKA_BROKERS. The log is then an archive. */
-    kafka: given.KAFKA_BROKERS ? kafkaOf(given, given.KAFKA_BROKERS, topicPrefix) : null,
+    kafka: given.KAFKA_BROKERS
+      ? {
+          brokers: given.KAFKA_BROKERS,
+          topicPrefix,
+          ssl: given.KAFKA_SSL ?? false,
+          sasl: given.KAFKA_SASL_MECHANISM
+            ? {
+                mechanism: given.KAFKA_SASL_MECHANISM,
+                username: given.KAFKA_SASL_USERNAME!,
+                password: given.KAFKA_SASL_PASSWORD!,
+              }
+            : null,
+          group: given.KAFKA_GROUP ?? 'ride-calendar',
+          /** Without a trailing slash. */
+          schemaRegistryUrl: given.SCHEMA_REGISTRY_URL ?? null,
+        }
+      : null,
     /** Null, and no `kafka`: the log is the sample archive in `dataDir`. */
     archiveDir: given.ARCHIVE_DIR ?? null,
     /** A folder of further writers' schemas. */
@@ -228,19 +241,3 @@ function settingsOf(given: Given) {
 
 const isAuthCluster = ({ REDIS_URL = [], REDIS_CLUSTER = false, AUTH_REDIS_URL = [] }: Given): boolean =>
   several(AUTH_REDIS_URL) || (REDIS_CLUSTER && REDIS_URL.includes(AUTH_REDIS_URL[0]!));
-
-const kafkaOf = (given: Given, brokers: string[], topicPrefix: string) => ({
-  brokers,
-  topicPrefix,
-  ssl: given.KAFKA_SSL ?? false,
-  sasl: given.KAFKA_SASL_MECHANISM
-    ? {
-        mechanism: given.KAFKA_SASL_MECHANISM,
-        username: given.KAFKA_SASL_USERNAME!,
-        password: given.KAFKA_SASL_PASSWORD!,
-      }
-    : null,
-  group: given.KAFKA_GROUP ?? 'ride-calendar',
-  /** Without a trailing slash. */
-  schemaRegistryUrl: given.SCHEMA_REGISTRY_URL ?? null,
-});

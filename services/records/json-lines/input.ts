@@ -32,7 +32,7 @@ export async function* recordsOf(name: string | undefined, title: string, io: Io
     if (!(error instanceof LineError)) throw error;
     yield [{ number: last + 1, record: error }];
   } finally {
-    progress.stop();
+    progress.close();
   }
 }
 

@@ -18,7 +18,7 @@ it('is gone once it is stopped, whatever is counted after', async () => {
   const { stream, text } = terminal();
   const progress = await showProgress({ errIsTerminal: true }, 'Records', null, stream);
   expect(text()).toContain('Records 0');
-  progress.stop();
+  progress.close();
   expect(text().endsWith(clearedLine)).toBe(true);
   progress.update(7);
   expect(text()).toBe('');
