@@ -134,10 +134,12 @@ export class Projector {
     this.#folding = folding;
     const life = new Life(leadership ? 'stand by' : 'take', (role) => status.stand(role));
     const pending = new PendingWrites(folding, status.changes);
+    // A store in this process: nobody has led before, and nobody else will.
+    if (!leadership) folding.intake.aside.begin();
     const lead = (taken: TakenTags) => new Leader(taken, { ...shared, folding, pending, identity, life }).lead();
-    const leading = leadership
+    const leading: Promise<unknown> = leadership
       ? new Terms({ ...shared, leadership, folding, life, lead, bounds, identity, signs: this.#signs! }).run()
-      : this.#leadInProcess(folding, lead);
+      : lead(new Map(tags.map((tag) => [tag, nothingLeft])));
     // The first to end ends the other: a fault of the log, or being told to stop.
     const watch = new DeletionWatch({ ...shared, leadership, folding, identity });
     const tasks = [folding.follow(signal), leading, watch.run()];
@@ -147,11 +149,5 @@ export class Projector {
       ended.end();
       await Promise.allSettled(tasks);
     }
-  }
-
-  /** The store is in this process: nobody has led before, and nobody else will. */
-  async #leadInProcess(folding: Folding, lead: (taken: TakenTags) => Promise<unknown>): Promise<void> {
-    folding.intake.aside.begin();
-    await lead(new Map(this.#deps.tags.map((tag) => [tag, nothingLeft])));
   }
 }

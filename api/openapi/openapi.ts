@@ -126,7 +126,14 @@ export function openApiDocument(baseUrl: string): object {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: service.resource }],
-    tags,
+    tags: [
+      { name: 'Calendar', description: 'What anybody with a developer key, or signed in, can read.' },
+      {
+        name: 'Rider',
+        description: 'What only a signed-in rider can read. *You* and *the reader* are that rider.',
+      },
+      { name: 'Interface', description: 'The interface about itself.' },
+    ],
     paths: Object.fromEntries(
       (Object.keys(operations) as OperationName[]).map((name) => [
         operationPaths[name],
@@ -173,15 +180,6 @@ function operationObject(name: OperationName): Json {
 
 /** What no operation says by itself, for whoever has nothing but the base URL: a client's developer. */
 const description = readFileSync(new URL('docs/description.md', import.meta.url), 'utf8').trimEnd();
-
-const tags = [
-  { name: 'Calendar', description: 'What anybody with a developer key, or signed in, can read.' },
-  {
-    name: 'Rider',
-    description: 'What only a signed-in rider can read. *You* and *the reader* are that rider.',
-  },
-  { name: 'Interface', description: 'The interface about itself.' },
-];
 
 // docs/rules.md#openapi-security
 function securitySchemes(origin: string): Json {

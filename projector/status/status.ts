@@ -190,7 +190,9 @@ export class Status {
 
   now(position: Position | null, notes: readonly string[] = []): ProjectorStatus {
     const logStatus = this.#logStatus;
-    const refusals = this.#refusals;
+    const refused = this.waits.causes('redis').filter((cause) => cause instanceof StoreRefusesError);
+    // Each once: every tag may say the same.
+    const refusals = [...new Set(refused.map(({ message }) => message))];
     // Standing by is normal, and rejects have a note.
     const waits = this.waits.words(['leader', 'rejects', ...(refusals.length > 0 ? (['redis'] as const) : [])]);
     const unread = logStatus?.partitions.map(({ unreadSinceMs }) => unreadSinceMs) ?? [];
@@ -215,12 +217,6 @@ export class Status {
       unresolvedRejects: this.rejects.byReason,
       deletedFrom: this.deletions.topics,
     };
-  }
-
-  /** Each once: every tag may say the same. */
-  get #refusals(): string[] {
-    const refusals = this.waits.causes('redis').filter((cause) => cause instanceof StoreRefusesError);
-    return [...new Set(refusals.map(({ message }) => message))];
   }
 
   get #logStatus(): LogStatus | null {

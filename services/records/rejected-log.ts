@@ -28,10 +28,6 @@ export interface RejectedLog {
 export const rejectPlace = ({ topic, partition, offset }: Pick<Reject, 'topic' | 'partition' | 'offset'>): string =>
   `${topic}/${partition}@${offset}`;
 
-/** What is set aside in Kafka, each record once, in the order of places. */
-export const readRejected = async (kafka: KafkaSettings, io: Io): Promise<Reject[]> =>
-  each(await rejectsInKafka(kafka, io));
-
 /**
  * All bad records of the log that the settings or `archive` name, each once, in the order of their places: those that are set
  * aside, and those that the log itself holds.
@@ -46,7 +42,7 @@ export const readRejectedLog = (command: string, archive: string | undefined, se
     }
     // The log first: a bad record that comes meanwhile is not missed in what is set aside.
     const { rejects, isLast, holds } = await badInLog(log, [], io.signal);
-    const setAside = await rejectsInKafka(kafka, io);
+    const setAside = await readRejected(kafka, io);
     const isSetAside = new Set(setAside.map(placeOf));
     return {
       rejects: each([...rejects, ...setAside]),
@@ -56,13 +52,14 @@ export const readRejectedLog = (command: string, archive: string | undefined, se
     };
   });
 
-async function rejectsInKafka(kafka: KafkaSettings, { log, signal }: Io): Promise<Reject[]> {
+/** What is set aside in Kafka, each record once, in the order of places. */
+export async function readRejected(kafka: KafkaSettings, { log, signal }: Io): Promise<Reject[]> {
   const cluster = new KafkaCluster(kafka);
   const rejects: Reject[] = [];
   const take = (some: Reject[]) => rejects.push(...some);
   const topic = new RejectedTopic(cluster, kafka.topicPrefix, log, commandGiveUpMs);
   await closing([cluster], () => topic.readOn(take, signal, () => rejects.splice(0)));
-  return rejects;
+  return each(rejects);
 }
 
 /** Each record once, in the order of their places. A projector may set a record aside twice. */

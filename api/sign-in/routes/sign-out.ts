@@ -49,16 +49,12 @@ async function requestOf({ provider, knownClients }: SignInParts, params: URLSea
   const client = host === null ? await provider.client(id) : undefined;
   const name = client ? clientName(client) : host;
   const isAllowed = uri !== null && client?.postLogoutRedirectUriAllowed(uri) === true;
+  const back = isAllowed ? new URL(uri) : null;
+  if (state !== null) back?.searchParams.set('state', state);
   return {
     client: name === null ? null : { id, name, isKnown: knownClients.has(id) },
-    back: isAllowed ? { to: withState(uri, state), words: redirectWords(uri) } : null,
+    back: back && { to: back.href, words: redirectWords(uri!) },
     isRefused: uri !== null && !isAllowed,
     fields,
   };
-}
-
-function withState(uri: string, state: string | null): string {
-  const url = new URL(uri);
-  if (state !== null) url.searchParams.set('state', state);
-  return url.href;
 }

@@ -26,9 +26,7 @@ export const operatorsAt = ({ host, metricsPort }: Settings): ListenAt | null =>
 
 /** `assertCanListen` on all ports that the settings name. */
 export async function assertCanListenOnAll(settings: Settings): Promise<void> {
-  await assertCanListen(settings);
-  const operators = operatorsAt(settings);
-  if (operators) await assertCanListen(operators);
+  for (const at of [settings, operatorsAt(settings)]) if (at) await assertCanListen(at);
 }
 
 /** How long answers in progress may still take once the process must stop. */
