@@ -1,4 +1,5 @@
 import { type OperationName, operationPaths } from '../../schemas/interface/inputs.ts';
+import { memoize } from './memoize.ts';
 
 /** From a target's raw text to its route and decoded parameters (docs/rules.md#path-decoding, #broken-encoding). */
 
@@ -70,7 +71,12 @@ export interface Route {
   segments: string[];
 }
 
-const paths = Object.entries(operationPaths) as [OperationName, string][];
+const shapesBelow = memoize((basePath) =>
+  (Object.entries(operationPaths) as [OperationName, string][]).map(([operation, path]) => ({
+    operation,
+    shape: (basePath + path).split('/'),
+  })),
+);
 
 /**
  * Finds the route of a raw path (no query) below a base path (`''`, or like `/calendar/api`, without a trailing slash).
@@ -79,12 +85,12 @@ const paths = Object.entries(operationPaths) as [OperationName, string][];
  */
 export function routePath(basePath: string, rawPath: string): Route | null {
   const segments = rawPath.split('/');
-  for (const [operation, path] of paths) {
-    const shape = (basePath + path).split('/');
+  for (const { operation, shape } of shapesBelow(basePath)) {
+    if (shape.length !== segments.length) continue;
     const isParameter = (i: number): boolean => shape[i]!.startsWith('{');
-    const fits = (segment: string, i: number) => isParameter(i) || decodeText(segment) === decodeText(shape[i]!);
-    if (shape.length === segments.length && segments.every(fits))
-      return { operation, segments: segments.filter((_, i) => isParameter(i)) };
+    const fits = (segment: string, i: number): boolean =>
+      segment === shape[i] || isParameter(i) || decodeText(segment) === decodeText(shape[i]!);
+    if (segments.every(fits)) return { operation, segments: segments.filter((_, i) => isParameter(i)) };
   }
   return null;
 }
