@@ -23,11 +23,14 @@ export class Goings {
     let night = 0;
     const onNight = (name: Name, day: number): boolean => {
       if (!takes(name, day)) return false;
-      night = (this.#nights.push(views.nights.placeOf(name)) - 1) * 8;
+      const place = views.nights.placeOf(name);
+      views.said.push(-1 - place);
+      night = (this.#nights.push(place) - 1) * 8;
       return true;
     };
     const onRider = (name: Name, bits: number): void => {
       const place = views.riders.placeOf(name);
+      views.said.push(place * 8 + bits);
       const goings = this.#ofRider[place];
       if (goings) goings.push(night + bits);
       else this.#ofRider[place] = [night + bits];
@@ -50,9 +53,12 @@ export class Goings {
     });
     // Riders are sorted once for all nights, not within each.
     for (const place of this.#views.ridersInOrder()) {
-      for (const going of this.#ofRider[place] ?? []) {
+      const goings = this.#ofRider[place];
+      if (!goings) continue;
+      const rider = riders.views[place]!;
+      for (const going of goings) {
         const item = items[going >> 3];
-        if (item) add(item, riders.views[place]!, going & 7);
+        if (item) add(item, rider, going & 7);
       }
     }
     return items.filter((item) => item !== null).sort(byNight);

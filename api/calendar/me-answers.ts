@@ -30,7 +30,11 @@ export type Naming = (source: MeSource) => () => ByteText;
 export const myNights: Naming = ({ fields, views, nowMs }) => {
   const own: { place: number; bits: number }[] = [];
   for (const field of fields.o)
-    decodeOwn(field, nightNames, (name, bits) => own.push({ place: views.nights.placeOf(name), bits }));
+    decodeOwn(field, nightNames, (name, bits) => {
+      const place = views.nights.placeOf(name);
+      views.said.push(-1 - place, bits);
+      own.push({ place, bits });
+    });
   const flagged = new Goings(fields.x, views, views.nights.has);
   return () => {
     const mine: { night: NightView; bits: number }[] = [];

@@ -3,7 +3,6 @@ import { parseDay } from '../../schemas/views/days.ts';
 import { type FieldKind, fieldDays, fieldFirstDay, fieldName, readerKey } from '../../schemas/views/reader-fields.ts';
 import { completeKeyOf } from '../../schemas/views/view-keys.ts';
 import { metroKey, riderKey } from '../../schemas/views/view-kinds.ts';
-import { digestOf } from '../../schemas/views/view-values.ts';
 import { success } from '../messages/answer.ts';
 import { memoize } from '../messages/memoize.ts';
 import { noSuchMetroBody, refuse, type Unauthorized } from '../messages/refusals.ts';
@@ -68,9 +67,8 @@ export const meReads =
     const views = new NamedViews();
     const body = naming({ fields: readerFields(asked.fields, values), views, nowMs });
     await views.load(cache);
-    // Of what the body is made from: that is a fraction of its bytes.
-    const tag = digestOf(stateOf(asked.names, values) + views.state(nowMs));
-    return success(tag, headers, { 'Cache-Control': 'private, no-store' }, body);
+    // Of what the body is made from: a fraction of its bytes.
+    return success(views.digest(nowMs), headers, { 'Cache-Control': 'private, no-store' }, body);
   };
 
 const nothing: Wanted = { kinds: '', from: 0, to: -1, metro: null, naming: () => () => '' };
@@ -127,11 +125,4 @@ function readerFields(asked: readonly AskedField[], values: readonly (Buffer | n
     if (value) fields[kind].push({ kind, first, value });
   });
   return fields;
-}
-
-/** The fields that are there, with their names, each on a line: their values are ASCII without line breaks. */
-function stateOf(names: readonly string[], values: readonly (Buffer | null)[]): string {
-  let state = '';
-  for (const [i, value] of values.entries()) if (value) state += `${names[i]}${value.toString('latin1')}\n`;
-  return state;
 }

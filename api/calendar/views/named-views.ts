@@ -4,6 +4,7 @@ import { orderInDay } from '../../../schemas/views/order-of-nights.ts';
 import { goingBits } from '../../../schemas/views/reader-fields.ts';
 import { orderText } from '../../../schemas/views/text.ts';
 import { decodeCard, decodeNight, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
+import { digestOf } from '../../../schemas/views/view-values.ts';
 import type { ByteText } from '../../messages/answer.ts';
 import { dayAt } from './local-days.ts';
 import { withPast } from './past-bytes.ts';
@@ -140,6 +141,8 @@ class Named<View> {
 export class NamedViews {
   readonly nights: Named<NightView>;
   readonly riders: Named<RiderView>;
+  /** What fields say of them, in the order of the fields: the places of nights, and those of riders and bits. */
+  readonly said: number[] = [];
   #inOrder: readonly number[] | null = null;
 
   constructor() {
@@ -158,12 +161,14 @@ export class NamedViews {
     this.nights.views = entries.slice(riders).map((entry) => entry.as(nightView));
   }
 
-  /** What an answer depends on, beside the fields: every view, and how far away each night is. */
-  state(nowMs: number): string {
+  /** Of all that an answer depends on: what fields say, every view, the order of riders who are called alike, how far away nights are. */
+  digest(nowMs: number): string {
     let state = '';
-    for (const view of this.riders.views) state += view?.digest ?? '-';
+    this.riders.views.forEach((view, place) => {
+      state += `${view?.digest ?? '-'}${this.riders.names[place]!.id} `;
+    });
     for (const view of this.nights.views) state += view ? `${view.digest}${view.day - dayAt(view.zone, nowMs)} ` : '-';
-    return state;
+    return digestOf(Buffer.concat([Buffer.from(state), Buffer.from(new Int32Array(this.said).buffer)]));
   }
 
   /** The places of the riders who exist, in the order of riders. */

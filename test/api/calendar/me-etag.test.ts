@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { gone, marks, metro, night, ride, rider, says } from '../../reference/example-log.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
+import { answering, projecting } from '../../support/processes/service.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
+
+const [taco, zoo, oak] = ['2015-06-13', '2015-06-14', '2015-05-20'];
+const months = 'metro=pdx&from=2015-05-20&to=2015-06-18';
+const paths = ['/me/nights', ...['known', 'friends', 'flagged'].map((name) => `/me/${name}?${months}`)];
+
+const world = [
+  metro('pdx'),
+  ...['ada', 'bob', 'cy', 'di', 'ed'].map((id) => rider(id)),
+  ...[ride('taco', { title: 'Tacos' }), ride('zoobomb', { title: 'Zoo' }), ride('oaks', { title: 'Oaks' })],
+  ...[night('taco', taco), night('zoobomb', zoo), night('oaks', oak)],
+  ...['bob', 'cy'].map((friend) => marks('ada', friend, 'follows')),
+  marks('ada', 'di', 'follows', 'flagged'),
+  ...['ada', 'bob', 'cy', 'di'].map((id) => says(id, 'GOING', 'taco', taco)),
+  ...['bob', 'di'].map((id) => says(id, 'GOING', 'oaks', oak)),
+  says('ada', 'CONFIRMED', 'oaks', oak),
+];
+
+/** Each changes one of the answers at least. */
+const changes: LoggedRecord[][] = [
+  [says('di', 'NONE', 'taco', taco), says('di', 'GOING', 'zoobomb', zoo), says('ed', 'GOING', 'zoobomb', zoo)],
+  // The same riders in the same order, and as many on each night.
+  [
+    ...[says('cy', 'NONE', 'taco', taco), says('cy', 'GOING', 'zoobomb', zoo)],
+    ...[says('ed', 'GOING', 'taco', taco), says('ed', 'NONE', 'zoobomb', zoo)],
+  ],
+  ...[
+    ...[marks('ada', 'bob', 'follows', 'close'), marks('ada', 'bob', 'close'), marks('ada', 'bob', 'close', 'flagged')],
+    ...[says('ada', 'GOING', 'oaks', oak), says('bob', 'NONE', 'taco', taco), says('bob', 'GOING', 'zoobomb', zoo)],
+    ...[rider('cy', { name: 'Al' }), rider('cy', { handle: 'al' }), rider('cy', { handle: 'al', name: null })],
+    ...[ride('taco', { title: 'Burritos' }), night('taco', taco, { meet_time: 1 }), gone('nights', `oaks/${oak}`)],
+    ...[says('ada', 'NONE', 'taco', taco, true), says('ada', 'GOING', 'zoobomb', zoo), marks('cy', 'ada', 'blocked')],
+    ...[ride('taco', { leaders: ['ada'] }), gone('riders', 'bob'), rider('bob', { name: 'di', handle: 'h-di' })],
+    ...[marks('ada', 'bob'), marks('ada', 'bob', 'follows')],
+  ].map((record) => [record]),
+];
+
+// docs/rules.md#etag
+it('a rider’s answer has another ETag whenever its bytes are others: after each change that it shows, and past midnight', async () => {
+  const store = new MemoryViewStore();
+  const projector = await projecting(store.writer());
+  const startMs = Date.parse('2015-06-12T12:00:00Z');
+  let clock = startMs;
+  const api = answering(store.reader(), () => clock);
+  let offset = 0;
+  const publish = async (records: readonly LoggedRecord[]): Promise<void> => {
+    for (const record of records) {
+      const { topic } = record;
+      const logged = toLogRecord({ ...record, partition: 0, offset: offset++, timestampMs: 0 });
+      await projector.take({ topic, partition: 0, records: [logged], nextOffset: offset });
+    }
+    await projector.settle();
+  };
+  await publish(world);
+  await projector.complete();
+
+  const bodies = new Map<string, string>();
+  let last: string[] = [];
+  const look = async (after: string): Promise<void> => {
+    const seen: string[] = [];
+    for (const path of paths) {
+      const { body, headers } = await api.get(path, { authorization: 'Bearer ada' });
+      const named = `${path} ${headers.ETag}`;
+      expect(bodies.get(named) ?? body, `${path} after ${after}`).toBe(body);
+      bodies.set(named, body);
+      seen.push(body);
+    }
+    expect(seen, after).not.toEqual(last);
+    last = seen;
+  };
+  await look('the first log');
+  for (const change of changes) {
+    await publish(change);
+    await look(JSON.stringify(change));
+  }
+  for (const days of [2, 3, 120]) {
+    clock = startMs + days * 86_400_000;
+    await look(`${days} days`);
+  }
+});
