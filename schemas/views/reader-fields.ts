@@ -58,27 +58,9 @@ export const goingBits = { follows: 1, close: 2, flagged: 4 } as const;
 /** A ride in a week's field, e.g. `5taco` for a Saturday. Monday is 0. Such texts sort by day, then by ride. */
 export const rideOfWeek = (day: number, ride: string): string => `${day - weekOf(day)}${ride}`;
 
-/** A value under way, as bytes of ASCII: a text that is joined from many ids would be a chain of parts, and a start makes millions. */
-let bytes = Buffer.allocUnsafe(4096);
-
-/** Appends a text at a place, and returns the place after it. */
-function append(at: number, text: string): number {
-  const end = at + text.length;
-  if (end > bytes.length) bytes = Buffer.concat([bytes], 2 * end);
-  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
-  return end;
-}
-
 /** `<day>ride=bits,…`, e.g. `5taco=9`, with one hex digit of `ownBits`. By day, then by ride. */
-export function encodeOwn(nights: readonly OwnNight[]): string {
-  let end = 0;
-  for (const { day, ride, bits } of nights) {
-    if (end > 0) end = append(end, ',');
-    end = append(append(end, digits[day - weekOf(day)]!), ride);
-    end = append(append(end, '='), digits[bits]!);
-  }
-  return bytes.toString('latin1', 0, end);
-}
+export const encodeOwn = (nights: readonly OwnNight[]): string =>
+  nights.map(({ day, ride, bits }) => `${rideOfWeek(day, ride)}=${digits[bits]}`).join(',');
 
 const digits = '0123456789abcdef';
 
@@ -99,15 +81,15 @@ const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataVie
 
 /** `ride:rider=bits,rider=bits;ride:…`, e.g. `taco:r1=1`, with one digit of `goingBits`. By ride, then by rider. */
 export function encodeGoing(riders: readonly GoingRider[]): string {
-  let end = 0;
+  let text = '';
   let last = '';
   for (const { ride, rider, bits } of riders) {
-    if (end > 0) end = append(end, ride === last ? ',' : ';');
-    if (ride !== last) end = append(append(end, ride), ':');
+    if (ride === last) text += ',';
+    else text += text === '' ? `${ride}:` : `;${ride}:`;
     last = ride;
-    end = append(append(append(end, rider), '='), digits[bits]!);
+    text += `${rider}=${bits}`;
   }
-  return bytes.toString('latin1', 0, end);
+  return text;
 }
 
 /**

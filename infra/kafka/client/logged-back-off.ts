@@ -1,3 +1,4 @@
+import { MissingTopicsError, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { race } from '../../../projector/running/stop.ts';
@@ -57,11 +58,14 @@ export class LoggedBackOff {
   }
 }
 
-/** Retries until it succeeds. Throws what waiting cannot fix (`isFatal`, `refusalOf`), and the signal's reason. */
+/**
+ * Retries until it succeeds. Throws what waiting cannot fix (missing topics, another number of partitions, `refusalOf`), and
+ * the signal's reason.
+ */
 export async function untilAnswered<T>(
   what: string,
   attempt: () => Promise<T>,
-  { isFatal = () => false, ...options }: LoggedBackOffOptions & { isFatal?: (error: unknown) => boolean },
+  options: LoggedBackOffOptions,
 ): Promise<T> {
   const { signal } = options;
   const backOff = new LoggedBackOff(what, options);
@@ -73,7 +77,7 @@ export async function untilAnswered<T>(
       backOff.succeeded();
       return result;
     } catch (error) {
-      if (isFatal(error)) throw error;
+      if (error instanceof MissingTopicsError || error instanceof PartitionsChangedError) throw error;
       await backOff.failed(error);
     }
   }

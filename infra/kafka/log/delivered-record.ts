@@ -58,7 +58,7 @@ class DeliveredRecord implements EncodedRecord {
   }
 
   get headers(): readonly RecordHeader[] {
-    return headersOf(this.#fetched);
+    return this.#fetched.headers;
   }
 
   get rawValue(): Buffer | null {
@@ -70,13 +70,8 @@ class DeliveredRecord implements EncodedRecord {
   }
 }
 
-const none: readonly RecordHeader[] = [];
-
-const headersOf = ({ headers }: FetchedRecord): readonly RecordHeader[] =>
-  headers.length === 0 ? none : headers.map(([name, value]) => ({ key: String(name ?? ''), value }));
-
 /** Copies: a record's buffers are slices of a whole response. Of several headers of one name the last one is kept. */
 function rawRecord({ key, value, headers }: FetchedRecord): RawRecord {
-  const named = headers.map(([name, content]) => [String(name ?? ''), Buffer.from(content ?? '')] as const);
-  return { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: Object.fromEntries(named) };
+  const named = Object.fromEntries(headers.map((one) => [one.key, Buffer.from(one.value ?? '')]));
+  return { key: key && Buffer.from(key), value: value && Buffer.from(value), headers: named };
 }

@@ -16,7 +16,6 @@ import {
   followedPartition,
   instant,
   noteHeldBack,
-  type StartingPoint,
   truncated,
 } from './followed-partition.ts';
 
@@ -81,10 +80,13 @@ export class Fetcher {
   #finding: Promise<void> | null = null;
   #fault: { error: unknown } | null = null;
 
-  constructor(partitions: readonly StartingPoint[], deps: FetcherDeps) {
+  /** `offsets`: of each topic, the next offset to fetch of each partition. */
+  constructor(topics: readonly KafkaTopic[], offsets: (topic: string) => readonly number[], deps: FetcherDeps) {
     this.#deps = deps;
     const begun = instant();
-    this.#partitions = partitions.map((from) => followedPartition(from, begun));
+    this.#partitions = topics.flatMap(({ name: topic, id: topicId }) =>
+      offsets(topic).map((offset, partition) => followedPartition({ topic, topicId, partition, offset }, begun)),
+    );
   }
 
   /** Resolves once `signal` aborts and the present piece is handled. Rejects with the first error. */

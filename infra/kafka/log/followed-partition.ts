@@ -9,7 +9,7 @@ import type { RecordBatch } from '../protocol/record-batch.ts';
 // Most transactions end within moments, and are not worth reporting.
 const heldBackDelayMs = 2_000;
 
-export interface StartingPoint {
+interface StartingPoint {
   readonly topic: string;
   readonly topicId: string;
   readonly partition: number;

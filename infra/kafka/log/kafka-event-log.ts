@@ -1,12 +1,4 @@
-import {
-  type EncodedRecord,
-  type EventLog,
-  type Follower,
-  type LogStatus,
-  MissingTopicsError,
-  PartitionsChangedError,
-  type Position,
-} from '../../../projector/ports/event-log.ts';
+import type { EncodedRecord, EventLog, Follower, LogStatus, Position } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import type { Log } from '../../../projector/running/log.ts';
 import { Stop, wait } from '../../../projector/running/stop.ts';
@@ -53,7 +45,7 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const topics = new LogTopics(cluster, options.topicPrefix);
   const closed = new Stop([options.signal]);
   const { log, giveUpMs = Number.POSITIVE_INFINITY } = options;
-  const asking = { log, giveUpMs, signal: closed.signal, isFatal: isFault };
+  const asking = { log, giveUpMs, signal: closed.signal };
   let following: Following | null = null;
   return {
     bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
@@ -80,8 +72,6 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
     },
   };
 }
-
-const isFault = (error: unknown) => error instanceof MissingTopicsError || error instanceof PartitionsChangedError;
 
 /** A look-up of a schema, and whether an attempt has failed: then nobody waits for the partitions that need it. */
 interface LookUp {
@@ -131,8 +121,9 @@ class Following {
         onHeldBack: (partition) => this.#heldBack(partition),
         awayMsMax: retentionMs / 2,
       };
-      const starts = topics.flatMap((topic) => this.#startOf(topic));
-      const fetcher = new Fetcher(starts, { cluster, handler, log, checkEveryMs, ...(giveUpMs && { giveUpMs }) });
+      const offsets = (topic: string) => from[this.#parts.topics.shortName(topic)];
+      const deps = { cluster, handler, log, checkEveryMs, ...(giveUpMs && { giveUpMs }) };
+      const fetcher = new Fetcher(topics, offsets, deps);
       this.#fetcher = fetcher;
       try {
         await fetcher.run(signal);
@@ -161,13 +152,7 @@ class Following {
   #findTopics(): Promise<KafkaTopic[]> {
     const { log, signal, topics, giveUpMs = Number.POSITIVE_INFINITY } = this.#parts;
     const what = 'Cannot look up the topics of the event log';
-    return untilAnswered(what, () => topics.find(), { log, signal, giveUpMs, isFatal: isFault });
-  }
-
-  #startOf({ name, id, partitions }: KafkaTopic) {
-    const { from, topics } = this.#parts;
-    const offsets = from[topics.shortName(name)];
-    return partitions.map((_, partition) => ({ topic: name, topicId: id, partition, offset: offsets[partition]! }));
+    return untilAnswered(what, () => topics.find(), { log, signal, giveUpMs });
   }
 
   /** Delivers the records before the hold and before the first one whose schema is not known yet. */

@@ -33,7 +33,7 @@ export const headersOf = ({ topic, partition, offset, timestampMs, reason, raw }
 
 /** The bad record in a record of `rejected`. Null if another program wrote it. */
 function rejectOf({ key, value, headers }: FetchedRecord): Reject | null {
-  const named = headers.map(([name, content]) => [String(name ?? ''), content ?? Buffer.alloc(0)] as const);
+  const named = headers.map(({ key, value }) => [key, value ?? Buffer.alloc(0)] as const);
   const all = new Map(named);
   const text = (name: string) => all.get(name)?.toString();
   const [topic, reason] = [text(rejectedHeaders.topic), text(rejectedHeaders.reason)];
@@ -104,13 +104,7 @@ export class RejectedTopic {
         throw new MissingTopicsError(`Cannot read ${this.name}: no such topic; make it with: npx ride-calendar topics`);
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
-    const isFatal = (error: unknown) => error instanceof MissingTopicsError;
-    return untilAnswered(`Cannot read ${this.name}`, find, {
-      log: this.#log,
-      giveUpMs: this.#giveUpMs,
-      signal,
-      isFatal,
-    });
+    return untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, giveUpMs: this.#giveUpMs, signal });
   }
 
   /** False: it lost something meanwhile. */
@@ -132,7 +126,6 @@ export class RejectedTopic {
         return [found.topic];
       },
     };
-    const starts = position.map((offset, partition) => ({ topic: topic.name, topicId: topic.id, partition, offset }));
     const deps = {
       cluster: this.#cluster,
       handler,
@@ -141,7 +134,7 @@ export class RejectedTopic {
       checkEveryMs: 10_000,
       limits,
     };
-    const fetcher = new Fetcher(starts, deps);
+    const fetcher = new Fetcher([topic], () => position, deps);
     const isLost = await fetcher
       .run(done.signal)
       .then(

@@ -1,4 +1,6 @@
 import { crc32c } from '@platformatic/kafka';
+import type { RecordHeader } from '../../../projector/ports/event-log.ts';
+import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import type { BatchFault } from '../../../schemas/avro/undecodable.ts';
 import { type Long, longOf } from '../../../schemas/events/instants.ts';
 import { codecNames, decompress, TooLargeError } from './decompress.ts';
@@ -23,12 +25,10 @@ export interface FetchedRecord {
   readonly timestampMs: Long;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers: RecordHeaders;
+  readonly headers: readonly RecordHeader[];
   /** Set if this stands for the rest of a batch that cannot be unpacked. `value` is then the whole batch as it came. */
   readonly fault?: BatchFault;
 }
-
-type RecordHeaders = readonly (readonly [Buffer | null, Buffer | null])[];
 
 /** A batch's header. Its records are unpacked by `BatchReading`. */
 export interface RecordBatch {
@@ -136,7 +136,7 @@ export function* recordPieces(
   yield { records, nextOffset: end };
 }
 
-const none: RecordHeaders = [];
+const none: readonly RecordHeader[] = [];
 
 /**
  * Headers of a record that stands for records of a bad batch (docs/rules.md#bad-batches): the last one's offset, and the
@@ -193,9 +193,9 @@ export class BatchReading {
     this.#left = 0;
     const codec = attributes & compressionBits;
     const headers = [
-      [batchHeaders.lastOffset, String(lastOffset)],
-      [batchHeaders.codec, codecNames[codec] ?? String(codec)],
-    ].map(([name, text]) => [Buffer.from(name!), Buffer.from(text!)] as const);
+      { key: batchHeaders.lastOffset, value: Buffer.from(String(lastOffset)) },
+      { key: batchHeaders.codec, value: Buffer.from(codecNames[codec] ?? String(codec)) },
+    ];
     return { offset: this.#nextOffset, timestampMs, key: null, value: bytes, headers, fault };
   }
 
@@ -221,15 +221,15 @@ export class BatchReading {
     const delta = this.#varint();
     const ms = Number(firstMs) + delta;
     if (typeof firstMs === 'number' && Math.abs(delta) < varintExactBelow && Number.isSafeInteger(ms)) return ms;
-    return longOf(BigInt.asIntN(64, BigInt(firstMs) + exactVarint(this.#bytes.subarray(start, this.#at))));
+    return longOf(BigInt.asIntN(64, BigInt(firstMs) + BigInt(exact.set(this.#bytes, start).long64())));
   }
 
-  #headers(): RecordHeaders {
+  #headers(): readonly RecordHeader[] {
     const count = this.#varint();
     if (count === 0) return none;
     if (count > this.#headersMax) throw new Error('Cannot read a record batch: a record has too many headers');
-    const headers: [Buffer | null, Buffer | null][] = [];
-    for (let i = 0; i < count; i++) headers.push([this.#text(), this.#text()]);
+    const headers: RecordHeader[] = [];
+    for (let i = 0; i < count; i++) headers.push({ key: String(this.#text() ?? ''), value: this.#text() });
     return headers;
   }
 
@@ -259,14 +259,7 @@ export class BatchReading {
 
 /** A zigzag number from here on has more than 53 bits: as a number it may be another, of the other sign. */
 const varintExactBelow = 2 ** 52;
-
-/** The same from its bytes, exactly. */
-function exactVarint(bytes: Buffer): bigint {
-  const number = BigInt.asUintN(
-    64,
-    bytes.reduceRight((sum, byte) => (sum << 7n) | BigInt(byte & 0x7f), 0n),
-  );
-  return (number >> 1n) ^ -(number & 1n);
-}
+/** Avro's numbers are written as Kafka's. */
+const exact = new Cursor();
 
 const cutOff = (): Error => new Error('Cannot read a record batch: a record ends elsewhere than its length says');

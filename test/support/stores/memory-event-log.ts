@@ -68,8 +68,7 @@ export class MemoryEventLog implements EventLog, LogPublisher {
       if (this.#left-- <= 0) throw new Error('killed');
       const offset = ends[partition]!++;
       if (!first.has(partition)) first.set(partition, offset);
-      const headers = (record.headers ?? []).map(({ key, value }) => [Buffer.from(key), value] as const);
-      const fetched = { ...record, offset, key: Buffer.from(record.key!), headers };
+      const fetched = { ...record, offset, key: Buffer.from(record.key!), headers: record.headers ?? [] };
       this.#records.push(deliveredRecord(topic, partition, fetched, this.#writers, false) as EncodedRecord);
     }
     this.#grow();

@@ -41,7 +41,7 @@ const expected = (all: Buffer) =>
       timestampMs: Number(batch.firstTimestamp + timestampDelta),
       key,
       value,
-      headers,
+      headers: [...headers].map(([name, content]) => ({ key: String(name ?? ''), value: content })),
     })),
   );
 
@@ -153,8 +153,8 @@ describe('the records of a batch', () => {
       key: null,
       value: bomb,
       headers: [
-        [Buffer.from(batchHeaders.lastOffset), Buffer.from('15')],
-        [Buffer.from(batchHeaders.codec), Buffer.from('zstd')],
+        { key: batchHeaders.lastOffset, value: Buffer.from('15') },
+        { key: batchHeaders.codec, value: Buffer.from('zstd') },
       ],
       fault: 'batch too large',
     });
