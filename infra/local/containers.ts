@@ -1,7 +1,7 @@
 import type { GenericContainer } from 'testcontainers';
 import { race, within } from '../../projector/running/stop.ts';
 import { freePort } from './free-port.ts';
-import { kafkaVersion } from './kafka-broker.ts';
+import { brokerSettings, kafkaVersion } from './kafka-broker.ts';
 
 export interface FoundServer {
   address: string;
@@ -52,26 +52,17 @@ export async function startKafkaContainer(host: string): Promise<FoundServer> {
   const port = await freePort();
   // 9092 is the port that the image itself exposes. For an exposed port that is not mapped, podman waits forever.
   const kafka = await containerWithPort(`apache/kafka:${kafkaVersion}`, { container: 9092, host: port }, host);
+  const settings = brokerSettings('localhost:9093', [
+    { name: 'PLAINTEXT', protocol: 'PLAINTEXT', at: ':9092', advertised: `${host}:${port}` },
+    { name: 'INTERNAL', protocol: 'PLAINTEXT', at: 'localhost:9094' },
+  ]);
+  // The image's own spelling of settings.
+  const spelled = Object.entries(settings).map(([name, value]) => [
+    `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
+    value,
+  ]);
   kafka
-    .withEnvironment({
-      KAFKA_NODE_ID: '1',
-      KAFKA_PROCESS_ROLES: 'broker,controller',
-      KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
-      KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
-      KAFKA_LISTENERS: `PLAINTEXT://:9092,INTERNAL://localhost:9094,CONTROLLER://localhost:9093`,
-      KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://${host}:${port},INTERNAL://localhost:9094`,
-      KAFKA_INTER_BROKER_LISTENER_NAME: 'INTERNAL',
-      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
-      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
-      KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS: '1',
-      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
-      KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS: '1',
-      KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
-      KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
-      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
-      KAFKA_LOG_CLEANER_BACKOFF_MS: '200',
-      KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m',
-    })
+    .withEnvironment({ ...Object.fromEntries(spelled), KAFKA_HEAP_OPTS: '-Xms128m -Xmx512m' })
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/));
   return started(kafka, `${host}:${port}`);
 }

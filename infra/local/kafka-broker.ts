@@ -18,10 +18,19 @@ export interface KafkaBroker extends LocalServer {
   dataFolder: string;
 }
 
+interface KafkaListener {
+  name: string;
+  protocol: string;
+  /** `host:port` */
+  at: string;
+  /** What clients are told, if that is another address. */
+  advertised?: string;
+}
+
 /** Where a broker listens, and whom it lets in. */
 interface KafkaListening {
   /** For clients. The broker connects to itself by the last one, which must be PLAINTEXT. */
-  listeners: { name: string; protocol: string; port: number }[];
+  listeners: KafkaListener[];
   /** Further settings, as lines of server.properties. */
   settings?: string;
   /** Options for formatting the broker's folder. */
@@ -37,7 +46,7 @@ const javaOptions = [
 const up = 'Kafka Server started';
 
 const plain = async (port: number): Promise<KafkaListening> => ({
-  listeners: [{ name: 'PLAINTEXT', protocol: 'PLAINTEXT', port }],
+  listeners: [{ name: 'PLAINTEXT', protocol: 'PLAINTEXT', at: `127.0.0.1:${port}` }],
 });
 
 /**
@@ -54,8 +63,9 @@ export async function startKafkaBroker(
   const server = await startLocalServer('kafka', async (folder) => {
     const file = join(folder, 'server.properties');
     const { listeners, settings = '', format = [] } = await listening(port, folder);
-    const text = properties(controllerPort, dataIn(folder)) + listenerSettings(listeners, controllerPort) + settings;
-    await writeFile(file, text, { mode: 0o600 });
+    const own = { ...brokerSettings(`127.0.0.1:${controllerPort}`, listeners), 'log.dirs': dataIn(folder) };
+    const lines = Object.entries(own).map(([name, value]) => `${name}=${value}\n`);
+    await writeFile(file, lines.join('') + settings, { mode: 0o600 });
     // Any 16 bytes: the broker is alone.
     const clusterId = Buffer.from('ride-calendar-00').toString('base64url');
     const formatting = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...format];
@@ -83,44 +93,37 @@ async function loadedClasses(jars: string, args: readonly string[], folder: stri
   return existsSync(file) ? [`-XX:SharedArchiveFile=${file}`] : [];
 }
 
-function listenerSettings(listeners: KafkaListening['listeners'], controllerPort: number): string {
-  const addresses = listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
-  const protocols = listeners.map(({ name, protocol }) => `${name}:${protocol}`);
-  return `
-listeners=${addresses.join(',')},CONTROLLER://127.0.0.1:${controllerPort}
-advertised.listeners=${addresses.join(',')}
-listener.security.protocol.map=${protocols.join(',')},CONTROLLER:PLAINTEXT
-inter.broker.listener.name=${listeners.at(-1)!.name}
-`;
-}
-
-const properties = (controllerPort: number, dataFolder: string) => `
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:${controllerPort}
-controller.listener.names=CONTROLLER
-log.dirs=${dataFolder}
-auto.create.topics.enable=false
-num.partitions=1
-offsets.topic.num.partitions=1
-offsets.topic.replication.factor=1
-transaction.state.log.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-share.coordinator.state.topic.num.partitions=1
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-group.initial.rebalance.delay.ms=0
-log.cleaner.backoff.ms=200
-log.cleaner.dedupe.buffer.size=8388608
-# After a crash a broker waits for its own old session to end.
-broker.session.timeout.ms=2000
-broker.heartbeat.interval.ms=500
-num.io.threads=2
-num.network.threads=2
-background.threads=2
-num.recovery.threads.per.data.dir=1
-`;
+/** Settings of a broker that is alone, by Kafka's names. */
+export const brokerSettings = (controller: string, listeners: readonly KafkaListener[]): Record<string, string> => ({
+  'process.roles': 'broker,controller',
+  'node.id': '1',
+  'controller.quorum.voters': `1@${controller}`,
+  'controller.listener.names': 'CONTROLLER',
+  listeners: [...listeners.map(({ name, at }) => `${name}://${at}`), `CONTROLLER://${controller}`].join(),
+  'advertised.listeners': listeners.map(({ name, at, advertised = at }) => `${name}://${advertised}`).join(),
+  'listener.security.protocol.map': `${listeners.map(({ name, protocol }) => `${name}:${protocol}`)},CONTROLLER:PLAINTEXT`,
+  'inter.broker.listener.name': listeners.at(-1)!.name,
+  'auto.create.topics.enable': 'false',
+  'num.partitions': '1',
+  'offsets.topic.num.partitions': '1',
+  'offsets.topic.replication.factor': '1',
+  'transaction.state.log.num.partitions': '1',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'share.coordinator.state.topic.num.partitions': '1',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
+  'group.initial.rebalance.delay.ms': '0',
+  'log.cleaner.backoff.ms': '200',
+  'log.cleaner.dedupe.buffer.size': '8388608',
+  // After a crash a broker waits for its own old session to end.
+  'broker.session.timeout.ms': '2000',
+  'broker.heartbeat.interval.ms': '500',
+  'num.io.threads': '2',
+  'num.network.threads': '2',
+  'background.threads': '2',
+  'num.recovery.threads.per.data.dir': '1',
+});
 
 const cacheFolder = join(import.meta.dirname, '..', '..', '.cache', 'kafka');
 

@@ -63,7 +63,7 @@ export class WriterSchemas {
 
   #add(type: Type, schema: string, of?: TopicName): void {
     for (const name of fingerprintsOf(type, schema))
-      this.#found.set(name, new KnownSchema(type, { schema, references: [] }, name, of));
+      this.#found.set(name, knownSchema(type, { schema, references: [] }, name, of));
   }
 
   /** Keeps what was found of a name. A text counts as one of a fingerprint only if it has that fingerprint. */
@@ -71,12 +71,12 @@ export class WriterSchemas {
     const wasUnknown = typeof this.#found.get(name) === 'number';
     const now = found === 'unknown' ? performance.now() + unknownForMs : parsed(name, found);
     this.#found.set(name, now);
-    this.#judgesAnew ||= wasUnknown && now instanceof KnownSchema;
+    this.#judgesAnew ||= wasUnknown && typeof now === 'object';
   }
 
   /** The texts of all that are known. */
   get known(): [SchemaName, SchemaTexts][] {
-    return [...this.#found].flatMap(([name, known]) => (known instanceof KnownSchema ? [[name, known.texts]] : []));
+    return [...this.#found].flatMap(([name, known]) => (typeof known === 'object' ? [[name, known.texts]] : []));
   }
 
   /** Names that nobody knew. Each is of a record that is set aside, whose key takes as much room. */
@@ -96,14 +96,14 @@ export class WriterSchemas {
     const id = value[0] === 0x00 && value.length >= confluentHeaderBytes ? value.readInt32BE(1) : null;
     if (id === null && (value[0] !== 0xc3 || value.length < singleObjectHeaderBytes)) return null;
     const known = this.#found.get(id ?? fingerprintIn(value));
-    if (!(known instanceof KnownSchema)) return null;
+    if (typeof known !== 'object') return null;
     return { id, fingerprint: fingerprintIn(singleObjectHeader(known.type)), ...known.texts };
   }
 
   /** Undefined: it must be looked up first. */
   byName(topic: TopicName, name: SchemaName): WriterDecoder | undefined {
     const found = this.#found.get(name);
-    if (found instanceof KnownSchema) return found.decoderOf(topic);
+    if (typeof found === 'object') return found.decoderOf(topic);
     if (typeof found === 'number') return performance.now() < found ? this.whyUnknown(topic, name) : undefined;
     return found;
   }
@@ -124,37 +124,25 @@ export class WriterSchemas {
 /** A fingerprint as the ten bytes in front of a value. */
 const spelled = (name: SchemaName): string => (typeof name === 'number' ? `${name}` : `c301${name}`);
 
-/** A writer's schema. A decoder is compiled when a record first needs it. */
-class KnownSchema {
-  readonly type: Type;
-  readonly texts: SchemaTexts;
-  readonly #name: SchemaName;
-  readonly #of: TopicName | undefined;
-  readonly #decoders: Partial<Record<TopicName, WriterDecoder>> = {};
+interface KnownSchema {
+  type: Type;
+  texts: SchemaTexts;
+  decoderOf(topic: TopicName): WriterDecoder;
+}
 
-  /** `of`: the topic whose schema of ours it is. */
-  constructor(type: Type, texts: SchemaTexts, name: SchemaName, of?: TopicName) {
-    this.type = type;
-    this.texts = texts;
-    this.#name = name;
-    this.#of = of;
-  }
-
-  decoderOf(topic: TopicName): WriterDecoder {
-    this.#decoders[topic] ??= this.#compiled(topic);
-    return this.#decoders[topic];
-  }
-
-  #compiled(topic: TopicName): WriterDecoder {
-    const name = this.#name;
+/** A writer's schema. A decoder is compiled when a record first needs it. `ours`: the topic whose schema of ours it is. */
+function knownSchema(type: Type, texts: SchemaTexts, name: SchemaName, ours?: TopicName): KnownSchema {
+  const decoders: Partial<Record<TopicName, WriterDecoder>> = {};
+  const compiled = (topic: TopicName): WriterDecoder => {
     try {
-      return topicDecoder(topic, this.type, typeof name === 'number' ? confluentHeaderBytes : singleObjectHeaderBytes);
+      return topicDecoder(topic, type, typeof name === 'number' ? confluentHeaderBytes : singleObjectHeaderBytes);
     } catch (error) {
       const kind = error instanceof IncompatibleSchemaError ? 'incompatible writer schema' : unusable;
-      const of = this.#of ? ` of topic ${this.#of}` : '';
-      return `${kind}: ${spelled(name)}, ${nameOf(this.type)}${of}: ${(error as Error).message}`;
+      const of = ours ? ` of topic ${ours}` : '';
+      return `${kind}: ${spelled(name)}, ${nameOf(type)}${of}: ${(error as Error).message}`;
     }
-  }
+  };
+  return { type, texts, decoderOf: (topic) => (decoders[topic] ??= compiled(topic)) };
 }
 
 function parsed(name: SchemaName, found: SchemaTexts | 'unusable'): KnownSchema | UndecodableReason | number {
@@ -162,7 +150,7 @@ function parsed(name: SchemaName, found: SchemaTexts | 'unusable'): KnownSchema 
   try {
     const type = parseWriter(found.schema, found.references);
     const isOfName = typeof name === 'number' || fingerprintsOf(type, found.schema).includes(name);
-    return isOfName ? new KnownSchema(type, found, name) : performance.now() + unknownForMs;
+    return isOfName ? knownSchema(type, found, name) : performance.now() + unknownForMs;
   } catch {
     return `${unusable}: ${spelled(name)} is no Avro schema, or larger than any of ours`;
   }

@@ -85,7 +85,7 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
     if (open === 'list') yield `tag ${tag} has no open list`;
     else if (open instanceof Map && open.has('compare')) yield `tag ${tag} is still to be compared`;
   }
-  if (scene.apis.some(({ guard }) => !guard.covers(tags) || !guard.current)) yield 'an API believes no views';
+  if (scene.apis.some(({ guard }) => !guard.covers(tags) || !guard.formats.current)) yield 'an API believes no views';
 }
 
 /** Who leads, by the fences: it must not change while all is well. */

@@ -218,7 +218,7 @@ export class ApiProcess {
       noticePause: () => invalidations?.noticePause(),
       ready: async () => {
         const complete = await reads.areComplete(around.tags).catch(() => false);
-        return complete && this.guard.current ? { ready: true } : { ready: false, reason: 'not complete' };
+        return complete && this.guard.formats.current ? { ready: true } : { ready: false, reason: 'not complete' };
       },
       close: async () => this.process.kill(),
     };

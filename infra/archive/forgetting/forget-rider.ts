@@ -170,12 +170,12 @@ class Forgetting {
     const writer = ContainerWriter.create(replacementPath(file.path), schemaText, codec);
     let isChanged = false;
     try {
-      for (let block = open.nextBlock(); block; block = open.nextBlock()) {
+      for (const { count, data } of open.blocks()) {
         await setImmediate();
         this.#options.signal.throwIfAborted();
         let pos = 0;
-        for (const record of open.decoder.records(block.data, block.count)) {
-          const { end, bytes, parts } = forgetter.forget(decoded(record), block.data, pos);
+        for (const record of open.decoder.records(data, count)) {
+          const { end, bytes, parts } = forgetter.forget(decoded(record), data, pos);
           pos = end;
           if (bytes) writer.append(bytes);
           this.#count(topic, parts);

@@ -44,10 +44,9 @@ export function* rejectsIn(path: string, prefix: string): Generator<Reject> {
     const { schemaText } = container.header;
     const read = compileDecoder<RejectedRecord>(parseWriter(schemaText), rejectedType, { anyName: true });
     const cursor = new Cursor();
-    for (let block = container.nextBlock(); block; block = container.nextBlock()) {
-      const { count } = block;
+    for (const { count, data } of container.blocks()) {
       // Records are slices of it.
-      cursor.set(Buffer.from(block.data), 0);
+      cursor.set(Buffer.from(data), 0);
       for (let i = 0; i < count; i++) yield rejectOf(read(cursor), prefix);
     }
   } catch (error) {

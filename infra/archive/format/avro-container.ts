@@ -152,6 +152,11 @@ export class ContainerFile {
     this.#fd = fd;
   }
 
+  /** All whole blocks from `pos` on. */
+  *blocks(): Generator<ContainerBlock> {
+    for (let block = this.nextBlock(); block; block = this.nextBlock()) yield block;
+  }
+
   /** The next block's bytes. Null if there is no other whole block. */
   nextBlock(): ContainerBlock | null {
     const frame = this.#nextFrame();

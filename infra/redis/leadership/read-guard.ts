@@ -32,7 +32,8 @@ export class ReadGuard {
   readonly #clock: Clock;
   readonly #tags: readonly number[];
   readonly #state: FailoverState;
-  readonly #formats = new GenerationState();
+  /** Whether views of our format may be served, and why not. */
+  readonly formats = new GenerationState();
   readonly #stop = new Stop();
   readonly #doubt = new WakeUp();
 
@@ -43,16 +44,6 @@ export class ReadGuard {
     this.#tags = tags;
     this.#state = new FailoverState(tags);
     void this.#keepAsking();
-  }
-
-  /** Whether views of our format may be served. */
-  get current(): boolean {
-    return this.#formats.current;
-  }
-
-  /** Why not, where another format is in the way. */
-  get reason(): string | null {
-    return this.#formats.reason;
   }
 
   /** Whether the views of these tags may be answered from now. */
@@ -86,7 +77,7 @@ export class ReadGuard {
     while (!signal.aborted) {
       // Redis may be away.
       await this.#ask().catch(() => undefined);
-      const isKnown = this.#state.settled && this.#formats.current;
+      const isKnown = this.#state.settled && this.formats.current;
       await this.#doubt.waitAtMost(isKnown ? checkMs : lookMs, this.#clock, signal);
     }
   }
@@ -95,14 +86,14 @@ export class ReadGuard {
     const { connection } = this.#state;
     const processes = await this.#masters.processes();
     if (processes) this.#state.identify(connection, processes);
-    const formats = !this.#formats.current;
+    const formats = !this.formats.current;
     const look = async (tag: number): Promise<FormatLook> => {
       const seen = await this.#masters.look(tag, formats);
       this.#state.look(connection, tag, { ...seen, nowMs: this.#clock.nowMs() });
       return seen;
     };
     const looks = await Promise.all((formats ? this.#tags : this.#state.unstamped).map(look));
-    if (formats) this.#formats.look(looks, this.#clock.nowMs());
+    if (formats) this.formats.look(looks, this.#clock.nowMs());
   }
 }
 

@@ -6,7 +6,7 @@ import { race, within } from '../../../projector/running/stop.ts';
 import { ioredisCluster, tlsOf } from '../ioredis-cluster.ts';
 import { redisMemory } from '../redis-memory.ts';
 import { missingRight, redisAway, redisRefusal, signInRights } from '../redis-refusal.ts';
-import { owedReplyMsMax } from '../redis-settings.ts';
+import { owedReplyMsMax, reconnectDelayMs } from '../redis-settings.ts';
 import { signInScripts } from './sign-in-scripts.ts';
 
 interface RedisSignInStateOptions {
@@ -119,28 +119,17 @@ function connect({ url, cluster = false }: RedisSignInStateOptions): Client {
     maxRetriesPerRequest: null,
     connectionName: 'ride-calendar-sign-in',
   };
-  const retry = (times: number): number => Math.min(50 * times, 1000);
   const client = cluster
-    ? ioredisCluster('AUTH_REDIS_URL', url, { redisOptions: common, clusterRetryStrategy: retry })
-    : new Redis(url, { ...common, ...tlsOf('AUTH_REDIS_URL', url), retryStrategy: retry });
+    ? ioredisCluster('AUTH_REDIS_URL', url, { redisOptions: common, clusterRetryStrategy: reconnectDelayMs })
+    : new Redis(url, { ...common, ...tlsOf('AUTH_REDIS_URL', url), retryStrategy: reconnectDelayMs });
   for (const [name, definition] of Object.entries(signInScripts)) client.defineCommand(name, definition);
   return client as Client;
 }
 
 const setting = 'AUTH_REDIS_URL (or, without it, of REDIS_URL)';
 
-interface Connection {
-  /** How long there has been none. 0: it is open, or opened for the first time just now. */
-  lostForMs(): number;
-  /** The error of a command that failed with `cause`, or was not sent. */
-  away(cause?: unknown): StoreAwayError;
-}
-
 /** Says why commands fail. Reports each refusal once, because waiting does not help. */
-function watchConnection(
-  redis: Client,
-  { cluster = false, onError = () => undefined }: RedisSignInStateOptions,
-): Connection {
+function watchConnection(redis: Client, { cluster = false, onError = () => undefined }: RedisSignInStateOptions) {
   const asked = { setting, cluster, scriptRights: signInRights };
   let lostAtMs: number | undefined;
   /** Why there is no connection, as far as Redis or the network said. A command that waited in vain gives no reason. */
@@ -166,8 +155,10 @@ function watchConnection(
     fault = error;
   });
   return {
+    /** How long there has been no connection. 0: it is open, or opened for the first time just now. */
     lostForMs: () => (lostAtMs === undefined ? 0 : performance.now() - lostAtMs),
-    away(cause = fault) {
+    /** The error of a command that failed with `cause`, or was not sent. */
+    away(cause: unknown = fault): StoreAwayError {
       for (const one of [cause, fault]) {
         const words = refusalOf(one);
         if (words !== null) return new StoreAwayError(`Sign-in's Redis ${words}`, { cause: one });

@@ -1,4 +1,4 @@
-import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
+import { StoreAwayError } from '../../../api/ports/view-reader.ts';
 import { completeKey, isCompleteKey } from '../../../schemas/views/view-keys.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import type { ReadGuard } from '../leadership/read-guard.ts';
@@ -14,21 +14,16 @@ interface ReadCommands {
 
 interface GuardedReadsDeps {
   commands: ReadCommands;
-  guard: Pick<ReadGuard, 'covers' | 'isComplete' | 'current' | 'reason'>;
+  guard: Pick<ReadGuard, 'covers' | 'isComplete'> & { formats: Pick<ReadGuard['formats'], 'current' | 'reason'> };
   /** The tags are spread over several masters, so no command reads two of them. */
   isCluster: boolean;
-}
-
-interface GuardedReads extends Pick<ViewReader, 'get' | 'fields'> {
-  /** Whether all views of these tags are there. */
-  areComplete(tags: readonly number[]): Promise<boolean>;
 }
 
 /**
  * Reads views where the guard says that none are lost, and that they may be served (docs/rules.md#absence). Throws
  * StoreAwayError elsewhere.
  */
-export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): GuardedReads {
+export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps) {
   const away = (cause: unknown): never => {
     throw new StoreAwayError(`Cannot read views: ${(cause as Error).message}`, { cause });
   };
@@ -42,8 +37,10 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
 
   // docs/rules.md#ready-api
   const assertCurrent = (): void => {
-    if (!guard.current)
-      throw new StoreAwayError(`Cannot read views: ${guard.reason ?? 'it is not known yet whether they are led'}`);
+    if (!guard.formats.current)
+      throw new StoreAwayError(
+        `Cannot read views: ${guard.formats.reason ?? 'it is not known yet whether they are led'}`,
+      );
   };
   const get = async (keys: readonly string[]): Promise<(Buffer | null)[]> => {
     const distinct = [...new Set(keys)];
@@ -68,12 +65,13 @@ export function guardedReads({ commands, guard, isCluster }: GuardedReadsDeps): 
   };
 
   return {
-    async get(keys) {
+    async get(keys: readonly string[]) {
       assertCurrent();
       return get(keys);
     },
-    areComplete: async (tags) => (await get(tags.map(completeKey))).every(Boolean),
-    async fields(key, fields) {
+    /** Whether all views of these tags are there. */
+    areComplete: async (tags: readonly number[]) => (await get(tags.map(completeKey))).every(Boolean),
+    async fields(key: string, fields: readonly string[]) {
       assertCurrent();
       assertCovered([parseKey(key).tag]);
       return commands.fields(key, fields).catch(away);

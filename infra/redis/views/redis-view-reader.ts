@@ -64,7 +64,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
       const lacking = missing();
       try {
         if (!(await reads.areComplete(allTags))) return { ready: false, reason: notComplete };
-        if (!guard.current) return { ready: false, reason: guard.reason ?? notComplete };
+        if (!guard.formats.current) return { ready: false, reason: guard.formats.reason ?? notComplete };
         const note = await lacking;
         return { ready: true, ...(note !== null && { note }) };
       } catch (error) {

@@ -13,19 +13,13 @@ const checkMs = 250;
 const pingMs = 1_000;
 const refusedWaitMs = 5_000;
 
-export interface Tracking {
-  /** Why Redis refused to tell of changes: nothing is cached, and each read asks Redis. Null: it did not. */
-  refused(): unknown;
-  /** `Invalidations.noticePause`. */
-  noticePause(): void;
-  stop(): void;
-}
+export type Tracking = ReturnType<typeof trackChanges>;
 
 /**
  * Hears every change to the public layer by Redis's invalidation messages (CLIENT TRACKING, broadcast by prefix), on a
  * separate connection to each master. `Invalidations` says when they are reliably heard.
  */
-export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener): Tracking {
+export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener: ChangeListener) {
   const clock = backgroundClock;
   const invalidations = new Invalidations(keys, listener, clock, client instanceof Cluster ? tagCount : 1);
   const trackers = new Map<string, Redis>();
@@ -98,9 +92,10 @@ export function trackChanges(client: Redis | Cluster, keys: RedisKeys, listener:
   refresh();
   void check();
   return {
+    /** Why Redis refused to tell of changes: nothing is cached, and each read asks Redis. Null: it did not. */
     refused: () => refused,
     noticePause: () => invalidations.noticePause(),
-    stop() {
+    stop(): void {
       stop.end();
       for (const tracker of trackers.values()) tracker.removeAllListeners('close').disconnect();
     },

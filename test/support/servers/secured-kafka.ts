@@ -33,10 +33,10 @@ export async function startSecuredKafka({ users, acls, tls }: SecuredKafkaOption
     const pem = join(folder, 'server.pem');
     if (tls) await writeFile(pem, tls.key + tls.cert, { mode: 0o600 });
     const listeners = [
-      { name: 'CLIENTS', protocol: tls ? 'SASL_SSL' : 'SASL_PLAINTEXT', port },
-      ...(tls ? [{ name: 'TLS', protocol: 'SSL', port: tlsPort }] : []),
-      ...(tls ? [{ name: 'SASL', protocol: 'SASL_PLAINTEXT', port: saslPort }] : []),
-      { name: 'PLAINTEXT', protocol: 'PLAINTEXT', port: ownPort },
+      { name: 'CLIENTS', protocol: tls ? 'SASL_SSL' : 'SASL_PLAINTEXT', at: at(port) },
+      ...(tls ? [{ name: 'TLS', protocol: 'SSL', at: at(tlsPort) }] : []),
+      ...(tls ? [{ name: 'SASL', protocol: 'SASL_PLAINTEXT', at: at(saslPort) }] : []),
+      { name: 'PLAINTEXT', protocol: 'PLAINTEXT', at: at(ownPort) },
     ];
     const signedIn = listeners.filter(({ protocol }) => protocol.startsWith('SASL'));
     const settings = [
@@ -47,11 +47,13 @@ export async function startSecuredKafka({ users, acls, tls }: SecuredKafkaOption
     return { listeners, settings: settings.join(''), format: users.flatMap(scramUser) };
   });
   return Object.assign(broker, {
-    tlsBrokers: `127.0.0.1:${tlsPort}`,
-    saslBrokers: `127.0.0.1:${saslPort}`,
-    adminBrokers: `127.0.0.1:${ownPort}`,
+    tlsBrokers: at(tlsPort),
+    saslBrokers: at(saslPort),
+    adminBrokers: at(ownPort),
   });
 }
+
+const at = (port: number): string => `127.0.0.1:${port}`;
 
 // A client without credentials, on the broker's own listener, has all rights.
 const authorizer = `

@@ -45,8 +45,7 @@ export class SharedStore {
       guard: {
         covers: () => true,
         isComplete: (_, stamp) => stamp === this.redis.process,
-        current: true,
-        reason: null,
+        formats: { current: true, reason: null },
       },
       isCluster: false,
     });

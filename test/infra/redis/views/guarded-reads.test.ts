@@ -11,7 +11,7 @@ const here = Buffer.from('this process');
 
 /** Reads of a store with one ride. `meanwhile` happens while a command is under way. */
 function reads(meanwhile = () => {}) {
-  const guard = { covered: true, current: true, reason: null as string | null };
+  const guard = { covered: true, formats: { current: true, reason: null as string | null } };
   const asked: (readonly string[])[] = [];
   const store = new Map([
     [loop, view],
@@ -55,9 +55,9 @@ describe('a read of views', () => {
   it('is refused, with the reason, where views may not be served; whether they are complete is known before', async () => {
     const { guard, get, fields, areComplete } = reads();
     expect([await areComplete([0, 1]), await get([completeKey(1)])]).toEqual([false, [null]]);
-    guard.current = false;
+    guard.formats.current = false;
     await expect(get([loop])).rejects.toThrow('not known yet');
-    guard.reason = 'nobody leads';
+    guard.formats.reason = 'nobody leads';
     await expect(get([loop])).rejects.toThrow('nobody leads');
     await expect(fields(readerKey('ada'), ['f1'])).rejects.toThrow('nobody leads');
     expect(await areComplete([0])).toBe(true);
