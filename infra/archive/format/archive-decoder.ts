@@ -1,5 +1,5 @@
 import type { Schema, Type, types } from 'avsc';
-import type { EncodedRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
+import type { EncodedRecord, RawRecord, RecordHeader } from '../../../projector/ports/event-log.ts';
 import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { archivedSchema, parseOurs, parseWriter, topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeWith, encodeValue } from '../../../schemas/avro/codec.ts';
@@ -18,16 +18,54 @@ interface Archived {
   key: Buffer;
   /** The place of the value (Cursor.place). The value includes the index of its branch in the writer's union. */
   value: number;
-  headers?: readonly RecordHeader[];
+  headers?: RecordHeader[];
   raw?: Buffer | null;
 }
 
 /** `Archived` as it is read here: the key and the value stay bytes. */
 const archivedType = parseOurs(archivedSchema('bytes', 'bytes') as Schema);
 
-const noHeaders: readonly RecordHeader[] = [];
+const none: readonly RecordHeader[] = [];
 
 const cursor = new Cursor();
+
+class ArchivedRecord implements EncodedRecord {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: Long;
+  readonly keyBytes: Buffer;
+  readonly valueBytes: Buffer;
+  readonly decoder: TopicDecoder;
+  readonly headers: readonly RecordHeader[];
+  readonly rawValue: Buffer | null;
+  readonly #ofFile: ArchiveDecoder;
+
+  constructor(archived: Archived, valueBytes: Buffer, ofFile: ArchiveDecoder) {
+    this.topic = ofFile.topic;
+    this.partition = archived.partition;
+    this.offset = archived.offset;
+    this.timestampMs = archived.timestamp;
+    this.keyBytes = archived.key;
+    this.valueBytes = valueBytes;
+    this.decoder = ofFile.ofValues;
+    this.headers = archived.headers ?? none;
+    this.rawValue = archived.raw ?? null;
+    this.#ofFile = ofFile;
+  }
+
+  raw(): RawRecord {
+    return { key: this.keyBytes, value: this.rawValue ?? this.#value(), headers: byName(this.headers) };
+  }
+
+  /** In our schema. A value that cannot be decoded stays as it was written. */
+  #value(): Buffer | null {
+    if (this.#ofFile.isOurs) return this.#ofFile.asWritten(this.valueBytes);
+    const read = decodeWith(this.decoder, this.valueBytes);
+    if ('bad' in read) return this.#ofFile.asWritten(this.valueBytes);
+    return read.value && encodeValue(this.topic, read.value);
+  }
+}
 
 /** If several headers have the same name, the last one is kept. */
 const byName = (headers: readonly RecordHeader[]): Record<string, Buffer> =>
@@ -51,10 +89,10 @@ export function archiveDecoder(topic: TopicName, schemaText: string): ArchiveDec
 
 /** Decodes blocks of `Archived`, in the schema of the tool that wrote them (docs/rules.md#archived-record). */
 class ArchiveDecoder {
-  readonly #topic: TopicName;
-  readonly #ofValues: TopicDecoder;
+  readonly topic: TopicName;
+  readonly ofValues: TopicDecoder;
   /** Whether values were written with our schema. */
-  readonly #isOurs: boolean;
+  readonly isOurs: boolean;
   readonly #isUnion: boolean;
   /** What stands before a value of each of its types, as a single object. Null for null. */
   readonly #headers: readonly (Buffer | null)[];
@@ -66,15 +104,15 @@ class ArchiveDecoder {
       // Tools choose the record names in the files that they write.
       const options = { anyName: true, fieldInPlace: 'value' };
       this.#decode = compileDecoder<Archived>(writer, archivedType, options);
-      this.#topic = topic;
+      this.topic = topic;
       const type = valueTypeOf(writer);
       checkValueType(topic, type);
-      this.#ofValues = archivedDecoder(topic, type);
+      this.ofValues = archivedDecoder(topic, type);
       const branches = branchesOf(type);
       this.#isUnion = branches[0] !== type;
       this.#headers = branches.map((one) => (one.typeName === 'null' ? null : singleObjectHeader(one)));
       const ours = singleObjectHeader(topicTypes[topic]);
-      this.#isOurs = this.#headers.every((header) => header?.equals(ours) ?? true);
+      this.isOurs = this.#headers.every((header) => header?.equals(ours) ?? true);
     } catch (error) {
       const what = error instanceof IncompatibleSchemaError ? `: ${error.message}` : '';
       const fix = `write it with record Archived {partition, offset, timestamp, key, value} of ${topic}`;
@@ -92,40 +130,15 @@ class ArchiveDecoder {
       const archived = this.#next(data, pos, i);
       const { places } = cursor;
       const value = data.subarray(places[archived.value], places[archived.value + 1]);
-      records.push(this.#record(archived, value));
+      records.push(new ArchivedRecord(archived, value, this));
       pos = cursor.pos;
     }
     if (pos !== data.length) throw new Error(`its block goes on after its ${count} records`);
     return records;
   }
 
-  #record(
-    { partition, offset, timestamp, key, headers = noHeaders, raw = null }: Archived,
-    value: Buffer,
-  ): EncodedRecord {
-    return {
-      topic: this.#topic,
-      partition,
-      offset,
-      timestampMs: timestamp,
-      keyBytes: key,
-      valueBytes: value,
-      decoder: this.#ofValues,
-      headers,
-      rawValue: raw,
-      raw: () => ({ key, value: raw ?? this.#inOurSchema(value), headers: byName(headers) }),
-    };
-  }
-
-  /** A value that cannot be decoded stays as it was written. */
-  #inOurSchema(value: Buffer): Buffer | null {
-    const read = this.#isOurs ? null : decodeWith(this.#ofValues, value);
-    if (read === null || 'bad' in read) return this.#asWritten(value);
-    return read.value && encodeValue(this.#topic, read.value);
-  }
-
   /** A value behind a single-object header of the writer's schema: whoever has that can decode it in `rejected`. */
-  #asWritten(value: Buffer): Buffer | null {
+  asWritten(value: Buffer): Buffer | null {
     const header = this.#headers[this.#isUnion ? cursor.set(value, 0).int() : 0];
     return header ? Buffer.concat([header, this.#isUnion ? value.subarray(cursor.pos) : value]) : null;
   }
