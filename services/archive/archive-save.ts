@@ -27,7 +27,7 @@ export const runArchiveSave: Run<{ dir: string; follow?: boolean; afterGap?: boo
   const writers = knownSchemas(settings);
   const log = openKafkaLog(kafka, settings, { log: logger, signal, goesOn: follow }, writers);
   const cluster = new KafkaCluster(kafka);
-  const rejected = new RejectedTopic(cluster, prefix, logger);
+  const rejected = new RejectedTopic(cluster, prefix, { log: logger });
   const topics = topicNames.map((topic) => prefix + topic);
   const command = {
     json,

@@ -57,7 +57,7 @@ export async function readRejected(kafka: KafkaSettings, { log, signal }: Io): P
   const cluster = new KafkaCluster(kafka);
   const rejects: Reject[] = [];
   const take = (some: Reject[]) => rejects.push(...some);
-  const topic = new RejectedTopic(cluster, kafka.topicPrefix, log, commandGiveUpMs);
+  const topic = new RejectedTopic(cluster, kafka.topicPrefix, { log, giveUpMs: commandGiveUpMs });
   await closing([cluster], () => topic.readOn(take, signal, () => rejects.splice(0)));
   return each(rejects);
 }

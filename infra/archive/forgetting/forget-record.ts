@@ -27,61 +27,51 @@ const cursor = new Cursor();
 /** A record as avsc has it (parseWriter). */
 type Editable = Record<'headers' | 'raw' | 'value', unknown>;
 
-/** Removes a rider from the records of one file. */
-export class RecordForgetter {
-  readonly #rider: string;
-  readonly #type: types.RecordType;
-  readonly #skip: (cursor: Cursor) => void;
-
-  constructor(rider: string, schemaText: string) {
-    this.#rider = rider;
-    this.#type = parseWriter(schemaText) as types.RecordType;
-    this.#skip = compileSkip(this.#type);
-  }
-
-  /** The bytes of the record at `pos` without the rider. Null if the whole record goes. `end`: where it ends. */
-  forget(
+/**
+ * Removes a rider from the records of one file: returns the bytes of the record at `pos` without the rider, or null if the
+ * whole record goes. `end`: where it ends.
+ */
+export function recordForgetter(rider: string, schemaText: string) {
+  const type = parseWriter(schemaText) as types.RecordType;
+  const skip = compileSkip(type);
+  return (
     record: LogRecord | UndecodableRecord,
     block: Buffer,
     pos: number,
-  ): { end: number; bytes: Buffer | null; parts: ReadonlySet<ForgottenPart> } {
-    this.#skip(cursor.set(block, pos));
+  ): { end: number; bytes: Buffer | null; parts: ReadonlySet<ForgottenPart> } => {
+    skip(cursor.set(block, pos));
     const end = cursor.pos;
-    if (isOfRider(record, this.#rider)) return { end, bytes: null, parts: new Set(['record']) };
+    if (isOfRider(record, rider)) return { end, bytes: null, parts: new Set(['record']) };
     const bytes = block.subarray(pos, end);
-    const parts = this.#partsOf(record);
-    return { end, bytes: parts.size === 0 ? bytes : this.#without(parts, bytes), parts };
-  }
+    const parts = partsNaming(rider, record);
+    return { end, bytes: parts.size === 0 ? bytes : withoutParts(parts, rider, type, bytes), parts };
+  };
+}
 
-  /** Which parts of a record that stays name the rider. */
-  #partsOf(record: LogRecord | UndecodableRecord): Set<ForgottenPart> {
-    const parts = new Set<ForgottenPart>();
-    const { headers = [] } = record;
-    if (headers.some(({ key, value }) => mentionsDeep([key, value], this.#rider))) parts.add('headers');
-    if (!('key' in record)) return parts;
-    const { topic, value, rawValue } = record;
-    if (topic === 'rides' && (value as Ride | null)?.leaders.includes(this.#rider)) parts.add('leaders');
-    if (rawValue && mentions(rawValue, this.#rider)) parts.add('raw');
-    return parts;
-  }
+/** Which parts of a record that stays name the rider. */
+function partsNaming(rider: string, record: LogRecord | UndecodableRecord): Set<ForgottenPart> {
+  const parts = new Set<ForgottenPart>();
+  const { headers = [] } = record;
+  if (headers.some(({ key, value }) => mentionsDeep([key, value], rider))) parts.add('headers');
+  if (!('key' in record)) return parts;
+  const { topic, value, rawValue } = record;
+  if (topic === 'rides' && (value as Ride | null)?.leaders.includes(rider)) parts.add('leaders');
+  if (rawValue && mentions(rawValue, rider)) parts.add('raw');
+  return parts;
+}
 
-  /** Reads the record and writes it anew, by the file's own schema. */
-  #without(parts: ReadonlySet<ForgottenPart>, bytes: Buffer): Buffer {
-    const record = this.#type.fromBuffer(bytes) as Editable;
-    const rider = this.#rider;
-    if (parts.has('headers')) record.headers = withoutItems(record.headers, (header) => mentionsDeep(header, rider));
-    if (parts.has('leaders')) {
-      const value = unwrapped(this.#typeOf('value'), record.value) as { leaders: unknown };
-      value.leaders = withoutItems(value.leaders, (leader) => someText(leader, (text) => String(text) === rider));
-    }
-    // A file of another library may have a `raw` that is never null.
-    if (parts.has('raw')) record.raw = isUnion(this.#typeOf('raw')) ? null : Buffer.alloc(0);
-    return this.#type.toBuffer(record);
+/** Reads the record and writes it anew, by the file's own schema. */
+function withoutParts(parts: ReadonlySet<ForgottenPart>, rider: string, type: types.RecordType, bytes: Buffer): Buffer {
+  const typeOf = (name: string): Type => type.fields.find((field) => field.name === name)!.type;
+  const record = type.fromBuffer(bytes) as Editable;
+  if (parts.has('headers')) record.headers = withoutItems(record.headers, (header) => mentionsDeep(header, rider));
+  if (parts.has('leaders')) {
+    const value = unwrapped(typeOf('value'), record.value) as { leaders: unknown };
+    value.leaders = withoutItems(value.leaders, (leader) => someText(leader, (text) => String(text) === rider));
   }
-
-  #typeOf(name: string): Type {
-    return this.#type.fields.find((field) => field.name === name)!.type;
-  }
+  // A file of another library may have a `raw` that is never null.
+  if (parts.has('raw')) record.raw = isUnion(typeOf('raw')) ? null : Buffer.alloc(0);
+  return type.toBuffer(record);
 }
 
 /** `{ string: 'x' }` is 'x', if the type is a union. */

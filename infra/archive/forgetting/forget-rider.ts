@@ -28,7 +28,7 @@ import {
 import { createRejected, encodeReject, rejectedFiles, rejectsIn } from '../format/archive-rejects.ts';
 import { ContainerWriter } from '../format/container-writer.ts';
 import { hashSchemaOf } from '../format/partition-ledger.ts';
-import { type ForgottenPart, isRejectOfRider, RecordForgetter } from './forget-record.ts';
+import { type ForgottenPart, isRejectOfRider, recordForgetter } from './forget-record.ts';
 
 interface ForgetOptions {
   dir: string;
@@ -166,7 +166,7 @@ class Forgetting {
     const open = OpenArchiveFile.open(topic, file);
     if (!open) return;
     const { schemaText, codec } = open.header;
-    const forgetter = new RecordForgetter(this.#options.rider, schemaText);
+    const forget = recordForgetter(this.#options.rider, schemaText);
     const writer = ContainerWriter.create(replacementPath(file.path), schemaText, codec);
     let isChanged = false;
     try {
@@ -175,7 +175,7 @@ class Forgetting {
         this.#options.signal.throwIfAborted();
         let pos = 0;
         for (const record of open.decoder.records(data, count)) {
-          const { end, bytes, parts } = forgetter.forget(decoded(record), data, pos);
+          const { end, bytes, parts } = forget(decoded(record), data, pos);
           pos = end;
           if (bytes) writer.append(bytes);
           this.#count(topic, parts);

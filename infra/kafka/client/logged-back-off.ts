@@ -11,13 +11,17 @@ export const commandGiveUpMs = 30_000;
 /** Logged at the first failure and then about once a minute. */
 const reportEvery = 12;
 
-interface LoggedBackOffOptions {
+/** How long to ask a server again, and where that is told. */
+export interface Asking {
   log: Log;
+  /** After how long without a success it throws, once an attempt has failed. Without end by default. */
+  giveUpMs?: number;
+}
+
+interface LoggedBackOffOptions extends Asking {
   signal: AbortSignal;
   /** Which server is awaited. `Kafka` by default. */
   who?: string;
-  /** After how long without a success it throws, once an attempt has failed. Without end by default. */
-  giveUpMs?: number;
 }
 
 /** A back-off that logs its start, about once a minute while it lasts, and its end. */

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
-import { countText, type Log } from '../../../projector/running/log.ts';
+import { countText } from '../../../projector/running/log.ts';
 import { race, Stop } from '../../../projector/running/stop.ts';
 import { WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
-import { LoggedBackOff } from '../client/logged-back-off.ts';
+import { type Asking, LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
 import { type batchLimits, type Piece, recordPieces } from '../protocol/record-batch.ts';
 import {
@@ -41,15 +41,12 @@ export interface FetchHandler {
   awayMsMax?: number;
 }
 
-interface FetcherDeps {
+interface FetcherDeps extends Asking {
   cluster: KafkaCluster;
   handler: FetchHandler;
-  log: Log;
   checkEveryMs: number;
   /** `batchLimits` by default. */
   limits?: typeof batchLimits;
-  /** As of LoggedBackOff. */
-  giveUpMs?: number;
 }
 
 interface Failing {
@@ -204,8 +201,7 @@ export class Fetcher {
   }
 
   #backOff(what: string): LoggedBackOff {
-    const { log, giveUpMs } = this.#deps;
-    return new LoggedBackOff(what, { log, signal: this.#stop.signal, ...(giveUpMs && { giveUpMs }) });
+    return new LoggedBackOff(what, { ...this.#deps, signal: this.#stop.signal });
   }
 
   /**

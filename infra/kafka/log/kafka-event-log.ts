@@ -1,13 +1,12 @@
 import type { EncodedRecord, EventLog, Follower, LogStatus, Position } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
-import type { Log } from '../../../projector/running/log.ts';
 import { Stop, wait } from '../../../projector/running/stop.ts';
 import type { SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { byTopic, topicNames } from '../../../schemas/events/records.ts';
 import type { SchemaSource } from '../../registry/schema-registry.ts';
 import { KafkaCluster, type KafkaTopic, type RequestObserver } from '../client/kafka-cluster.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
-import { untilAnswered } from '../client/logged-back-off.ts';
+import { type Asking, untilAnswered } from '../client/logged-back-off.ts';
 import { LogTopics } from '../topics/log-topics.ts';
 import { cleanupPolicies, leastSettingMs } from '../topics/topic-settings.ts';
 import { deliveredRecord } from './delivered-record.ts';
@@ -15,14 +14,13 @@ import { Fetcher, type FetchHandler, type Remainder, type WaitingPiece } from '.
 import type { FollowedPartition } from './followed-partition.ts';
 import { GroupPositions } from './group-positions.ts';
 
-interface KafkaEventLogOptions {
+interface KafkaEventLogOptions extends Asking {
   kafka: KafkaConnection;
   topicPrefix: string;
   /** The writers' schemas known so far. What is looked up is added. */
   writers: WriterSchemas;
   /** Where others are looked up. Null: a record that needs another one is undecodable. */
   schemas: SchemaSource | null;
-  log: Log;
   /** KAFKA_GROUP: positions are committed to it every few seconds, for Kafka's own lag tools. Null: not committed. */
   group?: string | null;
   /** How often topics are checked for a new number of partitions or a new leader. 10 s by default. */
@@ -31,8 +29,6 @@ interface KafkaEventLogOptions {
   onAnswer?: RequestObserver;
   /** Aborts every wait, as `close` does. The wait throws the signal's reason. */
   signal?: AbortSignal;
-  /** How long Kafka may fail before a wait throws. Without end by default. */
-  giveUpMs?: number;
 }
 
 /**
@@ -44,8 +40,7 @@ export function kafkaEventLog(options: KafkaEventLogOptions): EventLog {
   const cluster = new KafkaCluster(options.kafka, options.onAnswer);
   const topics = new LogTopics(cluster, options.topicPrefix);
   const closed = new Stop([options.signal]);
-  const { log, giveUpMs = Number.POSITIVE_INFINITY } = options;
-  const asking = { log, giveUpMs, signal: closed.signal };
+  const asking = { ...options, signal: closed.signal };
   let following: Following | null = null;
   return {
     bounds: () => untilAnswered('Cannot read the bounds of the event log', () => topics.bounds(), asking),
@@ -103,13 +98,12 @@ class Following {
   }
 
   async run(cluster: KafkaCluster): Promise<void> {
-    const { kafka, log, from, signal, checkEveryMs = 10_000, group = null, giveUpMs } = this.#parts;
+    const { kafka, log, from, signal, checkEveryMs = 10_000, group = null } = this.#parts;
     try {
       const topics = await this.#findTopics();
       this.#parts.topics.assertFits(topics, from);
       const names = topics.map(({ name }) => name);
-      const asking = { log, signal };
-      const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, asking);
+      const retentionMs = await leastSettingMs('delete.retention.ms', kafka, names, { log, signal });
       const positions = group === null ? null : new GroupPositions(kafka, group, log);
       const handler: FetchHandler = {
         onPiece: async (partition, piece) => {
@@ -122,8 +116,7 @@ class Following {
         awayMsMax: retentionMs / 2,
       };
       const offsets = (topic: string) => from[this.#parts.topics.shortName(topic)];
-      const deps = { cluster, handler, log, checkEveryMs, ...(giveUpMs && { giveUpMs }) };
-      const fetcher = new Fetcher(topics, offsets, deps);
+      const fetcher = new Fetcher(topics, offsets, { ...this.#parts, cluster, handler, checkEveryMs });
       this.#fetcher = fetcher;
       try {
         await fetcher.run(signal);
@@ -150,9 +143,8 @@ class Following {
   }
 
   #findTopics(): Promise<KafkaTopic[]> {
-    const { log, signal, topics, giveUpMs = Number.POSITIVE_INFINITY } = this.#parts;
-    const what = 'Cannot look up the topics of the event log';
-    return untilAnswered(what, () => topics.find(), { log, signal, giveUpMs });
+    const find = () => this.#parts.topics.find();
+    return untilAnswered('Cannot look up the topics of the event log', find, this.#parts);
   }
 
   /** Delivers the records before the hold and before the first one whose schema is not known yet. */

@@ -1,9 +1,8 @@
 import { type Bounds, LogTruncatedError, MissingTopicsError, type Reject } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/running/log.ts';
 import { Stop } from '../../../projector/running/stop.ts';
 import { type Long, longOf } from '../../../schemas/events/instants.ts';
 import type { KafkaCluster, KafkaTopic } from '../client/kafka-cluster.ts';
-import { untilAnswered } from '../client/logged-back-off.ts';
+import { type Asking, untilAnswered } from '../client/logged-back-off.ts';
 import { batchBytesMax, batchLimits, type FetchedRecord } from '../protocol/record-batch.ts';
 import { Fetcher, type FetchHandler } from './fetcher.ts';
 
@@ -65,16 +64,13 @@ interface ReadTopic {
 export class RejectedTopic {
   readonly name: string;
   readonly #cluster: KafkaCluster;
-  readonly #log: Log;
-  readonly #giveUpMs: number;
+  readonly #asking: Asking;
   #read: ReadTopic | null = null;
 
-  /** `giveUpMs`: as of LoggedBackOff. */
-  constructor(cluster: KafkaCluster, topicPrefix: string, log: Log, giveUpMs = Number.POSITIVE_INFINITY) {
+  constructor(cluster: KafkaCluster, topicPrefix: string, asking: Asking) {
     this.name = `${topicPrefix}rejected`;
     this.#cluster = cluster;
-    this.#log = log;
-    this.#giveUpMs = giveUpMs;
+    this.#asking = asking;
   }
 
   /**
@@ -104,7 +100,7 @@ export class RejectedTopic {
         throw new MissingTopicsError(`Cannot read ${this.name}: no such topic; make it with: npx ride-calendar topics`);
       return { topic, bounds: (await this.#cluster.bounds([topic])).get(this.name)! };
     };
-    return untilAnswered(`Cannot read ${this.name}`, find, { log: this.#log, giveUpMs: this.#giveUpMs, signal });
+    return untilAnswered(`Cannot read ${this.name}`, find, { ...this.#asking, signal });
   }
 
   /** False: it lost something meanwhile. */
@@ -126,14 +122,7 @@ export class RejectedTopic {
         return [found.topic];
       },
     };
-    const deps = {
-      cluster: this.#cluster,
-      handler,
-      log: this.#log,
-      giveUpMs: this.#giveUpMs,
-      checkEveryMs: 10_000,
-      limits,
-    };
+    const deps = { ...this.#asking, cluster: this.#cluster, handler, checkEveryMs: 10_000, limits };
     const fetcher = new Fetcher([topic], () => position, deps);
     const isLost = await fetcher
       .run(done.signal)

@@ -20,7 +20,7 @@ export function kafkaRejectSink(options: {
 }): RejectSink {
   const { kafka, topicPrefix, log } = options;
   const cluster = new KafkaCluster(kafka);
-  const rejected = new RejectedTopic(cluster, topicPrefix, log);
+  const rejected = new RejectedTopic(cluster, topicPrefix, { log });
   const closed = new Stop([options.signal]);
   const { signal } = closed;
   let published = new RejectPlaces();

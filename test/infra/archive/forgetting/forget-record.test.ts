@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RecordForgetter } from '../../../../infra/archive/forgetting/forget-record.ts';
+import { recordForgetter } from '../../../../infra/archive/forgetting/forget-record.ts';
 import { decoded } from '../../../../projector/ports/decoded-record.ts';
 import { archivedSchemas, archivedTypes } from '../../../../schemas/avro/avro-types.ts';
 import { gone, marks, night, ride, rider, says } from '../../../reference/example-log.ts';
@@ -14,8 +14,8 @@ function without(record: LoggedRecord, raw: string | null = null) {
   const rawValue = raw === null ? null : Buffer.from(raw);
   const stored = { partition: 0, offset: 3, timestamp: 7, key, value, headers: [], raw: rawValue };
   const block = type.toBuffer(stored as never);
-  const forgetter = new RecordForgetter('ada', JSON.stringify(archivedSchemas[record.topic]));
-  const { end, bytes, parts } = forgetter.forget(
+  const forget = recordForgetter('ada', JSON.stringify(archivedSchemas[record.topic]));
+  const { end, bytes, parts } = forget(
     { ...decoded(toLogRecord({ ...record, ...place })), rawValue } as never,
     block,
     0,

@@ -15,7 +15,7 @@ function sinkOf(kafka: TestKafka) {
 async function readAll(kafka: TestKafka): Promise<Reject[]> {
   const cluster = new KafkaCluster(kafka.connection);
   const rejects: Reject[] = [];
-  const topic = new RejectedTopic(cluster, kafka.topicPrefix, kafka.log);
+  const topic = new RejectedTopic(cluster, kafka.topicPrefix, kafka);
   await topic.readOn((some) => rejects.push(...some), new AbortController().signal);
   await cluster.close();
   return rejects;
