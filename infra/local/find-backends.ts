@@ -2,21 +2,12 @@ import { containerHost, type FoundServer, startKafkaContainer, startRedisContain
 import { startKafkaBroker } from './kafka-broker.ts';
 import { startRedisServer } from './redis-server.ts';
 
-/** Kafka and Redis for tests and for trying things out. */
-interface Backends {
-  /** As KAFKA_BROKERS takes it. */
-  kafkaBrokers: string;
-  redisUrl: string;
-  /** Stops what was started here. Servers that were there before stay. */
-  stop(): Promise<void>;
-}
-
 /**
  * Kafka and Redis, each from the first of: KAFKA_BROKERS or REDIS_URL; a container engine that answers; a process of
  * our own (redis-server; Kafka's jars on a Java runtime). Missing Debian packages are installed if the user may.
- * Throws an error that says what to install.
+ * Throws an error that says what to install. `stop` leaves servers that were there before.
  */
-export async function findBackends(): Promise<Backends> {
+export async function findBackends() {
   const { KAFKA_BROKERS, REDIS_URL } = process.env;
   const host = KAFKA_BROKERS && REDIS_URL ? null : await containerHost();
   const kafkaProcess = () => startKafkaBroker().then(({ brokers, stop }) => ({ address: brokers, stop }));

@@ -24,8 +24,6 @@ export interface ArchiveWriterOptions {
   known?: Record<TopicName, KnownPartition[]>;
 }
 
-type ManifestTopics = ArchiveManifest['topics'];
-
 /** Writes a new archive (docs/rules.md#archive), or adds to one. One writer at a time. */
 export class ArchiveWriter {
   readonly #options: ArchiveWriterOptions;
@@ -58,8 +56,8 @@ export class ArchiveWriter {
   }
 
   /** Makes what was written durable, and returns the manifest's topics. `partitions`: their numbers of partitions. */
-  manifestTopics(partitions: Record<TopicName, number>): ManifestTopics {
-    const topics: ManifestTopics = {};
+  manifestTopics(partitions: Record<TopicName, number>): ArchiveManifest['topics'] {
+    const topics: ArchiveManifest['topics'] = {};
     for (const topic of topicNames) {
       const each = Array.from({ length: partitions[topic] }, (_, i) => this.#of(topic, i).summary());
       topics[topic] = { hash_schema: hashSchemaOf(topic), partitions: each };

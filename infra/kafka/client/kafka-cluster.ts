@@ -8,13 +8,8 @@ import { brokerAddress, connectionPool, type KafkaConnection } from './kafka-con
 export interface KafkaTopic {
   name: string;
   id: string;
-  partitions: PartitionLeader[];
-}
-
-/** Who leads a partition: its node id, -1 while there is none, and the epoch of its leadership. */
-interface PartitionLeader {
-  node: number;
-  epoch: number;
+  /** `node`: the leader's id, -1 while there is none. `epoch`: of its leadership. */
+  partitions: { node: number; epoch: number }[];
 }
 
 type MetadataResponse = metadataV12.MetadataResponse;

@@ -27,11 +27,7 @@ interface WantedSetting {
   optional?: boolean;
 }
 
-interface TopicPlan {
-  topic: string;
-  partitions: number;
-  settings: WantedSetting[];
-}
+type TopicPlan = ReturnType<typeof topicsPlan>[number];
 
 interface TopicDifference {
   /** `partitions` or the name of a setting. */
@@ -81,7 +77,7 @@ const compacted: WantedSetting[] = [
 ];
 
 /** The nine topics and their settings. `rejectedBytesMax`: the size of the largest record that `rejected` must accept. */
-function topicsPlan(topicPrefix: string, partitions: number | undefined, rejectedBytesMax: number): TopicPlan[] {
+function topicsPlan(topicPrefix: string, partitions: number | undefined, rejectedBytesMax: number) {
   const facts = topicNames.map((name) => ({
     topic: topicPrefix + name,
     partitions: defaultPartitions[name] === 1 ? 1 : (partitions ?? defaultPartitions[name]),
