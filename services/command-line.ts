@@ -84,16 +84,12 @@ export function commandLine(
   return program;
 }
 
-/** Prints nothing that a terminal obeys, whatever text of others a line holds. */
-function shownOn(io: ProgramIo): ProgramIo {
-  const out: Io['out'] = (line, end) => io.out(inLines(line), end);
-  const err: Io['err'] = (line) => io.err(inLines(line));
-  return Object.create(io, { out: { value: out }, err: { value: err } });
-}
-
 /** Runs one command line. Resolves to its exit code. Never throws. */
 export async function runCli(args: readonly string[], given: ProgramIo, env: typeof process.env): Promise<number> {
-  const io = shownOn(given);
+  // Nothing that a terminal obeys is printed, whatever text of others a line holds.
+  const out: Io['out'] = (line, end) => given.out(inLines(line), end);
+  const err: Io['err'] = (line) => given.err(inLines(line));
+  const io: ProgramIo = Object.create(given, { out: { value: out }, err: { value: err } });
   let exitCode: ExitCode = 0;
   try {
     const program = commandLine(io, env, (code) => {

@@ -64,8 +64,12 @@ export function renderReader(facts: Facts, reader: RiderNumber): FieldWrite[] {
 export function renderReaderDays(facts: Facts, reader: RiderNumber, days: ReaderDays): FieldWrite[] {
   const exists = facts.riderExists(reader);
   let asked: ReaderParts = 0;
-  for (const wanted of days.values()) asked |= wanted;
-  const shown = daysShown(days);
+  const shown = new Set<number>();
+  for (const [first, wanted] of days) {
+    asked |= wanted;
+    const end = wanted & (ownPart | flaggedPart) ? first + 7 : first + 1;
+    for (let day = first; day < end; day++) shown.add(day);
+  }
   const nights = exists && asked & ownPart ? ownNights(facts, reader, shown) : null;
   const others = exists && asked & (friendsPart | flaggedPart) ? goingRelations(facts, reader, shown) : null;
   const fields: FieldWrite[] = [];
@@ -81,15 +85,6 @@ export function renderReaderDays(facts: Facts, reader: RiderNumber, days: Reader
 
 const textOf = <T>(list: T | undefined, text: (list: T) => string): string | null =>
   list === undefined ? null : text(list);
-
-function daysShown(fields: ReaderDays): ReadonlySet<number> {
-  const days = new Set<number>();
-  for (const [first, wanted] of fields) {
-    const end = wanted & (ownPart | flaggedPart) ? first + 7 : first + 1;
-    for (let day = first; day < end; day++) days.add(day);
-  }
-  return days;
-}
 
 const byNight = (a: OwnNight, b: OwnNight): number => a.day - b.day || compareText(a.ride, b.ride);
 const own = (nights: ReadonlyMap<NightNumber, OwnNight>): string => encodeOwn([...nights.values()].sort(byNight));

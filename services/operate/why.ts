@@ -6,7 +6,7 @@ import { Fold } from '../../projector/facts/fold.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { Validator, whyBad } from '../../projector/intake/validator.ts';
-import type { EventLog, RejectPlace } from '../../projector/ports/event-log.ts';
+import type { RejectPlace } from '../../projector/ports/event-log.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { readableOf } from '../../projector/position/settled-position.ts';
 import { realClock } from '../../projector/running/clock.ts';
@@ -40,8 +40,24 @@ export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = 
   const asked = options.key.map(askedOf);
   checkRider('why', rider ?? undefined);
   return withLog('why', archive, settings, io, async (log, chosen) => {
-    const fold = new Fold();
-    await readAll(log, fold, asked, new MisplacedRecords(chosen.partitioners), io.signal);
+    const bounds = await log.bounds();
+    const byKey = new Map(asked.map((one) => [`${one.topic}/${one.key}`, one]));
+    const topics = new Set(asked.map(({ topic }) => topic));
+    const misplaced = new MisplacedRecords(chosen.partitioners);
+    const [validator, fold] = [new Validator(), new Fold()];
+    await followToEnds(log, positionOf(bounds, 'low'), bounds, io.signal, ({ topic, records }) => {
+      for (const record of records) {
+        const isGood = validator.validate(record) === null;
+        if (isGood) fold.apply(validator.good);
+        const one = topics.has(topic) && byKey.get(`${topic}/${record.keyBytes}`);
+        if (!one) continue;
+        const { partition, offset, timestampMs } = record;
+        const place = { topic, partition, offset, timestampMs };
+        one.misplaced ||= misplaced.take(record, bounds[topic].length);
+        if (isGood) one.last = { ...place, tombstone: validator.value === null };
+        else one.bad.push({ ...place, reason: whyBad(record)! });
+      }
+    });
     for (const { raw, ...reject } of chosen.kafka ? [] : archiveRejected(chosen))
       asked.find(({ topic, key }) => topic === reject.topic && key === raw.key?.toString())?.bad.push(reject);
     const identity = chosen.kafka && redis ? await log.identity!() : null;
@@ -70,33 +86,6 @@ function askedOf(text: string): Asked {
   throw new UsageError(
     `Cannot run why: an argument is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${known ? `${known}, ${fault}` : 'unknown'})`,
   );
-}
-
-/** Folds the log to its present ends, and notes what is asked about. */
-async function readAll(
-  log: EventLog,
-  fold: Fold,
-  all: readonly Asked[],
-  misplaced: MisplacedRecords,
-  signal: AbortSignal,
-): Promise<void> {
-  const bounds = await log.bounds();
-  const asked = new Map(all.map((one) => [`${one.topic}/${one.key}`, one]));
-  const topics = new Set(all.map(({ topic }) => topic));
-  const validator = new Validator();
-  await followToEnds(log, positionOf(bounds, 'low'), bounds, signal, ({ topic, records }) => {
-    for (const record of records) {
-      const isGood = validator.validate(record) === null;
-      if (isGood) fold.apply(validator.good);
-      const one = topics.has(topic) && asked.get(`${topic}/${record.keyBytes}`);
-      if (!one) continue;
-      const { partition, offset, timestampMs } = record;
-      const place = { topic, partition, offset, timestampMs };
-      one.misplaced ||= misplaced.take(record, bounds[topic].length);
-      if (isGood) one.last = { ...place, tombstone: validator.value === null };
-      else one.bad.push({ ...place, reason: whyBad(record)! });
-    }
-  });
 }
 
 const ruleOf = (anchor: string): string => `docs/rules.md#${anchor}`;

@@ -11,7 +11,7 @@ import { type ChangedAnswer, changedAnswers } from './answers/changed-answers.ts
 import type { PastAnswer } from './answers/past-answers.ts';
 import { answerLines } from './history.ts';
 import { placeOf, placeText } from './log/record-places.ts';
-import { doubtsOf, openPastLog, type PastLog } from './past-log.ts';
+import { doubtsOf, openPastLog } from './past-log.ts';
 
 interface ChangesCommandOptions {
   from: string;
@@ -31,6 +31,7 @@ export const runChanges: Run<ChangesCommandOptions> = async (options, settings, 
   const log = await openPastLog('changes', archive, settings, io);
   return closing([log], async () => {
     const clocks = { from: nowMs ?? fromMs, to: nowMs ?? toMs };
+    // `midnights`: how many days and rides changed by no record.
     const counts = { days: 0, rides: 0, midnights: 0 };
     const records = await withProgress(io, 'Records read', null, (progress) =>
       changedAnswers(sourcesOf(log, by), {
@@ -48,8 +49,16 @@ export const runChanges: Run<ChangesCommandOptions> = async (options, settings, 
         onProgress: progress.update,
       }),
     );
-    if (!json) tellSummary({ ...counts, records }, fromMs, toMs, log, io);
-    return counts.days + counts.rides > 0 ? 1 : 0;
+    const { days, rides, midnights } = counts;
+    if (!json) {
+      const between = `between ${instantText(fromMs)} and ${instantText(toMs)}`;
+      const changed = `${countText(days, 'day')} and ${countText(rides, 'ride')} differ`;
+      const passing = midnights === 0 ? '' : `, ${midnights} of them by midnight alone`;
+      const behind = `, by ${countText(records, 'record')}${passing}`;
+      io.out(days + rides === 0 ? `No answer differs ${between}` : `${changed} ${between}${behind}`);
+      for (const doubt of doubtsOf(log, fromMs)) io.err(`May not be exact: ${doubt}`);
+    }
+    return days + rides > 0 ? 1 : 0;
   });
 };
 
@@ -93,19 +102,4 @@ async function printAll(texts: Iterable<string>, between: string, io: Io): Promi
   }
   io.out(part, '');
   return count;
-}
-
-/** `midnights`: how many days and rides changed by no record. */
-type Counts = Record<'days' | 'rides' | 'midnights' | 'records', number>;
-
-function tellSummary(counts: Counts, fromMs: number, toMs: number, log: PastLog, io: Io): void {
-  const { days, rides, midnights, records } = counts;
-  const parts = [countText(days, 'day'), countText(rides, 'ride')].join(' and ');
-  const passing = midnights === 0 ? '' : `, ${midnights} of them by midnight alone`;
-  io.out(
-    days + rides === 0
-      ? `No answer differs between ${instantText(fromMs)} and ${instantText(toMs)}`
-      : `${parts} differ between ${instantText(fromMs)} and ${instantText(toMs)}, by ${countText(records, 'record')}${passing}`,
-  );
-  for (const doubt of doubtsOf(log, fromMs)) io.err(`May not be exact: ${doubt}`);
 }

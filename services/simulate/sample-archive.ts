@@ -27,18 +27,13 @@ export async function ensureSampleArchive(options: { dataDir: string; now: numbe
   const { dataDir, now, prefix = defaultTopicPrefix } = options;
   const today = Math.floor(now / dayMs);
   makeFolder(dataDir, 'DATA_DIR');
-  return inDataDir(
-    dataDir,
-    async () => recentSample(dataDir, prefix, today) ?? (await makeSample(dataDir, prefix, today)),
-  );
-}
-
-function recentSample(dataDir: string, prefix: string, today: number): string | null {
-  for (let day = today; day >= today - ageDaysMax; day--) {
-    const dir = archiveIn(join(dataDir, folderName(day, prefix)));
-    if (isSample(dir)) return dir;
-  }
-  return null;
+  return inDataDir(dataDir, async () => {
+    for (let day = today; day >= today - ageDaysMax; day--) {
+      const dir = archiveIn(join(dataDir, folderName(day, prefix)));
+      if (isSample(dir)) return dir;
+    }
+    return makeSample(dataDir, prefix, today);
+  });
 }
 
 /** A sample with another prefix is a separate one, because its folders have other names. */

@@ -67,7 +67,8 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     const state = callback.searchParams.get('state') ?? '';
     const kept = (await store.take(kind, storeId(kind, state))) as KeptAttempt | null;
     if (!kept) return pages.trouble(reply, 'expired');
-    if (!sameBrowser(browserCookie.of(request), kept.browser)) {
+    const browser = browserCookie.of(request);
+    if (!browser || !timingSafeEqual(Buffer.from(hash('sha256', browser)), Buffer.from(kept.browser))) {
       audit('sign_in_refused', { cause: 'other_browser' });
       return pages.trouble(reply, 'expired');
     }
@@ -107,6 +108,3 @@ function upstreamTroubles(log: FastifyBaseLogger, audit: AuditTrail): (error: un
     throw error;
   };
 }
-
-const sameBrowser = (browser: string | undefined, hashed: string): boolean =>
-  browser !== undefined && timingSafeEqual(Buffer.from(hash('sha256', browser)), Buffer.from(hashed));

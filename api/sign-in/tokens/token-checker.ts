@@ -64,14 +64,6 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
   const keys = keysById(options.keys);
   const cache = new Map<string, Verified>();
 
-  const keep = (tokenHash: string, verified: Verified): void => {
-    if (cache.size >= cacheSizeMax && !cache.has(tokenHash)) {
-      const oldest = cache.keys().next();
-      if (!oldest.done) cache.delete(oldest.value);
-    }
-    cache.set(tokenHash, verified);
-  };
-
   const refused = (cause: TokenRefusal): null => {
     if (cause === 'unknown_key') audit('unknown_key_used', { cause });
     else audit('token_refused', { cause });
@@ -93,7 +85,9 @@ export function createTokenChecker(options: TokenCheckerOptions): TokenChecker {
       const fault = timeFault(verified, nowMs());
       if (fault !== null) return refused(fault);
       if (typeof scope !== 'string' || !scope.split(' ').includes(readScope)) return refused('scope');
-      keep(tokenHash, verified);
+      // The oldest makes room.
+      if (cache.size >= cacheSizeMax) cache.delete(cache.keys().next().value!);
+      cache.set(tokenHash, verified);
       return sub;
     } catch (error) {
       // The token is not live, whatever is wrong with it. The reason is not disclosed to the caller.
