@@ -2,14 +2,14 @@ import { isLoopback } from '../../api/messages/service-url.ts';
 import type { Facts } from '../../projector/facts/facts.ts';
 import { type Io, UsageError } from '../cli/io.ts';
 import { firstDay, tokenToTry } from '../serve/http/first-steps.ts';
-import { ownKey } from '../serve/http/own-key.ts';
+import { ownKey, withKey } from '../serve/http/own-key.ts';
 import { serve } from '../serve/http/serve.ts';
 import { apiMetrics } from '../serve/metrics/api-metrics.ts';
 import { processMetrics } from '../serve/metrics/process-metrics.ts';
 import { liveliestRiders } from '../serve/sign-in/views-rider-directory.ts';
 import type { Settings } from '../settings/settings.ts';
 import { filesOfThisProcess } from '../settings/sign-in-files.ts';
-import { FactsViewReader } from './answers/facts-view-reader.ts';
+import { factsViewReader } from './answers/facts-view-reader.ts';
 
 /** The settings of a service of the past: on this machine only, apart from the live service, with the given clock. */
 export function settingsOfThePast(settings: Settings, nowMs: number): Settings {
@@ -47,7 +47,7 @@ export async function servePast(facts: Facts, settings: Settings, rider: string 
   const first = firstDay(facts, settings.nowMs!);
   const { listen, close } = await serve({
     settings,
-    reader: new FactsViewReader(facts, key),
+    reader: withKey(factsViewReader(facts), key),
     metrics: apiMetrics(processMetrics(log)),
     log,
     files,

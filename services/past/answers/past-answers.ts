@@ -6,8 +6,8 @@ import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { idPattern } from '../../../schemas/events/patterns.ts';
 import { UsageError } from '../../cli/io.ts';
-import { ownKey } from '../../serve/http/own-key.ts';
-import { FactsViewReader } from './facts-view-reader.ts';
+import { ownKey, withKey } from '../../serve/http/own-key.ts';
+import { factsViewReader } from './facts-view-reader.ts';
 import { fieldNameOf } from './touched-views.ts';
 
 /** An answer of the interface. `etag` has its quotes. Null without one. */
@@ -34,7 +34,7 @@ export const targets = {
 
 /** Answers requests from facts, at any time, with the API's own code, and without credentials: the user has the log. */
 export class PastAnswers {
-  readonly reader: FactsViewReader;
+  readonly reader: ReturnType<typeof factsViewReader>;
   /** The names of the views that the last answer was made of, even of those that do not exist. */
   used = new Set<string>();
   readonly #answer: ReturnType<typeof calendar>;
@@ -42,13 +42,13 @@ export class PastAnswers {
   #clockMs = 0;
 
   constructor(facts: Facts) {
-    this.reader = new FactsViewReader(facts, this.#key);
-    this.reader.onFields = (key, fields) => {
+    this.reader = factsViewReader(facts, (key, fields) => {
       for (const field of fields) this.used.add(fieldNameOf(key, field));
-    };
+    });
+    const onUsed = (key: string) => this.used.add(key);
     this.#answer = calendar({
       baseUrl,
-      cache: new ViewCache(this.reader, { bytesMax: cacheBytesMax, onUsed: (key) => this.used.add(key) }),
+      cache: new ViewCache(withKey(this.reader, this.#key), { bytesMax: cacheBytesMax, onUsed }),
       calendarNowMs: () => this.#clockMs,
       cacheSeconds: steadySeconds,
       checker: { check: (rider) => rider },
