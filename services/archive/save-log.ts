@@ -2,16 +2,10 @@ import type { ManifestWriterSchema } from '../../infra/archive/format/archive-ma
 import { GrowingArchive, type SavedState } from '../../infra/archive/saving/growing-archive.ts';
 import type { MisplacedRecords } from '../../projector/intake/misplaced-records.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
-import type {
-  EncodedRecord,
-  EventLog,
-  LogBatch,
-  LogBounds,
-  Position,
-  Reject,
-} from '../../projector/ports/event-log.ts';
+import type { EventLog, LogBatch, Reject } from '../../projector/ports/event-log.ts';
+import { positionOf } from '../../projector/position/position.ts';
 import { race, Stop } from '../../projector/running/stop.ts';
-import { byTopic, defaultTopicPrefix, type TopicName, topicNames } from '../../schemas/events/records.ts';
+import { byTopic, defaultTopicPrefix, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
 import { assertNoGap, isExactAt } from './exact-since.ts';
@@ -62,100 +56,70 @@ export async function archiveSave(
   options: SaveOptions,
 ): Promise<SaveResult> {
   const startedMs = Date.now();
-  const { prefix = defaultTopicPrefix, schemaOf = () => null, signal } = options;
+  const { prefix = defaultTopicPrefix, schemaOf = () => null, follow = false, signal } = options;
   // The log may be away. Requests to it wait, but must not outlast the signal.
   const ask = Promise.all([log.bounds(), log.identity?.() ?? null, options.compactionLagMs?.() ?? 0]);
   const [bounds, identity, compactionLagMs] = await race(signal, ask);
   const archive = await GrowingArchive.open({ dir, prefix, schemaOf, signal });
-  const parts = { log, identity, bounds, compactionLagMs, startedMs, archive, readRejected, options };
-  const save = async () => new Saving(parts).run();
-  const result = await save().catch(async (cause) => {
-    // Closing fails for the same reason.
-    await archive.close().catch(() => undefined);
-    throw cause;
-  });
-  await archive.close();
-  return result;
-}
-
-interface SavingParts {
-  log: EventLog;
-  identity: string | null;
-  bounds: LogBounds;
-  compactionLagMs: number;
-  startedMs: number;
-  archive: GrowingArchive;
-  readRejected: ReadRejected;
-  options: SaveOptions;
-}
-
-/** One run of `archive save`. */
-class Saving {
-  readonly #parts: SavingParts;
-  readonly #position: Position;
-  readonly #partitions: Record<TopicName, number>;
-  readonly #total: number;
-  #records = 0;
-  #rejected = 0;
+  const { log: savedLog, exact_since, saved_until } = archive.manifest;
+  const partitions = byTopic((topic) => bounds[topic].length);
+  const position = positionOf(bounds, 'low');
+  let state: SavedState = { log: identity ?? savedLog, exact_since, saved_until };
+  let [records, rejected, total] = [0, 0, 0];
   /** Whether it has reached the ends sampled at the start. */
-  #arrived = false;
-  #state: SavedState;
+  let hasArrived = false;
   /** One checkpoint at a time. Null: none is in progress. */
-  #checkpoint: Promise<void> | null = null;
+  let checkpoint: Promise<void> | null = null;
 
-  constructor(parts: SavingParts) {
-    this.#parts = parts;
-    const { archive, bounds, identity } = parts;
-    const { log, exact_since, saved_until } = archive.manifest;
-    this.#state = { log: identity ?? log, exact_since, saved_until };
-    if (log !== null && identity !== null && log !== identity)
-      throw new UsageError(
-        'Cannot save to the archive: it is of another log, or the topics were deleted and made again since; save to an empty folder',
-      );
-    if (!parts.options.afterGap) assertNoGap(this.#state, parts.startedMs, parts.compactionLagMs);
-    this.#partitions = byTopic((topic) => bounds[topic].length);
-    this.#position = this.#begin();
-    this.#total = this.#left();
-  }
+  const result = (): SaveResult => ({ records, rejected, exact_since: state.exact_since });
+  const report = (): void => options.onProgress?.({ done: total - left(), total });
 
-  async run(): Promise<SaveResult> {
-    const { log, options } = this.#parts;
-    const { follow = false, signal } = options;
+  /** The number of offsets from the position to the ends. */
+  const left = (to = bounds): number =>
+    topicNames
+      .flatMap((topic) => to[topic].map(({ end }, partition) => Math.max(0, end - position[topic][partition]!)))
+      .reduce((sum, one) => sum + one, 0);
+
+  async function save(): Promise<void> {
+    begin();
+    total = left();
     const done = new Stop([signal]);
     const faults: unknown[] = [];
-    const checkpoint = () =>
-      this.#sayWhatIsSaved().catch((error) => {
+    const say = () =>
+      sayWhatIsSaved().catch((error) => {
         faults.push(error);
         done.stop();
       });
-    const timer = setInterval(checkpoint, checkpointEveryMs);
-    this.#report();
+    const timer = setInterval(say, checkpointEveryMs);
+    report();
     try {
       const onBatch = async (batch: LogBatch) => {
-        const left = this.#left();
-        this.#save(batch);
-        this.#report();
-        if (this.#left() > 0) return;
+        const before = left();
+        take(batch);
+        report();
+        if (left() > 0) return;
         if (!follow) done.stop();
-        else if (left > 0) void checkpoint();
+        else if (before > 0) void say();
       };
-      if (this.#total === 0 && follow) void checkpoint();
-      if (this.#total > 0 || follow) await log.follow(structuredClone(this.#position), { onBatch }, done.signal);
+      if (total === 0 && follow) void say();
+      if (total > 0 || follow) await log.follow(structuredClone(position), { onBatch }, done.signal);
     } finally {
       clearInterval(timer);
       done.end();
-      await this.#checkpoint?.catch(() => undefined);
+      await checkpoint?.catch(() => undefined);
     }
     if (faults.length > 0) throw faults[0];
-    await this.#sayWhatIsSaved();
+    await sayWhatIsSaved();
     if (!follow) signal.throwIfAborted();
-    return this.#result();
   }
 
-  /** Creates every partition, also empty ones. Returns where to continue reading in each. */
-  #begin(): Position {
-    const { archive, bounds } = this.#parts;
-    const from: Partial<Position> = {};
+  /** Creates every partition, also empty ones, and moves the position to where to continue reading in each. */
+  function begin(): void {
+    if (savedLog !== null && identity !== null && savedLog !== identity)
+      throw new UsageError(
+        'Cannot save to the archive: it is of another log, or the topics were deleted and made again since; save to an empty folder',
+      );
+    if (!options.afterGap) assertNoGap(state, startedMs, compactionLagMs);
     for (const topic of topicNames) {
       const had = archive.partitions(topic);
       const has = bounds[topic].length;
@@ -163,7 +127,7 @@ class Saving {
         throw new UsageError(
           `Cannot save to the archive: ${topic} has ${has} partitions in the log, and ${had} in the archive; it is no archive of this log, or the topic grew: save to an empty folder`,
         );
-      from[topic] = bounds[topic].map(({ low, end }, partition) => {
+      position[topic] = bounds[topic].map(({ low, end }, partition) => {
         const { nextOffset: next, last } = archive.ledger(topic, partition);
         if (next === null) return low;
         if (next < low || next > end)
@@ -176,80 +140,74 @@ class Saving {
     }
     // Before the first record: if this process is killed, the manifest shows that the save did not finish, and no longer
     // that `simulate` made all records.
-    archive.begin(this.#partitions, this.#state);
+    archive.begin(partitions, state);
     for (const topic of topicNames)
       for (const [i, { low }] of bounds[topic].entries()) archive.addPartition(topic, i, low);
-    return from as Position;
   }
 
-  #save({ topic, partition, records, nextOffset }: LogBatch): void {
-    const { archive, bounds, options } = this.#parts;
-    const end = options.follow ? Number.POSITIVE_INFINITY : bounds[topic][partition]!.end;
-    const savedTo = archive.ledger(topic, partition).nextOffset ?? 0;
+  function take({ topic, partition, records: some, nextOffset }: LogBatch): void {
+    const end = follow ? Number.POSITIVE_INFINITY : bounds[topic][partition]!.end;
+    const { nextOffset: savedTo, last } = archive.ledger(topic, partition);
     const bad: Reject[] = [];
-    for (const one of records) {
+    for (const one of some) {
       const { offset, timestampMs } = one;
       if (offset >= end) break;
-      if (offset < savedTo) {
-        this.#compare(topic, partition, one);
-        continue;
+      if (offset < (savedTo ?? 0)) {
+        if (offset !== last?.offset || timestampMs === last.timestampMs) continue;
+        throw new UsageError(
+          `Cannot save to the archive: its last record of ${topic}/${partition}, at offset ${last.offset}, is another one in the log, which was cut off or made anew since; save to an empty folder`,
+        );
       }
-      options.misplaced?.take(one, this.#partitions[topic]);
+      options.misplaced?.take(one, partitions[topic]);
       const record = decoded(one);
       if ('undecodable' in record) {
         bad.push({ topic, partition, offset, timestampMs, reason: record.undecodable, raw: record.raw() });
       } else {
         archive.append(topic, record);
-        this.#records++;
+        records++;
       }
     }
-    this.#rejected += archive.reject(bad);
+    rejected += archive.reject(bad);
     archive.reached(topic, partition, Math.min(nextOffset, end));
-    this.#position[topic][partition] = nextOffset;
-  }
-
-  #compare(topic: TopicName, partition: number, one: EncodedRecord): void {
-    const { last } = this.#parts.archive.ledger(topic, partition);
-    if (one.offset !== last?.offset || one.timestampMs === last.timestampMs) return;
-    throw new UsageError(
-      `Cannot save to the archive: its last record of ${topic}/${partition}, at offset ${last.offset}, is another one in the log, which was cut off or made anew since; save to an empty folder`,
-    );
+    position[topic][partition] = nextOffset;
   }
 
   /** Updates the manifest. If the log's ends are reached, it says that this was everything. */
-  async #sayWhatIsSaved(): Promise<void> {
-    this.#checkpoint ??= this.#writeCheckpoint().finally(() => {
-      this.#checkpoint = null;
+  async function sayWhatIsSaved(): Promise<void> {
+    checkpoint ??= writeCheckpoint().finally(() => {
+      checkpoint = null;
     });
-    await this.#checkpoint;
+    await checkpoint;
   }
 
-  async #writeCheckpoint(): Promise<void> {
-    const { archive, options } = this.#parts;
-    const atMs = await this.#readOn();
+  async function writeCheckpoint(): Promise<void> {
+    const atMs = await readOn();
     // No await from here on: the manifest must match the files.
-    if (atMs !== null) this.#state = { ...this.#state, ...this.#savedUntil(atMs) };
-    archive.checkpoint(this.#partitions, this.#state);
-    options.onCheckpoint?.(this.#result(), atMs !== null);
+    if (atMs !== null) {
+      const at = new Date(atMs).toISOString();
+      // While following, records are read as they come.
+      const followedMs = atMs === startedMs ? 0 : 3 * checkpointEveryMs;
+      // After a gap in which the log may have compacted records away, `exact_since` starts anew.
+      const stays = isExactAt(state, atMs, Math.max(compactionLagMs, followedMs));
+      state = { ...state, exact_since: stays ? state.exact_since : at, saved_until: at };
+    }
+    archive.checkpoint(partitions, state);
+    options.onCheckpoint?.(result(), atMs !== null);
   }
 
   /** Adds bad records. Returns the instant up to which all records are saved, or null if it is not known. */
-  async #readOn(): Promise<number | null> {
-    const { log, bounds, startedMs, archive, readRejected, options } = this.#parts;
-    const { signal } = options;
+  async function readOn(): Promise<number | null> {
     // After it was told to stop, it asks the log for nothing more.
     if (signal.aborted) return null;
     try {
-      const sampledMs = this.#arrived ? Date.now() : startedMs;
-      const ends = this.#arrived ? await race(signal, log.bounds()) : bounds;
-      await race(
-        signal,
-        readRejected(async (rejects) => {
-          if (!signal.aborted) this.#rejected += archive.reject(rejects);
-        }),
-      );
-      if (this.#left(ends) > 0) return null;
-      this.#arrived = true;
+      const sampledMs = hasArrived ? Date.now() : startedMs;
+      const ends = hasArrived ? await race(signal, log.bounds()) : bounds;
+      const add = async (rejects: Reject[]): Promise<void> => {
+        if (!signal.aborted) rejected += archive.reject(rejects);
+      };
+      await race(signal, readRejected(add));
+      if (left(ends) > 0) return null;
+      hasArrived = true;
       return sampledMs;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -257,29 +215,11 @@ class Saving {
     }
   }
 
-  /** After a gap in which the log may have compacted records away, `exact_since` starts anew. */
-  #savedUntil(atMs: number): Pick<SavedState, 'exact_since' | 'saved_until'> {
-    const { compactionLagMs, startedMs } = this.#parts;
-    const at = new Date(atMs).toISOString();
-    // While following, records are read as they come.
-    const followedMs = atMs === startedMs ? 0 : 3 * checkpointEveryMs;
-    const stays = isExactAt(this.#state, atMs, Math.max(compactionLagMs, followedMs));
-    return { exact_since: stays ? this.#state.exact_since : at, saved_until: at };
-  }
-
-  /** The number of offsets from the position to the ends. */
-  #left(bounds = this.#parts.bounds): number {
-    const left = topicNames.flatMap((topic) =>
-      bounds[topic].map(({ end }, partition) => Math.max(0, end - this.#position[topic][partition]!)),
-    );
-    return left.reduce((sum, one) => sum + one, 0);
-  }
-
-  #report(): void {
-    this.#parts.options.onProgress?.({ done: this.#total - this.#left(), total: this.#total });
-  }
-
-  #result(): SaveResult {
-    return { records: this.#records, rejected: this.#rejected, exact_since: this.#state.exact_since };
-  }
+  await save().catch(async (cause) => {
+    // Closing fails for the same reason.
+    await archive.close().catch(() => undefined);
+    throw cause;
+  });
+  await archive.close();
+  return result();
 }
