@@ -1,12 +1,12 @@
 import { listArchive } from '../../infra/archive/format/archive-files.ts';
 import { archiveRejected } from '../../infra/archive/format/archive-rejects.ts';
 import { archiveBounds } from '../../infra/archive/log/archive-bounds.ts';
-import { type ArchiveSources, type PartitionCursor, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
+import { type PartitionCursor, sourcesOf } from '../../infra/archive/log/partition-cursor.ts';
 import { eachOfTopic, type RecordInTime, RecordsInTime, timedRecord } from '../../infra/archive/log/records-in-time.ts';
 import { placeOf } from '../../infra/reject-places.ts';
 import { followToEnds } from '../../projector/intake/follow-to-ends.ts';
 import { decoded } from '../../projector/ports/decoded-record.ts';
-import type { EncodedRecord, EventLog, LogBounds, Reject } from '../../projector/ports/event-log.ts';
+import type { EncodedRecord, EventLog, LogBounds } from '../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../projector/ports/log-publisher.ts';
 import { positionOf } from '../../projector/position/position.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
@@ -15,7 +15,7 @@ import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { UsageError } from '../cli/io.ts';
 import type { Part } from '../cli/progress.ts';
 import { AppendChoice } from './append-choice.ts';
-import { type LoadPartitions, loadPartitions, type PlacingOptions, TiedKeys } from './load-partitions.ts';
+import { loadPartitions, type PlacingOptions, TiedKeys } from './load-partitions.ts';
 
 export interface LoadTarget {
   publisher: LogPublisher;
@@ -67,7 +67,7 @@ export async function archiveLoad(
   target: LoadTarget,
   options: LoadOptions,
 ): Promise<LoadResult> {
-  const { append, log } = options;
+  const { append, repartition, signal, log } = options;
   const listing = listArchive(dir, prefix, 'archive load');
   const bounds = await archiveBounds({ dir, prefix, listing }, (message) => log?.warn(message));
   const there = await target.log.bounds();
@@ -77,128 +77,98 @@ export async function archiveLoad(
       `Cannot load the archive: ${filled} holds records; load into empty topics, for example of a new KAFKA_TOPIC_PREFIX, or bring the topics to what the archive says with --append, also after a load that was stopped`,
     );
   const sources = sourcesOf({ listing, bounds }, 'timestamp');
-  const partitions = await loadPartitions(sources, target.log, options);
-  const loading = new Loading({ sources, there, partitions, target, options }, sizeOf(bounds));
-  for (const reject of archiveRejected({ dir, prefix })) loading.bad.set(placeOf(reject), reject);
-  for (const topic of topicNames) await loading.topic(topic);
-  await loading.rejected();
-  return loading.result;
-}
-
-/** Visits records, each with its time. Waits where a visit returns a promise. */
-type Records = (onRecord: (record: EncodedRecord, timeMs: number) => Promise<void> | undefined) => Promise<void>;
-
-interface LoadingParts {
-  sources: ArchiveSources;
-  there: LogBounds;
-  partitions: LoadPartitions;
-  target: LoadTarget;
-  options: LoadOptions;
-}
-
-class Loading {
-  readonly result: LoadResult = { records: 0, newer: [], same: 0, tied: [], rejected: 0, cut: 0, retimed: 0 };
+  const { kept, partitionOf } = await loadPartitions(sources, target.log, options);
+  const result: LoadResult = { records: 0, newer: [], same: 0, tied: [], rejected: 0, cut: 0, retimed: 0 };
   /** Bad records that are not published with the topics, by place and timestamp, each once. */
-  readonly bad = new Map<string, Reject>();
-  readonly #parts: LoadingParts;
-  readonly #total: number;
-  #done = 0;
-  #batch: PublishedRecord[] = [];
-  #publishing: Promise<void> = Promise.resolve();
+  const bad = new Map([...archiveRejected({ dir, prefix })].map((reject) => [placeOf(reject), reject]));
+  // With `append` the topics are read, and the archive twice.
+  const total = append ? 2 * sizeOf(bounds) + sizeOf(there) : sizeOf(bounds);
+  let done = 0;
+  let batch: PublishedRecord[] = [];
+  let publishing: Promise<void> = Promise.resolve();
+  const report = (): void => options.onProgress?.({ done: Math.min(done, total), total });
 
-  constructor(parts: LoadingParts, size: number) {
-    this.#parts = parts;
-    // With `append` the topics are read, and the archive twice.
-    this.#total = parts.options.append ? 2 * size + sizeOf(parts.there) : size;
-    this.#report();
-  }
-
-  async topic(topic: TopicName): Promise<void> {
-    const records = await this.#recordsOf(topic);
-    const choice = this.#parts.options.append ? await this.#choice(topic, records) : null;
+  async function loadTopic(topic: TopicName): Promise<void> {
+    const records = await recordsOf(topic);
+    const choice = append ? await choose(topic, records) : null;
     const ties = new TiedKeys();
     await records((record, timeMs) => {
-      if (this.#parts.options.repartition) ties.take(record, timeMs);
-      return !choice || choice.needs(record) ? this.#add(topic, record) : undefined;
+      if (repartition) ties.take(record, timeMs);
+      return !choice || choice.needs(record) ? add(topic, record) : undefined;
     });
-    await this.#publish(topic);
-    await this.#publishing;
-    const { newer, tied } = this.result;
-    this.result.newer = newer.concat(choice?.newer ?? []);
-    this.result.same += choice?.same ?? 0;
-    this.result.tied = tied.concat(ties.names);
-    this.#report();
-  }
-
-  async rejected(): Promise<void> {
-    const rejects = [...this.bad.values()];
-    for (let i = 0; i < rejects.length; i += rejectsMax) {
-      this.result.rejected += await this.#parts.target.publisher.rejects.publish(rejects.slice(i, i + rejectsMax));
-    }
+    await publish(topic);
+    await publishing;
+    result.newer = result.newer.concat(choice?.newer ?? []);
+    result.same += choice?.same ?? 0;
+    result.tied = result.tied.concat(ties.names);
+    report();
   }
 
   /** A topic's records in the order of the load: partitions merged by time; with `repartition` all by their times. */
-  async #recordsOf(topic: TopicName): Promise<Records> {
-    const { signal, repartition } = this.#parts.options;
-    const partitions = this.#parts.sources.partitions.filter((source) => source.topic === topic);
-    const sources = { ...this.#parts.sources, partitions };
-    const inTime = repartition ? await RecordsInTime.open(sources, signal, keptRecord) : null;
+  async function recordsOf(topic: TopicName): Promise<Records> {
+    const ofTopic = { ...sources, partitions: sources.partitions.filter((source) => source.topic === topic) };
+    const inTime = repartition ? await RecordsInTime.open(ofTopic, signal, keptRecord) : null;
     return (onRecord) => {
       const visit = ({ encoded, timeMs }: RecordInTime) => {
-        this.#done++;
+        done++;
         return onRecord(encoded as EncodedRecord, timeMs);
       };
-      return inTime ? inTime.each(Number.POSITIVE_INFINITY, signal, visit) : eachOfTopic(sources, topic, signal, visit);
+      return inTime ? inTime.each(Number.POSITIVE_INFINITY, signal, visit) : eachOfTopic(ofTopic, topic, signal, visit);
     };
   }
 
   /** Which records the topic needs. */
-  async #choice(topic: TopicName, records: Records): Promise<AppendChoice> {
-    const choice = new AppendChoice(this.#parts.partitions.kept.has(topic), Date.now());
-    const from = positionOf(this.#parts.there, 'end');
-    from[topic] = this.#parts.there[topic].map(({ low }) => low);
-    await followToEnds(this.#parts.target.log, from, this.#parts.there, this.#parts.options.signal, (batch) => {
-      for (const record of batch.records) choice.topicHolds(record);
-      this.#done += batch.records.length;
-      this.#report();
+  async function choose(topic: TopicName, records: Records): Promise<AppendChoice> {
+    const choice = new AppendChoice(kept.has(topic), Date.now());
+    const from = positionOf(there, 'end');
+    from[topic] = there[topic].map(({ low }) => low);
+    await followToEnds(target.log, from, there, signal, ({ records: some }) => {
+      for (const record of some) choice.topicHolds(record);
+      done += some.length;
+      report();
     });
     await records((record) => void choice.archiveHolds(record, ourValue));
     return choice;
   }
 
   /** Returns a promise if the next record must wait. */
-  #add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
-    if (this.bad.size > 0) this.bad.delete(placeOf(record));
-    if (holdsMore(record)) this.result.cut++;
-    const { kept, partitionOf } = this.#parts.partitions;
+  function add(topic: TopicName, record: EncodedRecord): Promise<void> | undefined {
+    if (bad.size > 0) bad.delete(placeOf(record));
+    if (holdsMore(record)) result.cut++;
     const partition = kept.has(topic) ? record.partition : partitionOf(topic, record.keyBytes!);
     const { keyBytes: key, headers = [] } = record;
     // No time in the future: Kafka would refuse it, or compact nothing behind it (docs/rules.md#timestamps).
     const timestampMs = Math.min(clampedMs(record.timestampMs), Date.now());
-    if (timestampMs !== record.timestampMs) this.result.retimed++;
+    if (timestampMs !== record.timestampMs) result.retimed++;
     const loaded = { partition, key, value: ourValue(record), timestampMs, headers };
-    return this.#batch.push(loaded) < recordsMax ? undefined : this.#publish(topic);
+    return batch.push(loaded) < recordsMax ? undefined : publish(topic);
   }
 
   /** Waits for the batch before. The next batch is read and encoded while one is in flight. */
-  async #publish(topic: TopicName): Promise<void> {
-    const batch = this.#batch;
-    this.#batch = [];
-    await this.#publishing;
-    this.#parts.options.signal.throwIfAborted();
-    if (batch.length === 0) return;
-    this.#publishing = this.#parts.target.publisher.publish(topic, batch).then(() => {
-      this.result.records += batch.length;
-      this.#report();
+  async function publish(topic: TopicName): Promise<void> {
+    const full = batch;
+    batch = [];
+    await publishing;
+    signal.throwIfAborted();
+    if (full.length === 0) return;
+    publishing = target.publisher.publish(topic, full).then(() => {
+      result.records += full.length;
+      report();
     });
     // Its error is thrown by the code that awaits it.
-    this.#publishing.catch(() => undefined);
+    publishing.catch(() => undefined);
   }
 
-  #report(): void {
-    this.#parts.options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total });
-  }
+  report();
+  for (const topic of topicNames) await loadTopic(topic);
+  const rejects = [...bad.values()];
+  for (let i = 0; i < rejects.length; i += rejectsMax)
+    result.rejected += await target.publisher.rejects.publish(rejects.slice(i, i + rejectsMax));
+  return result;
 }
+
+/** Visits records, each with its time. Waits where a visit returns a promise. */
+type Records = (onRecord: (record: EncodedRecord, timeMs: number) => Promise<void> | undefined) => Promise<void>;
 
 const sizeOf = (bounds: LogBounds): number =>
   topicNames.flatMap((topic) => bounds[topic]).reduce((sum, { low, end }) => sum + end - low, 0);
