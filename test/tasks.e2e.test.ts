@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,6 +13,7 @@ import { startRedisServer } from '../infra/local/redis-server.ts';
 import { redisSignInState } from '../infra/redis/sign-in/redis-sign-in-state.ts';
 import { loadSettings } from '../services/settings/settings.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
+import { Checkout } from './support/processes/guide.ts';
 import { kafkaBrokers } from './support/servers/backends.ts';
 import { TestKafka } from './support/servers/kafka.ts';
 import { redisUsersFile } from './support/servers/redis-users.ts';
@@ -24,13 +24,12 @@ const run = promisify(execFile);
 const tasks = readFileSync(new URL('../docs/tasks.md', import.meta.url), 'utf8');
 const alerts = readFileSync(new URL('../docs/alerts.md', import.meta.url), 'utf8');
 const signIn = readFileSync(new URL('../docs/sign-in.md', import.meta.url), 'utf8');
-const bin = fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
-const checkout = fileURLToPath(new URL('..', import.meta.url));
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ride-calendar-tasks-'));
+let checkout: Checkout;
+beforeEach(() => {
+  checkout = new Checkout();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => checkout.close());
+const file = (name: string): string => join(checkout.dir, name);
 
 /** The block of commands with a name. */
 function block(name: string): string {
@@ -39,15 +38,11 @@ function block(name: string): string {
   return found[2]!.replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
 }
 
-/** Runs it as it stands, in an empty folder. */
-const runs = (name: string, env: Record<string, string> = {}) =>
-  run('bash', ['-euo', 'pipefail', '-c', block(name)], {
-    cwd: folder,
-    env: { PATH: `${bin}:${process.env.PATH}`, ...env },
-  });
+/** Runs it as it stands, and resolves with what it prints. */
+const runs = (name: string, env: Record<string, string> = {}) => checkout.bash(`set -o pipefail\n${block(name)}`, env);
 
 const keysNow = async () => {
-  const text = await readFile(join(folder, 'oauth-keys.json'), 'utf8');
+  const text = await readFile(file('oauth-keys.json'), 'utf8');
   return (await parseSigningKeys(text, 'the file')).map(({ kid, d }) => ({ kid, signs: d !== undefined }));
 };
 
@@ -55,7 +50,7 @@ test('a signing key is rotated: the new one is known, then signs, then is the on
   const step = async (name: string) => {
     await runs(name);
     // To nobody else.
-    expect((await stat(join(folder, 'oauth-keys.json'))).mode & 0o077).toBe(0);
+    expect((await stat(file('oauth-keys.json'))).mode & 0o077).toBe(0);
     return keysNow();
   };
   const [old] = await step('key');
@@ -69,10 +64,10 @@ test('a signing key is rotated: the new one is known, then signs, then is the on
 // APIs restart one after the other, so those of two neighbouring steps serve the same riders side by side.
 test('a cookie key is rotated so that APIs of two neighbouring steps know what the other signs with', async () => {
   const keysOf = (printed: string) => loadSettings({ OAUTH_COOKIE_KEYS: printed.trim() }).oauth.cookieKeys!;
-  const step = async (name: string, env: Record<string, string>) => (await runs(name, env)).stdout.trim();
+  const step = async (name: string, env: Record<string, string>) => (await runs(name, env)).trim();
   // That in the default DATA_DIR.
-  await mkdir(join(folder, '.ride-calendar'));
-  const [made] = await loadCookieKeys(null, join(folder, '.ride-calendar'));
+  await mkdir(file('.ride-calendar'));
+  const [made] = await loadCookieKeys(null, file('.ride-calendar'));
   const first = await step('cookie-keys-1', {});
   const second = await step('cookie-keys-2', { OAUTH_COOKIE_KEYS: first });
   expect(keysOf(first)).toEqual([made, expect.not.stringMatching(`^${made}$`)]);
@@ -87,7 +82,7 @@ test('sign-in’s Redis is backed up and restored, and then keeps what it has th
   await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
   await store.close();
   await runs('backup', { AUTH_REDIS: server.url, REDISCLI_AUTH: 'known-to-everybody' });
-  expect((await stat(join(folder, 'sign-in.rdb'))).mode & 0o077).toBe(0);
+  expect((await stat(file('sign-in.rdb'))).mode & 0o077).toBe(0);
   await server.stop();
   const [port] = await freePorts(1);
   const PORT = String(port);
@@ -105,7 +100,7 @@ test('sign-in’s Redis is backed up and restored, and then keeps what it has th
 });
 
 test('a password of a Redis user is changed: both count at first, then the new one, and no connection ends', async () => {
-  const acl = join(folder, 'users.acl');
+  const acl = file('users.acl');
   await copyFile(redisUsersFile, acl);
   const server = await startRedisServer({ args: ['--aclfile', acl] });
   const old = 'known-to-everybody';
@@ -117,7 +112,7 @@ test('a password of a Redis user is changed: both count at first, then the new o
   try {
     await kept.ping();
     const env = { REDIS: server.url, WHO: 'api', REDISCLI_AUTH: old };
-    const fresh = (await runs('redis-password-1', env)).stdout.trim().split('\n').at(-1)!;
+    const fresh = (await runs('redis-password-1', env)).trim().split('\n').at(-1)!;
     expect(await Promise.all([pings(old), pings(fresh)])).toEqual([true, true]);
     await runs('redis-password-2', { ...env, NEW: fresh });
     expect(await Promise.all([pings(old), pings(fresh)])).toEqual([false, true]);
@@ -135,12 +130,7 @@ test('a password of a Redis user is changed: both count at first, then the new o
 test('a rider is erased by tombstones of all that names them, and of nothing else', async () => {
   await using kafka = new TestKafka(kafkaBrokers());
   await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000', 'delete.retention.ms': '604800000' } });
-  const npx = `#!/bin/sh\nshift\nexec node ${checkout}services/ride-calendar.js "$@"\n`;
-  await writeFile(join(folder, 'npx'), npx, { mode: 0o755 });
-  const PATH = `${folder}:${bin}:${process.env.PATH}`;
-  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, DATA_DIR: folder, PATH };
-  const records = async (...args: string[]) =>
-    (await run('npx', ['', 'records', ...args], { cwd: folder, env })).stdout;
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, DATA_DIR: checkout.dir };
   const since = { revision: 1, changed_at: '2026-11-01T00:00:00.000Z' };
   const knows = (rider: string, other: string) => ({
     topic: 'relations',
@@ -153,11 +143,11 @@ test('a rider is erased by tombstones of all that names them, and of nothing els
     value: { ride: 'loop', day: '2026-11-26', rider, response: 'GOING', saved: false, ...since },
   });
   const all = [knows('ada', 'bob'), knows('bob', 'ada'), knows('bob', 'adam'), goes('ada'), goes('adam')];
-  await writeFile(join(folder, 'all.jsonl'), all.map((one) => JSON.stringify(one)).join('\n'));
-  await records('publish', 'all.jsonl');
+  await writeFile(file('all.jsonl'), all.map((one) => JSON.stringify(one)).join('\n'));
+  await checkout.bash('npx ride-calendar records publish all.jsonl', env);
   await runs('erase', { ...env, RIDER: 'ada' });
   const left = new Map(
-    (await records('print'))
+    (await checkout.bash('npx ride-calendar records print', env))
       .trim()
       .split('\n')
       .map((line) => Object.values(JSON.parse(line)).slice(1) as [string, object | null]),
