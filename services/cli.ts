@@ -1,15 +1,23 @@
 import { once } from 'node:events';
 import { stopSignal } from '../projector/running/stop-signal.ts';
-import type { ProgramIo } from './cli/io.ts';
+import { OutputClosedError, type ProgramIo } from './cli/io.ts';
 import { runCli } from './command-line.ts';
 
 /** The program: runs a command line. ride-calendar.js imports it. */
 
 let signal: AbortSignal | undefined;
+/** Nobody reads our output any more: `head` has what it wants. */
+let isClosed = false;
 
 const io: ProgramIo = {
-  out: (line, end = '\n') => process.stdout.write(line + end),
-  taken: () => (process.stdout.writableNeedDrain ? once(process.stdout, 'drain', { signal: io.signal }) : undefined),
+  out: (line, end = '\n') => isClosed || process.stdout.write(line + end),
+  taken() {
+    if (!isClosed && !process.stdout.writableNeedDrain) return undefined;
+    const drained = isClosed ? Promise.reject() : once(process.stdout, 'drain', { signal: io.signal });
+    return drained.catch((cause: unknown) => {
+      throw isClosed ? new OutputClosedError() : cause;
+    });
+  },
   input: () => process.stdin,
   err: (line) => process.stderr.write(`${line}\n`),
   errIsTerminal: process.stderr.isTTY === true,
@@ -21,8 +29,9 @@ const io: ProgramIo = {
 };
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The program that reads our output may stop early, as `head` does. That is not an error.
-  if (error.code === 'EPIPE') process.exit();
+  // What a command does, it does to its end, and its exit code says how that went.
+  if (error.code === 'EPIPE') isClosed = true;
+  if (isClosed) return;
   io.err(`Cannot write to standard output: ${error.message}`);
   process.exit(1);
 });
@@ -32,6 +41,6 @@ process.stderr.on('error', () => undefined);
 
 process.exitCode = await runCli(process.argv.slice(2), io, process.env);
 // What was printed must not be lost where its reader is slow.
-if (!signal?.aborted) await new Promise((resolve) => process.stdout.write('', resolve));
+if (!signal?.aborted && !isClosed) await new Promise((resolve) => process.stdout.write('', resolve));
 // A connection that does not close must not keep a finished command alive.
 setTimeout(() => process.exit(), 500).unref();

@@ -5,7 +5,7 @@ import { inLines, inOneLine } from '../projector/running/foreign-text.ts';
 import { archiveCommands } from './archive/archive-commands.ts';
 import { buildInfo } from './cli/build-info.ts';
 import type { Commands } from './cli/commands.ts';
-import { type ExitCode, type Io, type ProgramIo, UsageError } from './cli/io.ts';
+import { type ExitCode, type Io, OutputClosedError, type ProgramIo, UsageError } from './cli/io.ts';
 import { generationsCommands, logCommands, signInCommands } from './operate/operate-commands.ts';
 import { pastCommands } from './past/past-commands.ts';
 import { recordsCommands } from './records/records-commands.ts';
@@ -110,6 +110,7 @@ function outcomeOf(error: unknown, withStack: boolean): { code: ExitCode; lines:
   if (!(error instanceof Error)) return { code: 1, lines: [causeText(error)] };
   // Commander has printed what is wrong. Help that was asked for is not a failure.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, lines: [] };
+  if (error instanceof OutputClosedError) return { code: 0, lines: [] };
   if (error instanceof SettingsError) return { code: 2, lines: error.lines };
   // The user makes missing topics, or corrects the settings that name them.
   if (error instanceof UsageError || error instanceof MissingTopicsError) return { code: 2, lines: [error.message] };

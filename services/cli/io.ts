@@ -7,7 +7,7 @@ export interface Io {
   out(line: string, end?: '\n' | ''): void;
   /**
    * Resolves once the program that reads the output has taken what was printed: a command that prints much waits for it, or
-   * all would be in memory. Undefined if there is nothing to wait for. Rejects if the signal aborts.
+   * all would be in memory. Undefined if there is nothing to wait for. Rejects if the signal aborts, and with OutputClosedError.
    */
   taken(): Promise<unknown> | undefined;
   /** Standard input. */
@@ -31,6 +31,11 @@ export type ExitCode = 0 | 1 | 2 | 3;
 /** The command cannot be run as it was called. Printed in one line, exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
+}
+
+/** The program that reads the output has ended, as `head` does. Whoever only prints need not go on: it is no failure. */
+export class OutputClosedError extends Error {
+  override name = 'OutputClosedError';
 }
 
 /** Prints what a command has to say: with --json an object on a line, else lines. */

@@ -114,6 +114,24 @@ it('output to a slow reader comes as a whole, long after the command is done', a
   expect({ code: late.code, same: late.out === prompt.out }).toEqual({ code: 1, same: true });
 });
 
+describe('output whose reader ends', () => {
+  const printed = (archive: string) => `${program} records print --archive "${archive}"`;
+
+  it('ends a command that only prints, in silence', async () => {
+    const { code, out, err } = await run(`${printed(portland)} --topic attendance | head -1`);
+    expect({ code, lines: out.split('\n').length, err }).toEqual({ code: 0, lines: 2, err: '' });
+  });
+
+  it('leaves what is published whole, and an exit code that says what was found', async () => {
+    const publish = (archive: string) => `${program} records publish --archive ${archive}`;
+    const { code } = await run(`${printed(portland)} | ${publish('copied')} --json | head -1`);
+    const [all, copied] = await Promise.all([run(printed(portland)), run(printed('copied'))]);
+    expect({ code, same: copied.out.length }).toEqual({ code: 0, same: all.out.length });
+    await run(`${printed(portland)} --topic rides | ${publish('orphans')}`);
+    expect((await run(`${program} records check --archive orphans --strict | true`)).code).toBe(1);
+  });
+});
+
 describe('output to a full disk', () => {
   const history = `${program} history /metros/portland/days/2015-06-13 --archive "${portland}"`;
 
