@@ -123,7 +123,7 @@ export class SettingAside {
   async #setAsideAgain(sink: RejectSink, signal: AbortSignal): Promise<void> {
     const { eventLog, log } = this.#deps;
     log.warn(
-      'The topic of rejected records was made anew, or may have lost records: reading the log again, to copy those that it lacks',
+      'The topic of rejected records has another leader, or was made anew, and may lack some: reading the log again, to copy those',
     );
     const bounds = await race(signal, eventLog.bounds());
     let count = 0;

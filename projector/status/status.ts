@@ -190,6 +190,7 @@ export class Status {
 
   now(position: Position | null, notes: readonly string[] = []): ProjectorStatus {
     const logStatus = this.#logStatus;
+    const waiting = this.waits.current();
     const refused = this.waits.causes('redis').filter((cause) => cause instanceof StoreRefusesError);
     // Each once: every tag may say the same.
     const refusals = [...new Set(refused.map(({ message }) => message))];
@@ -209,7 +210,8 @@ export class Status {
       notes: [
         ...this.deletions.words,
         unknownSchemaWords(this.rejects.ofUnknownSchemas),
-        this.waits.current().has('rejects') ? rejectsWaitWords : '',
+        // Kafka itself is told of where it is away.
+        waiting.has('rejects') && !waiting.has('kafka') ? rejectsWaitWords : '',
         ...notes,
       ].filter(Boolean),
       partitions: position ? partitionsOf(position, this.readable(), logStatus) : [],

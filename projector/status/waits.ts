@@ -35,7 +35,7 @@ const words: Record<WaitReason, { begins: string; ends: string }> = {
   },
   rejects: {
     begins: 'the topic of rejected records: the position does not move on',
-    ends: 'Rejected records are published again',
+    ends: 'Rejected records are copied again',
   },
   leader: { begins: 'the leader to go: this projector stands by', ends: 'Standing by has ended' },
 };

@@ -120,7 +120,7 @@ function doubtsOf({ unknown, otherFacts, deleted, ofUnknownSchemas }: Verified, 
   if (deleted) doubts.push(`Since the views were made, ${deleted}. The next start drops what only these held`);
   if (otherFacts)
     doubts.push(
-      'May not be exact: the log now says something else up to the stored position than the projector had there. It was compacted since, or the projector is of another build',
+      'May not be exact: the log now says something else up to the stored position than the projector had there. It was compacted since, the projector is of another build, or misplaced records are read in another order, and then views may be told to differ that do not',
     );
   if (left === null)
     doubts.push(

@@ -37,7 +37,7 @@ interface Asked {
 export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = async (options, settings, io) => {
   const { rider = null, archive, json } = options;
   const { redis, nowMs } = settings;
-  const asked = options.key.map(askedOf);
+  const asked = options.key.map((text, i) => askedOf(text, i + 1));
   checkRider('why', rider ?? undefined);
   return withLog('why', archive, settings, io, async (log, chosen) => {
     const bounds = await log.bounds();
@@ -76,7 +76,7 @@ export const runWhy: Run<{ key: string[]; rider?: string; archive?: string }> = 
   });
 };
 
-function askedOf(text: string): Asked {
+function askedOf(text: string, number: number): Asked {
   const [topic = '', ...rest] = text.split('/');
   const key = rest.join('/');
   const known = isTopicName(topic) ? topic : null;
@@ -84,7 +84,7 @@ function askedOf(text: string): Asked {
   if (known && fault === null) return { topic: known, key, last: null, bad: [], misplaced: false };
   // The key may be of a rider.
   throw new UsageError(
-    `Cannot run why: an argument is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${known ? `${known}, ${fault}` : 'unknown'})`,
+    `Cannot run why: argument ${number} is no TOPIC/KEY, want such as nights/pp15r4935/2015-06-13 or rides/pp15r4935 (topic ${known ? `${known}, ${fault}` : 'unknown'})`,
   );
 }
 

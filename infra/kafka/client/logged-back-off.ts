@@ -48,7 +48,7 @@ export class LoggedBackOff {
     if (this.#failures === 0) this.#sinceMs = realClock.nowMs();
     const fault = `${this.#what}: ${describeError(error)}${hintOf(error)}`;
     if (realClock.nowMs() - this.#sinceMs >= giveUpMs)
-      throw new Error(`${fault}; given up after ${giveUpMs / 1000} s of failures`, { cause: error });
+      throw new Error(`${fault}; given up after ${who} failed for ${giveUpMs / 1000} s`, { cause: error });
     if (this.#failures++ % reportEvery === 0) log.warn(`${fault}; trying again`);
     await this.#backOff.pause(signal);
     signal.throwIfAborted();
