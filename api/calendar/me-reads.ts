@@ -47,7 +47,7 @@ export const meReads =
     if (rider === null) return noLiveToken(token !== null);
     const nowMs = calendarNowMs();
     const { kinds, from, to, metro, naming } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
-    const asked = askedFields(kinds, from, to);
+    const asked = askedFields(`${kinds} ${from} ${to}`);
     const cardKey = riderKey(rider);
     const keys = [cardKey, completeKeyOf(cardKey)];
     if (metro !== null) keys.push(metroKey(metro));
@@ -104,11 +104,11 @@ interface AskedFields {
   names: readonly string[];
 }
 
-/** The fields of these kinds that show the days `from` to `to`, both included. `kinds`: such as `fx`. */
-const askedFields = (kinds: string, from: number, to: number): AskedFields => ofRange(`${kinds} ${from} ${to}`);
-
-// Clients ask for the same ranges again and again, and each has dozens of names.
-const ofRange = memoize((range): AskedFields => {
+/**
+ * The fields of some kinds that show some days, both included: of `fx 20253 20283`. Clients ask for the same ranges again and
+ * again, and each has dozens of names.
+ */
+const askedFields = memoize((range): AskedFields => {
   const [kinds, from, to] = range.split(' ') as [string, string, string];
   const fields: AskedField[] = [];
   for (const kind of kinds as Iterable<FieldKind>) {

@@ -169,7 +169,8 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
     async command(key, args) {
       await ready();
       const { typed, owed } = current;
-      return owed.wait(hashTagOf(key), typed.sendCommand(key, false, args)).catch(failed);
+      // Keys with the same hash tag are on the same master.
+      return owed.wait(/\{([^}]+)\}/.exec(key)?.[1] ?? key, typed.sendCommand(key, false, args)).catch(failed);
     },
     async masters() {
       await ready();
@@ -184,9 +185,6 @@ async function clusterConnection(urls: readonly string[], told: Told): Promise<R
     },
   };
 }
-
-/** Keys with the same one are on the same master. */
-const hashTagOf = (key: string): string => /\{([^}]+)\}/.exec(key)?.[1] ?? key;
 
 /** A client that learns the nodes from the first URL that answers, and finds the masters through them from then on. */
 function clusterClient(urls: readonly string[]) {

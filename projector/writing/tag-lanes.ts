@@ -79,7 +79,8 @@ export class TagLanes {
     const lane = this.lane(tag);
     const parts = inParts(write);
     // Parts of a hash that is replaced stay in one batch: the first part alone would count as all of it.
-    for (const together of isReplacing(write) ? [parts] : parts.map((part) => [part])) {
+    const isReplacing = write.kind === 'reader' && write.replaces === true;
+    for (const together of isReplacing ? [parts] : parts.map((part) => [part])) {
       if (lane.add(...together) && this.#queued() >= queuedMax) await lane.settled(patience);
     }
     this.#assertNotRefused();
@@ -219,8 +220,6 @@ export class TagLanes {
     if (this.refusal) throw new RefusedError(`Cannot write views: ${this.refusal}`);
   }
 }
-
-const isReplacing = (write: ViewWrite): boolean => write.kind === 'reader' && write.replaces === true;
 
 /** A write whose parts each fit into a batch: a reader of many days is written in several. */
 function inParts(write: ViewWrite): readonly ViewWrite[] {

@@ -20,9 +20,6 @@ export class ArchiveError extends Error {
   override name = 'ArchiveError';
 }
 
-/** Other tools leave checksums and notes beside an archive's files. */
-const isAvroFile = (name: string): boolean => name.endsWith('.avro') && !/^[._]/.test(name);
-
 /** What is read or written as a file. */
 const ownFile = /^(manifest\.json|\.lock|\..*\.forgotten|[^._].*\.avro)$/;
 
@@ -51,7 +48,10 @@ export const archiveFilePath = (folder: string, partition: number, firstOffset: 
 /** The names of a folder's archive files, sorted. Null without a folder. Throws ArchiveError if it cannot be read. */
 export function archiveFileNames(folder: string): string[] | null {
   try {
-    return readdirSync(folder).filter(isAvroFile).sort();
+    // Other tools leave checksums and notes beside them.
+    return readdirSync(folder)
+      .filter((name) => /^[^._].*\.avro$/.test(name))
+      .sort();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;

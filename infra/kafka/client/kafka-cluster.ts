@@ -94,7 +94,7 @@ export class KafkaCluster {
       // read.
       const some = asked.filter(({ partitions }) => partitions.length);
       const answered = listOffsetsV7.api.async(connection, -1, 0, some).catch((error: unknown) => {
-        throw namingRight(error, `Describe on ${topicsInWords(some)}`);
+        throw namingRight(error, `Describe on topic ${some.map(({ name }) => name).join(', ')}`);
       });
       const response = await this.#measured('offsets', answered);
       for (const { name, partitions } of response.topics) {
@@ -128,9 +128,6 @@ export class KafkaCluster {
     await settledWithin(Promise.all([this.#asking.close(), this.#fetching.close()]), closeWaitMs);
   }
 }
-
-const topicsInWords = (topics: readonly { name: string }[]): string =>
-  `topic ${topics.map(({ name }) => name).join(', ')}`;
 
 /** The client throws a response if any part of it has an error code. The other parts are good. */
 function responseOf<Response>(error: unknown): Response {

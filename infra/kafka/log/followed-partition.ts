@@ -57,11 +57,7 @@ interface Fetched {
 /** One instant by three clocks (Clock, machineUpMs): ages are told by those that are not stepped, but for the times that records have. */
 type Instant = Record<'nowMs' | 'wallMs' | 'upMs', number>;
 
-export const instant = (): Instant => ({
-  nowMs: realClock.nowMs(),
-  wallMs: realClock.wallMs(),
-  upMs: machineUpMs(),
-});
+export const instant = (): Instant => ({ nowMs: realClock.nowMs(), wallMs: realClock.wallMs(), upMs: machineUpMs() });
 
 export function followedPartition(from: StartingPoint, { nowMs, upMs }: Instant): FollowedPartition {
   const caughtUp = { caughtUpMs: nowMs, caughtUpAtUpMs: upMs };
@@ -98,11 +94,7 @@ export function advance(
 }
 
 /** Notes whether an open transaction hides the following records. Returns whether `heldBack` has changed. */
-export function noteHeldBack(
-  partition: FollowedPartition,
-  found: FetchedPartition,
-  { nowMs }: Pick<Instant, 'nowMs'>,
-): boolean {
+export function noteHeldBack(partition: FollowedPartition, found: FetchedPartition, { nowMs }: Instant): boolean {
   const isHidden = partition.offset >= found.lastStableOffset && found.lastStableOffset < found.highWatermark;
   partition.heldBackSinceMs = isHidden ? (partition.heldBackSinceMs ?? nowMs) : null;
   const before = partition.heldBack;

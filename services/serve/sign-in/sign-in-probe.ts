@@ -31,7 +31,8 @@ export function probeSignIn(
       if (signal.aborted) return;
       const seen = await probe();
       if (signal.aborted) return;
-      const found = seen && publicText(seen);
+      // The text of another fault may name anything, an address for example.
+      const found = seen instanceof StoreAwayError ? seen.message : seen && 'the log says why';
       if (seen && found !== trouble) log.warn(`Nobody can sign in or refresh: ${causeText(seen)}`);
       if (seen === null && trouble !== null) log.info("Sign-in's Redis takes writes again: riders can sign in");
       trouble = found;
@@ -40,6 +41,3 @@ export function probeSignIn(
   void run();
   return () => trouble;
 }
-
-/** The text of another fault may name anything, an address for example. */
-const publicText = (error: Error): string => (error instanceof StoreAwayError ? error.message : 'the log says why');
