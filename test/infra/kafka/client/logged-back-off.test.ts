@@ -20,7 +20,9 @@ it('a server that does not answer is given up after the limit, with what was tri
     },
     { log, signal, giveUpMs: 500 },
   );
-  await expect(away).rejects.toThrow(/^Cannot read the bounds: Request timed out; given up after Kafka failed for 0.5 s$/);
+  await expect(away).rejects.toThrow(
+    /^Cannot read the bounds: Request timed out; given up after Kafka failed for 0.5 s$/,
+  );
   expect([tried > 1, lines]).toEqual([true, ['Cannot read the bounds: Request timed out; trying again']]);
 });
 
