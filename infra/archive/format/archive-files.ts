@@ -50,7 +50,7 @@ export function archiveFileNames(folder: string): string[] | null {
   try {
     // Other tools leave checksums and notes beside them.
     return readdirSync(folder)
-      .filter((name) => /^[^._].*\.avro$/.test(name))
+      .filter((name) => name.endsWith('.avro') && !/^[._]/.test(name))
       .sort();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
