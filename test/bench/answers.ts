@@ -107,7 +107,8 @@ export class Services {
   load({ port }: Answering, route: Route): Promise<PreparedLoad> {
     const key = `${port} ${route.name}`;
     const prepare = async () => {
-      const load = await prepareLoad({ port, ...route });
+      const requests = route.status === 304 ? await validated(port, route.requests) : route.requests;
+      const load = await prepareLoad({ port, ...route, requests });
       await load.run(warmUpMs);
       return load;
     };
@@ -116,6 +117,17 @@ export class Services {
     return load;
   }
 }
+
+/** The same requests with a service's own ETags: those of another version may differ. */
+const validated = (port: number, requests: Route['requests']): Promise<Route['requests']> =>
+  Promise.all(
+    requests.map(async ({ path, headers }) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+        headers: { ...headers, 'Accept-Encoding': 'identity' },
+      });
+      return { path, headers: { ...headers, 'If-None-Match': answer.headers.get('etag')! } };
+    }),
+  );
 
 /** Writes a world to an archive, which any version reads. */
 async function writeWorld(dir: string, world: Iterable<LoggedRecord>): Promise<void> {
