@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,20 +31,6 @@ describe('history', () => {
     const asOf = await run('replay', '--as-of', JSON.parse(lines[off]!).at, '--get', '/rides/sh20r6756');
     expect(JSON.parse(lines[off]!)).toMatchObject({ at: '2020-03-21T19:12:42.711Z', status: 200 });
     expect(lines[off]).toContain(`"answer":${asOf.out[0]}}`);
-  });
-
-  it('takes - as standard input, as replay does for paths and offsets', () => {
-    const piped = (input: string, ...args: string[]) =>
-      spawnSync(process.execPath, ['services/ride-calendar.js', ...args, '--archive', portlandDirectory], {
-        input,
-        encoding: 'utf8',
-        env: {},
-      }).stdout;
-    const until = ['--as-of', '2015-06-10T08:00:00Z', '--now', '2015-06-10T08:00:00Z'];
-    const path = '/rides/pp15r4935';
-    expect(piped(path, 'replay', ...until, '--from-file', '-')).toContain(`"path":"${path}"`);
-    const said = piped('', 'replay', ...until.slice(0, 2), '--json');
-    expect(piped(said, 'replay', '--offsets', '-', '--get', path)).toContain('"ride":"pp15r4935"');
   });
 
   it('of several answers is what each says alone, by time, with paths and riders, and 1 if one of them never was', async () => {
@@ -123,23 +108,6 @@ describe('history', () => {
     expect(await doubts()).toEqual([`${unknown}: no save of it has come to the end of the log`]);
     rmSync(join(archive, manifestName));
     expect(await doubts()).toEqual([`${unknown}: no manifest says so`]);
-  });
-
-  it.each([
-    [['history'], 'want a PATH or --from-file'],
-    [['history', '--from-file', 'nosuch'], "--from-file nosuch can't be read (ENOENT)"],
-    [['history', '--from-file', 'test/README.md'], '--from-file test/README.md, line 1: "#" is no path'],
-    [['history', '/nights'], 'is no path of the interface'],
-    [['history', '/me/nights'], 'want --rider ID'],
-    [['history', '/me/nights', '--rider', ''], '--rider is not a rider id, want 1 to 64'],
-    [['history', '/metros/portland/days/2015-6-13'], 'is a 400: day is not a date, YYYY-MM-DD'],
-    [['history', '/rides/x', '--to', 'x'], '--to is "x"'],
-    [['changes', '--from', '2020-01-01T00:00:00Z'], "required option '--to <time>'"],
-    [['changes', '--from', '2020-01-02T00:00:00Z', '--to', '2020-01-01T00:00:00Z'], '--to is before --from'],
-  ])('%j is wrong usage', async (args, words) => {
-    const { code, out, err } = await run(...args);
-    expect({ code, out }).toEqual({ code: 2, out: [] });
-    expect(err.join('\n')).toContain(words);
   });
 });
 

@@ -82,19 +82,6 @@ describe('replay --get', () => {
     expect({ by, now }).toEqual({ by: 'changed_at', now: '2015-06-15T00:00:00.000Z' });
     expect(answer.nights.every(({ past }: { past: boolean }) => past)).toBe(true);
   });
-
-  it.each([
-    [[], 'want either --as-of TIME or --offsets FILE'],
-    [['--as-of', '2015-06-13'], '--as-of is "2015-06-13", want an instant with its offset'],
-    [[...asOf, '--by', 'revision'], 'Allowed choices are timestamp, changed_at'],
-    [['--offsets', 'package.json'], 'is no file of offsets (as_of)'],
-    [[...asOf, '--rider', 'r0020'], '--rider is of --get PATH or --serve'],
-    [[...asOf, '--get', day, '--serve'], 'want --serve or --get PATH, not both'],
-  ])('%j is wrong usage', async (args, words) => {
-    const { code, out, err } = await replay(...args);
-    expect({ code, out }).toEqual({ code: 2, out: [] });
-    expect(err.join('\n')).toContain(words);
-  });
 });
 
 describe('replay --serve', () => {
@@ -126,11 +113,5 @@ describe('replay --serve', () => {
     expect((await fetch(docs)).status).toBe(200);
     stop.abort();
     expect(await ended).toBe(0);
-  });
-
-  it('refuses an address that others reach', async () => {
-    const args = ['replay', '--archive', portlandDirectory, ...asOf, '--serve'];
-    const { code, err } = await heard((io) => runCli(args, io, env({ HOST: '0.0.0.0' })));
-    expect({ code, err }).toEqual({ code: 2, err: [expect.stringContaining('HOST is "0.0.0.0", want a loopback')] });
   });
 });

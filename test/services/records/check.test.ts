@@ -138,14 +138,6 @@ describe('records check', () => {
     }
   });
 
-  it.each([
-    [['/nope'], 'there is no /nope'],
-    [[folder, '--archive', folder], 'want a file or --archive, not both'],
-  ])('%j is wrong usage', async (args, words) => {
-    const { code, err } = await check(...args);
-    expect({ code, err: err.join() }).toEqual({ code: 2, err: expect.stringContaining(words) });
-  });
-
   it('has each code in its document, with the same words, and each is tried here', () => {
     const document = readFileSync(new URL('../../../docs/records-check.md', import.meta.url), 'utf8');
     expect(document.match(/^\* `\w+`: .*$/gm)).toEqual(

@@ -100,14 +100,4 @@ describe('records print', () => {
     expect(await printed('--from', '2999-01-01T00:00:00Z')).toEqual([]);
     expect(await printed('--topic', 'metros', '--from', '1999-01-01T00:00:00Z')).toEqual(all);
   });
-
-  it.each([
-    [['--topic', 'x'], 'Allowed choices are metros, '],
-    [['--from', 'x'], '--from is "x"'],
-    [['--archive', portlandDirectory, '--follow'], 'does not grow, want Kafka'],
-  ])('%j is wrong usage', async (args, words) => {
-    const { code, err } = await run(['print', ...args]);
-    expect(code).toBe(2);
-    expect(err.join()).toContain(words);
-  });
 });

@@ -41,14 +41,4 @@ describe('rejected list', () => {
     expect(personal.value.rider).toMatch(/^r\d+$/);
     expect(personal.key).toBe(`${personal.value.rider}/${personal.value.rider}`);
   });
-
-  it.each([
-    [['--place', 'metros/0@99'], 'there is no rejected record at --place metros/0@99'],
-    [['--reason', 'nonsense'], 'there is no rejected record of --reason "nonsense", but of "key disagrees with value"'],
-    [['--archive', '/nope'], '--archive: name a folder'],
-  ])('%j is wrong usage', async (args, words) => {
-    const { code, out, err } = await list(...args);
-    expect({ code, out }).toEqual({ code: 2, out: [] });
-    expect(err.join('\n')).toContain(words);
-  });
 });

@@ -1,0 +1,145 @@
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { commandLine, runCli } from '../../../services/command-line.ts';
+import { heard, quietIo } from '../../support/processes/heard.ts';
+import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
+
+/** A line as typed, `''` being an empty word. */
+async function told(line: string, env: Record<string, string> = {}) {
+  const args = line.split(' ').flatMap((word) => (word === '' ? [] : [word === "''" ? '' : word]));
+  const { code, out, err } = await heard((io) => runCli(args, io, env));
+  return { code, out: out.join('\n'), err: err.join('\n') };
+}
+
+it('--help lists every command, and each has an example, --json and the exit codes it uses', async () => {
+  const { commands } = commandLine(quietIo, {});
+  const { code, out } = await told('--help');
+  expect(code).toBe(0);
+  const withThree: string[] = [];
+  for (const group of commands) {
+    expect(out).toContain(`\n  ${group.name()} `);
+    for (const command of group.commands.length > 0 ? group.commands : [group]) {
+      const words = command === group ? group.name() : `${group.name()} ${command.name()}`;
+      const help = await told(`${words} --help`);
+      expect(help.code).toBe(0);
+      expect(help.out).toMatch(new RegExp(`Examples?:\\n +.*npx ride-calendar ${words}`));
+      expect(help.out).toContain('--json');
+      expect(help.out).toContain('Exit codes:');
+      if (/^ {2}3 {2}/m.test(help.out)) withThree.push(words);
+    }
+  }
+  expect(withThree).toEqual(['lag', 'verify', 'archive check']);
+});
+
+it('wrong settings are named each', async () => {
+  const env = { PORT: 'http', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
+  const { code, out, err } = await told('history /rides/x', env);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  for (const name of ['PORT', 'REDIS_URL', 'KAFKA_SASL_PASSWORD'])
+    expect(err).toMatch(new RegExp(`^Cannot use setting ${name}: `, 'm'));
+  expect(err).not.toMatch(/hunter2| {4}at /);
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-usage-'));
+for (const name of ['note', 'second']) writeFileSync(join(folder, name), '');
+const noName = "the folder's name is empty";
+const noKafka = 'KAFKA_BROKERS is missing';
+const notEmpty = 'is not empty (it holds note and 1 more), want a new or empty folder';
+const asOf = 'replay --as-of 2015-06-13T19:00:00Z';
+const day = '/metros/portland/days/2015-06-13';
+
+const wrong: [env: Record<string, string>, usage: [line: string, words: string][]][] = [
+  [
+    {},
+    [
+      ['', 'Usage:'],
+      ['simualte', '(Did you mean simulate?)'],
+      ['nonsense', '"ride-calendar --help" lists the commands'],
+      ['archive sav x', '(Did you mean save?)'],
+      ['simulate --metro 3', '(Did you mean --metros?)'],
+      ['simulate --rides 0', 'from 1 to 1000000'],
+      ['simulate --rate 0.5', 'a whole number'],
+      ['simulate --around 2026-02-30', 'Want a date'],
+      ['topics extra', 'too many arguments'],
+      ['archive save', 'missing required argument'],
+      ['topics', noKafka],
+      ['simulate', noKafka],
+      ['archive save x', noKafka],
+      ['archive load x', noKafka],
+      ['records publish', noKafka],
+      ['records publish /nope.jsonl', "the file /nope.jsonl can't be read (ENOENT)"],
+      [`records publish ${folder}`, 'is a folder, want a file of JSON Lines'],
+      ["records publish --archive ''", noName],
+      ['records check /nope', 'there is no /nope'],
+      [`records check ${folder} --archive ${folder}`, 'want a file or --archive, not both'],
+      ['records print --topic x', 'Allowed choices are metros, '],
+      ['records print --from x', '--from is "x"'],
+      [`records print --archive ${portland} --follow`, 'does not grow, want Kafka'],
+      ["archive check ''", `Cannot run archive check: ${noName} (an unset variable?)`],
+      ['archive check /nope', 'Cannot read the archive /nope: there is no such folder'],
+      ['archive forget ada /nope', 'Cannot read the archive /nope: there is no such folder'],
+      [`export '' --archive ${portland}`, noName],
+    ],
+  ],
+  [
+    { KAFKA_BROKERS: '127.0.0.1:1' },
+    [
+      ["archive load ''", `Cannot run archive load: ${noName}`],
+      ['archive load /nope', 'Cannot read the archive /nope: there is no such folder. archive load: name a'],
+      ["archive save ''", `Cannot run archive save: ${noName}`],
+      [`archive save ${folder}`, 'holds other files, want a new or empty folder, or an archive'],
+      [`archive save ${folder}/note`, "can't be read (ENOTDIR), want a new or empty folder"],
+      ["simulate --archive ''", `Cannot run simulate --archive: ${noName}`],
+      [`simulate --archive ${folder}`, notEmpty],
+    ],
+  ],
+  [{ KAFKA_PARTITIONER: 'other' }, [[`records publish --archive ${folder}/new`, 'KAFKA_PARTITIONER is other for']]],
+  [{ AUTH_REDIS_URL: '' }, [['sign-in list', 'list: AUTH_REDIS_URL is missing']]],
+  [
+    { AUTH_REDIS_URL: 'redis://127.0.0.1:1' },
+    [
+      ['sign-in end', 'end: want --rider or --client, or both'],
+      ['sign-in end --client=', 'end: --client is empty'],
+      ['sign-in list --rider=', 'list: --rider is empty'],
+    ],
+  ],
+  [
+    { ARCHIVE_DIR: portland },
+    [
+      [`export ${folder}`, notEmpty],
+      ['rejected list --place metros/0@99', 'there is no rejected record at --place metros/0@99'],
+      ['rejected list --reason x', 'there is no rejected record of --reason "x", but of "key disagrees with value"'],
+      ['rejected list --archive /nope', '--archive: name a folder'],
+      ['history', 'want a PATH or --from-file'],
+      ['history --from-file nosuch', "--from-file nosuch can't be read (ENOENT)"],
+      ['history --from-file test/README.md', '--from-file test/README.md, line 1: "#" is no path'],
+      ['history /nights', 'is no path of the interface'],
+      ['history /me/nights', 'want --rider ID'],
+      ["history /me/nights --rider ''", '--rider is not a rider id, want 1 to 64'],
+      ['history /metros/portland/days/2015-6-13', 'is a 400: day is not a date, YYYY-MM-DD'],
+      ['history /rides/x --to x', '--to is "x"'],
+      ['changes --from 2020-01-01T00:00:00Z', "required option '--to <time>'"],
+      ['changes --from 2020-01-02T00:00:00Z --to 2020-01-01T00:00:00Z', '--to is before --from'],
+      ['replay', 'want either --as-of TIME or --offsets FILE'],
+      ['replay --as-of 2015-06-13', '--as-of is "2015-06-13", want an instant with its offset'],
+      [`${asOf} --by revision`, 'Allowed choices are timestamp, changed_at'],
+      ['replay --offsets package.json', 'is no file of offsets (as_of)'],
+      [`${asOf} --rider r0020`, '--rider is of --get PATH or --serve'],
+      [`${asOf} --get ${day} --serve`, 'want --serve or --get PATH, not both'],
+    ],
+  ],
+  [{ ARCHIVE_DIR: portland, HOST: '0.0.0.0' }, [[`${asOf} --serve`, 'HOST is "0.0.0.0", want a loopback']]],
+];
+
+describe('wrong usage exits 2 and says what would be right', () => {
+  it.each(wrong.flatMap(([env, usage]) => usage.map(([line, words]) => ({ env, line, words }))))(
+    '$env $line',
+    async ({ env, line, words }) => {
+      const { code, out, err } = await told(line, env);
+      expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining(words) });
+      expect(readdirSync(folder)).toEqual(['note', 'second']);
+    },
+  );
+});
