@@ -23,6 +23,8 @@ interface HttpServiceOptions {
   /** Default `https://rides.example/api`: no test's requests come by that name, so it is seen where URLs come from. */
   baseUrl?: string;
   cacheSeconds?: number;
+  /** Default: a free one. */
+  port?: number;
   /** The calendar's clock. */
   clockMs?: () => number;
   /** Default: the token is its rider's id, and `dead` is none. */
@@ -69,7 +71,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
   };
   await publish(options.records ?? smallWorld.records);
   await projector.complete();
-  await app.listen({ port: 0, host: '127.0.0.1' });
+  await app.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   const { port } = app.addresses()[0] as AddressInfo;
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '');
 
