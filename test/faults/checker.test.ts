@@ -99,7 +99,7 @@ const broken: [name: string, rule: Rule, says: RegExp, edit: Edit][] = [
   ['a missing reject', 'rejects', /@1000 is bad and was not set aside/, rejects(() => [])],
   ['a reject twice', 'rejects', /@1000 was set aside 2 times/, rejects((each) => [each, each])],
   ['an end that nobody asked for', 'ended', /unasked, with code 0/, ends({ asked: null, code: 0 })],
-  ['a refusal with code 0', 'ended', /refused .* code 0/, ends({ asked: 'refuse', code: 0 })],
+  ['a stop that ends with code 1', 'ended', /told to, with code 1/, ends({ asked: 'stop', code: 1 })],
   ['503s of which nobody tells', 'silent', /answered 503 for .* no process told/, toldNothing],
   [
     '503s beside a note that always stands',
@@ -138,14 +138,6 @@ const allowed: [name: string, edit: Edit, rule?: Rule][] = [
     ),
   ],
   [
-    'two leaders set a record aside twice in an upgrade of the view format',
-    all(
-      rejects((each) => [each, each]),
-      patch('fault', { name: 'upgrade of the view format and back' }, ({ at }) => at < 80_000),
-    ),
-    'rejects',
-  ],
-  [
     'a leader that stopped as it sent a bad record sends it when it wakes',
     all(
       rejects((each) => [each, each]),
@@ -156,11 +148,6 @@ const allowed: [name: string, edit: Edit, rule?: Rule][] = [
       ),
     ),
     'rejects',
-  ],
-  [
-    'a projector is refused that starts while the topic of rejected records is made anew',
-    all(ends({ asked: null, code: 2, at: 81_000 }), patch('fault', { name: 'rejected made anew' }, any)),
-    'ended',
   ],
   [
     'the log alone tells of 503s',

@@ -115,71 +115,42 @@ const instanceOf = (process: string): string => process.split('+')[0]!;
 const sendingMsMax = 2_000;
 
 /**
- * Each bad record that the log held to the end is set aside once, at its place, and nothing else is. During an upgrade of
- * the view format two leaders may both set it aside, and so may a leader that stopped as it sent it, once it wakes
- * (docs/rules.md#rejected-once).
+ * Each bad record that the log held to the end is set aside once, at its place, and nothing else is. A leader that stopped as
+ * it sent it may send it again once it wakes (docs/rules.md#rejected-once).
  */
 function checkRejects({ publish, lost, reject, fault }: Events): Finding[] {
-  const twoLead = new FaultSpans(
-    fault.filter(({ name }) => name.startsWith('upgrade')),
-    0,
-  );
   const froze = fault.filter(({ name, state }) => name === 'leader paused and deposed' && state === 'begin');
   const isOnItsWay = (at: number): boolean => froze.some((each) => at <= each.at && each.at - at < sendingMsMax);
-  const placeOf = ({
-    topic,
-    partition,
-    offset,
-  }: Pick<Line<'reject'>, 'topic' | 'partition'> & { offset: number | null }) =>
+  const placeOf = ({ topic, partition, offset }: Line<'reject'> | Line<'publish'>) =>
     `${topic}/${partition}@${offset ?? '?'}`;
-  const bad = publish.filter(({ as }) => as === 'bad');
-  // What was compacted away before the topic of rejected records lost it can be set aside by nobody.
-  const compactions = fault.filter(({ name, state }) => name === 'log compacted during a start' && state === 'begin');
-  const isGone = ({ at }: Line<'publish'>): boolean =>
-    compactions.some((each) => at < each.at && lost.some(({ topic, at }) => topic === 'rejected' && at > each.at));
   const isLost = ({ topic, partition, offset, at }: Line<'publish'>): boolean =>
     lost.some((each) => each.topic === topic && each.partition === partition && offset! >= each.from && at <= each.at);
-  const places = Map.groupBy(bad, placeOf);
+  const places = Map.groupBy(
+    publish.filter(({ as }) => as === 'bad'),
+    placeOf,
+  );
   const found = Map.groupBy(reject, placeOf);
-  const counts = new Map(
-    [...places].map(([place, all]) => [place, all.filter((each) => !isLost(each) && !isGone(each)).length]),
+  const missing = [...places].filter(
+    ([place, all]) =>
+      !place.endsWith('@?') && (found.get(place)?.length ?? 0) < all.filter((each) => !isLost(each)).length,
   );
-  const missing = [...counts].filter(
-    ([place, count]) => !place.endsWith('@?') && (found.get(place)?.length ?? 0) < count,
-  );
+  // One without an acknowledgement may be anywhere in its partition.
   const most = (place: string): number => {
     const of = places.get(place) ?? places.get(place.replace(/\d+$/, '?'))?.slice(0, 1) ?? [];
-    return of.reduce((sum, { at }) => sum + (twoLead.touch(at, at) || isOnItsWay(at) ? 2 : 1), 0);
+    return of.reduce((sum, { at }) => sum + (isOnItsWay(at) ? 2 : 1), 0);
   };
-  // One without an acknowledgement may be anywhere in its partition.
   const extra = [...found].filter(([place, all]) => all.length > most(place));
   return [
-    ...missing.map(([place]) =>
-      finding('rejects', `${place} is bad and was not set aside`, places.get(place)![0]!.line),
-    ),
+    ...missing.map(([place, all]) => finding('rejects', `${place} is bad and was not set aside`, all[0]!.line)),
     ...extra.map(([place, all]) =>
       finding('rejects', `${place} was set aside ${all.length} times, or is not bad`, all.at(-1)!.line),
     ),
   ];
 }
 
-/**
- * No process ends unasked, and one that is told to stop ends with code 0. A projector that starts while a topic is being
- * made anew is refused with code 2, and names the topic.
- */
-function checkEnds({ process: processes, fault }: Events): Finding[] {
-  const topicAway = new FaultSpans(
-    fault.filter(({ name }) => name.endsWith('made anew')),
-    0,
-  );
-  return processes.flatMap(({ process, state, asked, code, line, at }) => {
-    if (state === 'started') return [];
-    if (asked === null && code === 2 && topicAway.touch(at, at)) return [];
-    if (asked === null) return [finding('ended', `${process} ended unasked, with code ${code}`, line)];
-    if (asked === 'stop' && code !== 0)
-      return [finding('ended', `${process} was stopped, and ended with code ${code}`, line)];
-    if (asked === 'refuse' && (code === 0 || code === null))
-      return [finding('ended', `${process} refused to go on, and ended with code ${code}`, line)];
-    return [];
+/** No process ends unasked, and one that is told to stop ends with code 0. */
+const checkEnds = ({ process: processes }: Events): Finding[] =>
+  processes.flatMap(({ process, state, asked, code, line }) => {
+    if (state === 'started' || asked === 'kill' || (asked === 'stop' && code === 0)) return [];
+    return [finding('ended', `${process} ended ${asked ? 'as it was told to' : 'unasked'}, with code ${code}`, line)];
   });
-}

@@ -20,13 +20,13 @@ const tailN = 180;
 export function goodHistory(): HistoryEvent[] {
   const events: HistoryEvent[] = [{ type: 'begin', at: 0, seed: 1, readers }];
   const isPaused = (at: number): boolean => at >= paused.from && at < paused.to;
-  const fault = (id: number, name: string, span: { from: number; to: number }, targets: string[]) =>
+  const fault = (id: number, name: string, span: { from: number; to: number }, target: string) =>
     (['begin', 'end'] as const).forEach((state, i) => {
-      events.push({ type: 'fault', at: [span.from, span.to][i]!, id, state, name, targets });
+      events.push({ type: 'fault', at: [span.from, span.to][i]!, id, state, name, target });
     });
-  fault(1, 'pause', paused, ['redis']);
-  fault(2, 'kill', killed, ['api-2']);
-  fault(3, 'lose the tail', tailLost, ['kafka']);
+  fault(1, 'pause', paused, 'redis');
+  fault(2, 'kill', killed, 'api-2');
+  fault(3, 'lose the tail', tailLost, 'kafka');
   const publish = (at: number, offset: number, probe: string | null, n: number, more: Partial<HistoryEvent> = {}) =>
     events.push({
       ...{ type: 'publish', sent: at - 5, at, as: 'good', topic: probe === 'key' ? 'developer-keys' : 'rides' },
@@ -42,7 +42,6 @@ export function goodHistory(): HistoryEvent[] {
     if (n <= tailN || n > tailN + 3) publish(n * 1_000 + 10, n + (n > tailN ? 99 : 0), 'ride', n);
   }
   publish(50_500, 1_000, null, 1, { as: 'bad', partition: 1 });
-  publish(60_500, 1_001, 'ride', 300, { as: 'aborted', partition: 1 });
   publish(60_501, 0, 'ride', 301, { offset: null });
   publish(210_500, 1_002, null, 2, { as: 'bad', partition: 1 });
   events.push({ type: 'lost', at: 180_500, topic: 'rides', partition: 0, from: tailN });

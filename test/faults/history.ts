@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises';
+
 /**
  * A history: what a run of real processes was asked, told and done to, as lines of JSON, one event a line. The nemesis
  * and its readers write it (test/faults/README.md); the checker judges by it alone.
@@ -18,18 +20,18 @@ interface Events {
   end: { lines: number };
   /**
    * A record was sent, and at `at` acknowledged. `offset` is null if no acknowledgement came: it may or may not be in the log.
-   * `bad` records must become rejects; `aborted` ones are of a transaction that was aborted.
+   * `bad` records must become rejects.
    * Versions of a probe are sent one after the other, `n` from 1 on; `gone`: its record is a tombstone, or shows it nowhere.
    */
   publish: {
     sent: number;
-    as: 'good' | 'bad' | 'aborted';
+    as: 'good' | 'bad';
     topic: string;
     partition: number;
     offset: number | null;
     version: { probe: string; n: number; gone: boolean } | null;
   };
-  /** The log lost what it held of this partition from this offset on: a lost tail, or a topic that was made anew (from 0). */
+  /** The log lost what it held of this partition from this offset on. */
   lost: { topic: string; partition: number; from: number };
   /**
    * A reader was answered, at `at`; it had asked at `start`. `status` 0: no whole answer came. `etag` and `hash` (of the body) are
@@ -49,20 +51,17 @@ interface Events {
     hash: string | null;
     shows: Record<string, number | boolean>;
   };
-  /**
-   * A fault begins or ends. `id` is one of this history's own. `targets` are the names of the processes and servers.
-   */
-  fault: { id: number; state: 'begin' | 'end'; name: string; targets: string[] };
+  /** A fault begins or ends. `id` is one of this history's own, `target` the name of a process or server. */
+  fault: { id: number; state: 'begin' | 'end'; name: string; target: string };
   /**
    * A process of the service was started, or ended. Its name is new with every start: `api-1`, then `api-1+1`.
-   * `asked`: `kill` (SIGKILL) and `stop` (SIGTERM) by the nemesis; `refuse`: the docs say that it ends in the fault under way, with
-   * an error; null: nobody asked.
+   * `asked`: `kill` (SIGKILL) and `stop` (SIGTERM) by the nemesis; null: nobody asked.
    */
   process: {
     process: string;
     state: 'started' | 'ended';
     code: number | null;
-    asked: 'kill' | 'stop' | 'refuse' | null;
+    asked: 'kill' | 'stop' | null;
   };
   /** What /readyz answered: `text` is its reason or note, '' without one. `status` 0: no answer came. */
   ready: { process: string; status: number; text: string };
@@ -89,6 +88,9 @@ export type EventOf<T extends HistoryEvent['type']> = Extract<HistoryEvent, { ty
 
 /** An event as it was read, with the number of its line, from 1. */
 export type Line<T extends HistoryEvent['type'] = HistoryEvent['type']> = EventOf<T> & { line: number };
+
+/** Reads a history's file. */
+export const openHistory = async (path: string): Promise<Line[]> => readHistory((await open(path)).readLines());
 
 /** @throws Error that names the first line that is no event */
 export async function readHistory(lines: AsyncIterable<string> | Iterable<string>): Promise<Line[]> {

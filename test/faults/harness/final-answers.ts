@@ -1,6 +1,8 @@
+import type { Env, Processes } from '../../support/processes/process.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
-import type { Arena } from '../nemesis/fault.ts';
+import type { HistoryWriter } from './history-writer.ts';
 import { type Asker, askedPaths, reader } from './probes.ts';
+import type { Service } from './service.ts';
 
 const days = ['2015-06-12', '2015-06-13', '2015-06-14', '2015-06-15'];
 
@@ -12,7 +14,12 @@ const finalPaths: readonly { path: string; as: Asker }[] = [
 
 /** Writes down what each API answers, and what a replay of the log as it is now answers. */
 export async function writeFinalAnswers(
-  { apis, history, kafkaEnv, processes }: Arena,
+  {
+    apis,
+    history,
+    kafkaEnv,
+    processes,
+  }: { apis: readonly Service[]; history: HistoryWriter; kafkaEnv: Env; processes: Processes },
   now: string,
   headersOf: (asked: { as: Asker }) => Record<string, string>,
 ): Promise<void> {
@@ -34,8 +41,8 @@ export async function writeFinalAnswers(
 }
 
 /** The places of the bad records in the topic `rejected`, in its order: each should stand there once. */
-export async function rejectedPlaces({ broker, kafkaEnv }: Arena) {
-  const records = await readTopic(broker.brokers, `${kafkaEnv.KAFKA_TOPIC_PREFIX}rejected`);
+export async function rejectedPlaces({ KAFKA_BROKERS, KAFKA_TOPIC_PREFIX }: Env) {
+  const records = await readTopic(KAFKA_BROKERS!, `${KAFKA_TOPIC_PREFIX}rejected`);
   return records.map(({ headers }) => ({
     topic: headers['ride-calendar.topic']!,
     partition: Number(headers['ride-calendar.partition']),

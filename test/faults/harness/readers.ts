@@ -6,6 +6,8 @@ import { type AskedPath, askedPaths } from './probes.ts';
 import type { Service } from './service.ts';
 
 const timeoutMs = 10_000;
+/** Between an answer and the next question of the same reader. */
+const pauseMs = 700;
 
 interface Reader {
   reader: string;
@@ -25,7 +27,7 @@ export class Readers {
   readonly #headersOf: (asked: AskedPath) => Record<string, string>;
   readonly #history: HistoryWriter;
   readonly #stopped = new AbortController();
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #running: Promise<unknown>;
   /** What each reader was shown last. */
   readonly #shown = new Map<string, EventOf<'answer'>['shows']>();
 
@@ -35,11 +37,7 @@ export class Readers {
     );
     this.#headersOf = headersOf;
     this.#history = to;
-  }
-
-  /** `pauseMs`: between an answer and the next question of the same reader. */
-  start(pauseMs: number): void {
-    this.#running = Promise.all(this.#readers.map((reader, i) => this.#run(reader, pauseMs, i)));
+    this.#running = Promise.all(this.#readers.map((reader, i) => this.#run(reader, i)));
   }
 
   async stop(): Promise<void> {
@@ -55,7 +53,7 @@ export class Readers {
     });
   }
 
-  async #run({ reader, service, asked }: Reader, pauseMs: number, i: number): Promise<void> {
+  async #run({ reader, service, asked }: Reader, i: number): Promise<void> {
     const { path } = asked;
     await sleep((pauseMs * i) / this.#readers.length);
     while (!this.#stopped.signal.aborted) {

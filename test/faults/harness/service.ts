@@ -2,38 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env, Processes, RunningService } from '../../support/processes/process.ts';
 import type { HistoryWriter } from './history-writer.ts';
 
-type ServiceKind = 'projector' | 'api';
-type Asked = 'kill' | 'stop';
-
 const restartDelayMs = 1_000;
-
-interface Got {
-  status: number;
-  etag: string | null;
-  body: string;
-}
 
 /** One of the service's processes, at a port of its own. One that ends unasked is started again, as every supervisor does. */
 export class Service {
   /** Its instance, such as `api-1`. */
   readonly name: string;
-  readonly origin: string;
-  readonly #kind: ServiceKind;
-  readonly #env: Env;
+  readonly #env: Env & { PORT: string };
   readonly #history: HistoryWriter;
-  #processes: Processes;
+  readonly #processes: Processes;
   #starts = 0;
   #running: RunningService | null = null;
-  #asked: Asked | 'refuse' | null = null;
-  #mayEnd = 0;
+  #asked: 'kill' | 'stop' | null = null;
   #isOver = false;
-  #isWanted = false;
   #heard = 0;
 
-  constructor(name: string, kind: ServiceKind, env: Env & { PORT: string }, processes: Processes, to: HistoryWriter) {
+  constructor(name: string, env: Env & { PORT: string }, processes: Processes, to: HistoryWriter) {
     this.name = name;
-    this.#kind = kind;
-    this.origin = `http://127.0.0.1:${env.PORT}`;
     this.#env = env;
     this.#processes = processes;
     this.#history = to;
@@ -44,40 +29,24 @@ export class Service {
     return this.#starts < 2 ? this.name : `${this.name}+${this.#starts - 1}`;
   }
 
-  /** How often it was started. */
-  get starts(): number {
-    return this.#starts;
-  }
-
-  /** Whether it should run: not before its first start, nor after it was retired. */
-  get isWanted(): boolean {
-    return this.#isWanted;
-  }
-
-  /** `processes`: of another version. */
-  async start(processes = this.#processes): Promise<void> {
+  async start(): Promise<void> {
     if (this.#running) return;
-    this.#processes = processes;
     this.#asked = null;
-    this.#isWanted = true;
     this.#starts++;
     this.#heard = 0;
     const { process } = this;
-    const running = await processes.start(this.#kind, this.#env);
+    const running = await this.#processes.start(this.name.split('-')[0]!, this.#env);
     this.#running = running;
     this.#history.add({ type: 'process', process, state: 'started', code: null, asked: null });
-    void running.ended.then(({ code }) => {
+    void running.ended.then(async ({ code }) => {
       this.takeNotes();
       this.#running = null;
-      const asked = this.#asked ?? (this.#mayEnd > 0 && code !== 0 ? 'refuse' : null);
+      const asked = this.#asked;
       this.#history.add({ type: 'process', process, state: 'ended', code, asked });
-      if (this.#asked === null) void this.#startAgain();
+      if (asked !== null) return;
+      await sleep(restartDelayMs);
+      if (!this.#isOver) await this.start();
     });
-  }
-
-  async #startAgain(): Promise<void> {
-    await sleep(restartDelayMs);
-    if (!this.#isOver && !this.#running) await this.start();
   }
 
   /** Resolves once /readyz answers 200, of this process or of those that follow it. */
@@ -96,10 +65,11 @@ export class Service {
   }
 
   /** Status 0 where no whole answer came. */
-  async get(path: string, headers: Record<string, string> = {}, timeoutMs = 2_000): Promise<Got> {
+  async get(path: string, headers: Record<string, string> = {}, timeoutMs = 2_000) {
     try {
       const asked = { ...headers, 'Accept-Encoding': 'identity' };
-      const response = await fetch(this.origin + path, { headers: asked, signal: AbortSignal.timeout(timeoutMs) });
+      const url = `http://127.0.0.1:${this.#env.PORT}${path}`;
+      const response = await fetch(url, { headers: asked, signal: AbortSignal.timeout(timeoutMs) });
       return { status: response.status, etag: response.headers.get('etag'), body: await response.text() };
     } catch {
       return { status: 0, etag: null, body: '' };
@@ -107,23 +77,11 @@ export class Service {
   }
 
   /** Ends it by a signal. It stays down until `start`. */
-  async end(asked: Asked): Promise<void> {
+  async end(asked: 'kill' | 'stop'): Promise<void> {
     const running = this.#running;
     if (!running) return;
     this.#asked = asked;
     await (asked === 'kill' ? running.kill() : running.stop());
-  }
-
-  /** Stops it for good, or until somebody starts it. */
-  async retire(): Promise<void> {
-    this.#isWanted = false;
-    await this.end('stop');
-  }
-
-  /** While `during` runs, an end with an error is what the docs say of it. */
-  async mayEndWhile<T>(during: () => Promise<T>): Promise<T> {
-    this.#mayEnd++;
-    return during().finally(() => this.#mayEnd--);
   }
 
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
@@ -150,8 +108,7 @@ export class Service {
       return;
     }
     const { level, msg: text = '' } = JSON.parse(line) as { level: 'warn'; msg?: string };
-    if (levels.has(level)) this.#history.add({ type: 'note', process, level, text: text || '(no words)' });
+    if (['warn', 'error', 'fatal'].includes(level))
+      this.#history.add({ type: 'note', process, level, text: text || '(no words)' });
   }
 }
-
-const levels = new Set(['warn', 'error', 'fatal']);

@@ -11,22 +11,19 @@ function valuesIn(text: string): Record<string, number> {
   return Object.fromEntries(values.filter(([, value]) => !Number.isNaN(value)));
 }
 
+const everyMs = 1_000;
+
 /** Writes down every second what each process says of itself: metrics, readiness, and what it logged. */
 export class Watcher {
-  readonly #services: readonly Service[];
   readonly #history: HistoryWriter;
   readonly #stopped = new AbortController();
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #running: Promise<unknown>;
   /** The instances that said last that they lead. */
   readonly leaders = new Set<string>();
 
   constructor(services: readonly Service[], history: HistoryWriter) {
-    this.#services = services;
     this.#history = history;
-  }
-
-  start(everyMs: number): void {
-    this.#running = Promise.all(this.#services.map((service) => this.#watch(service, everyMs)));
+    this.#running = Promise.all(services.map((service) => this.#watch(service)));
   }
 
   async stop(): Promise<void> {
@@ -34,13 +31,9 @@ export class Watcher {
     await this.#running;
   }
 
-  async #watch(service: Service, everyMs: number): Promise<void> {
+  async #watch(service: Service): Promise<void> {
     while (!this.#stopped.signal.aborted) {
-      const { process, isWanted } = service;
-      if (!isWanted) {
-        await sleep(everyMs);
-        continue;
-      }
+      const { process } = service;
       const [{ status, body }, readiness] = await Promise.all([service.get('/metrics'), service.readiness()]);
       const values = status === 200 ? valuesIn(body) : null;
       this.#history.add({ type: 'metrics', process, values });
