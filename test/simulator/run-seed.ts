@@ -1,7 +1,6 @@
 import { Random } from '../../services/simulate/world/random.ts';
 import { leadership, rendered, unsettled } from './end-state.ts';
-import { faultNames, faults, heal, startMissing } from './faults.ts';
-import { allPairs, metPairs } from './pairs.ts';
+import { allPairs, faultNames, heal, metPairs, startMissing, strike } from './faults.ts';
 import { Scene, type SceneOptions } from './scene.ts';
 import { StatusWatch } from './status-watch.ts';
 
@@ -19,7 +18,7 @@ export interface Outcome {
   said: readonly string[];
   reads: number;
   answered: number;
-  /** How often two faults met (pairs.ts). */
+  /** How often two faults met. */
   met: Record<string, number>;
 }
 
@@ -60,25 +59,18 @@ export async function runSeed(seed: number): Promise<Outcome> {
   const { reads } = scene;
   const said = [...scene.said];
   scene.end();
-  return { seed, fault, said, reads, answered, met: metPairs(scene.faults) };
+  return { seed, fault, said, reads, answered, met: metPairs(scene) };
 }
 
 // Each is planned as often as the others, beside faults that come as they may. A restore comes some time after it was
 // planned: the other one follows it.
-const pairs = allPairs(faultNames).map(([one, other]) =>
+const pairs = allPairs.map(([one, other]) =>
   other.startsWith('restore') ? ([other, one] as const) : ([one, other] as const),
 );
 type Pair = (typeof pairs)[number];
 
 // These strike some time after they were planned, or not always: two of them seldom meet by chance, nor does one itself.
-const late = new Set<string>([
-  'restoreStore',
-  'restoreStoreAndProjectors',
-  'restoreBetweenBeats',
-  'failOver',
-  'killLeaderAndTail',
-  'startProjector',
-]);
+const late = new Set<string>(['restoreStore', 'restoreBetweenBeats', 'killLeaderAndTail', 'startProjector']);
 const rare = pairs.filter(([one, other]) => one === other || (late.has(one) && late.has(other)));
 
 const times = (count: number, happen: () => void): void => {
@@ -93,14 +85,14 @@ function plan(scene: Scene, pair: Pair, long: boolean): void {
   );
   const more = random.int(0, long ? 2 : 1);
   const fromMs = random.chance(0.8) ? (long ? 3_000 : 300) : 0;
-  const strike = (happen: () => void) => scene.later(random.int(fromMs, long ? 8_000 : 1_700), happen);
+  const soon = (happen: () => void) => scene.later(random.int(fromMs, long ? 8_000 : 1_700), happen);
   for (const [first, second] of random.chance(0.6) ? [pair, random.pick(random.chance(0.5) ? rare : pairs)] : [pair]) {
-    strike(() => {
-      scene.follows[first] = () => scene.later(random.int(0, 900), () => faults[second](scene));
-      faults[first](scene);
+    soon(() => {
+      scene.follows[first] = () => scene.later(random.int(0, 900), () => strike(scene, second));
+      strike(scene, first);
     });
   }
-  times(more, () => strike(() => faults[random.pick(faultNames)](scene)));
+  times(more, () => soon(() => strike(scene, random.pick(faultNames))));
   times(long ? random.int(5, 40) : random.int(3, 12), () =>
     scene.later(random.int(0, long ? 9_000 : 2_300), () => scene.publish()),
   );

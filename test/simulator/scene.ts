@@ -6,7 +6,6 @@ import { Random } from '../../services/simulate/world/random.ts';
 import { Judge } from './judge.ts';
 import type { Published } from './log-partition.ts';
 import { fairWeather, Master } from './network.ts';
-import type { Struck } from './pairs.ts';
 import { ApiProcess, ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';
 import { ownNights, type Question, questions, Reader } from './readers.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
@@ -33,6 +32,10 @@ export interface SceneOptions {
   beforeMidnightMs?: number;
 }
 
+/** It strikes now. `lastsMs`: so long, unless peace comes before; then it is mended. */
+export type Struck = (lastsMs?: number, mend?: () => void) => void;
+export type Fault = (scene: Scene, struck: Struck) => void;
+
 /** A world under simulation: a log, Redis, projectors, APIs and their readers. All that happens comes from its seed. */
 export class Scene {
   readonly random: Random;
@@ -44,7 +47,8 @@ export class Scene {
   readonly judge = new Judge();
   readonly readers: Reader[] = [];
   readonly said: string[] = [];
-  readonly faults: Struck[] = [];
+  /** Faults that struck, and until when each lasted. */
+  readonly faults: { name: string; fromMs: number; toMs: number }[] = [];
   /** What is to follow a fault when it strikes, by the fault's name. */
   readonly follows: Record<string, () => void> = {};
   projectors: ProjectorProcess[] = [];
@@ -110,8 +114,8 @@ export class Scene {
     this.said.push(`${(this.timeline.nowMs - midnightMs).toFixed(1)} ${message}`);
   }
 
-  /** A fault strikes now. `lastsMs`: so long, unless peace comes before. */
-  struck(name: string, lastsMs = 0): void {
+  struck(name: string, lastsMs = 0, mend: (() => void) | null = null): void {
+    if (mend) this.timeline.after(lastsMs, mend);
     this.say(lastsMs > 0 ? `${name}, for ${(lastsMs / 1_000).toFixed(1)} s` : name);
     this.faults.push({ name, fromMs: this.timeline.nowMs, toMs: this.timeline.nowMs + lastsMs });
     // Some last until they mend themselves, however long that takes: so long stalls are there to be told of.
@@ -119,12 +123,6 @@ export class Scene {
     const { [name]: follows } = this.follows;
     delete this.follows[name];
     follows?.();
-  }
-
-  /** A fault strikes now, and is over after so long. */
-  lasts(name: string, ms: number, mend: () => void): void {
-    this.timeline.after(ms, mend);
-    this.struck(name, ms);
   }
 
   /** Happens later, unless peace has come. */

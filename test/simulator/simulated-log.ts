@@ -90,6 +90,7 @@ export class SimulatedLog {
 
   resume(): void {
     this.frozenSinceMs = null;
+    this.hangs = false;
     this.#notify();
   }
 

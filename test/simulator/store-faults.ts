@@ -1,12 +1,9 @@
-import type { Master } from './network.ts';
 import type { RedisInMemory, Refusal, Snapshot } from './redis-in-memory.ts';
-import type { Scene } from './scene.ts';
+import type { Fault, Scene, Struck } from './scene.ts';
 import { tags } from './world.ts';
 
-const anyMaster = ({ random, masters }: Scene): number => random.int(0, masters.length - 1);
-
 /** A master goes away, and another process comes back with what it held when the snapshot was made. */
-function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot, outageMsMax = 3_000): void {
+function comeBack(scene: Scene, struck: Struck, index: number, snapshot: Snapshot, outageMsMax = 3_000): void {
   const { random, masters } = scene;
   const master = masters[index]!;
   if (!master.up) return;
@@ -17,22 +14,10 @@ function comeBack(scene: Scene, name: string, index: number, snapshot: Snapshot,
   // What it holds now is to be read.
   if (outageMs < 1_000) scene.goesOn(outageMs + 800);
   scene.readOften(outageMs, outageMs + 600);
-  scene.lasts(name, outageMs, () => {
+  struck(outageMs, () => {
     scene.say(`master ${index} is ${process.runId}:${process.replicationId} now`);
     master.start(snapshot, process);
   });
-}
-
-/** A snapshot of a master: from now on it gets older, and readers see what is newer. */
-function aged(scene: Scene, restore: (index: number, snapshot: Snapshot) => void): void {
-  const { random } = scene;
-  const index = anyMaster(scene);
-  const { snapshot } = scene.masters[index]!.redis;
-  for (let i = random.int(0, 3); i > 0; i--) scene.later(random.int(0, 200), () => scene.publish());
-  const ageMs = 300 + random.int(0, random.pick([1_000, 1_000, 2_500]));
-  scene.goesOn(ageMs);
-  scene.readOften(200, ageMs);
-  scene.later(ageMs, () => restore(index, snapshot));
 }
 
 /** Another program's command, which nothing refuses. */
@@ -44,64 +29,63 @@ function byAnother(redis: RedisInMemory, ...args: string[]): void {
 }
 
 /** A master refuses for a while what it can't do. */
-function refuse(scene: Scene, name: string, { redis }: Master, refusal: Refusal): void {
-  const { random } = scene;
+function refuse({ random }: Scene, struck: Struck, redis: RedisInMemory, refusal: Refusal): void {
   redis.refuses = refusal;
-  scene.lasts(name, random.int(100, random.pick([1_000, 4_000])), () => {
+  struck(random.int(100, random.pick([1_000, 4_000])), () => {
     if (redis.refuses === refusal) redis.refuses = null;
   });
 }
 
-const anyRefusal = (name: string, refusal: Refusal) => (scene: Scene) =>
-  refuse(scene, name, scene.random.pick(scene.masters), refusal);
-
 /** What happens to Redis and the way to it. */
 export const storeFaults = {
-  restoreStore(scene: Scene) {
-    aged(scene, (index, snapshot) => comeBack(scene, 'restoreStore', index, snapshot));
-  },
-  restoreStoreAndProjectors(scene: Scene) {
-    aged(scene, (index, snapshot) => {
-      for (const { process } of scene.projectors) process.kill();
-      scene.timeline.after(scene.random.int(0, 1_000), () => void scene.startProjector());
-      comeBack(scene, 'restoreStoreAndProjectors', index, snapshot);
+  /** From a snapshot of now, that gets older while readers see what is newer; or a replica lacks the last writes. Projectors may die, too. */
+  restoreStore(scene, struck) {
+    const { random, masters, timeline } = scene;
+    const index = random.int(0, masters.length - 1);
+    const { snapshot } = masters[index]!.redis;
+    if (random.chance(0.3)) return scene.later(random.int(0, 300), () => comeBack(scene, struck, index, snapshot));
+    for (let i = random.int(0, 3); i > 0; i--) scene.later(random.int(0, 200), () => scene.publish());
+    const ageMs = 300 + random.int(0, random.pick([1_000, 1_000, 2_500]));
+    scene.goesOn(ageMs);
+    scene.readOften(200, ageMs);
+    const isAlone = random.chance(0.5);
+    scene.later(ageMs, () => {
+      if (!isAlone) {
+        for (const { process } of scene.projectors) process.kill();
+        timeline.after(random.int(0, 1_000), () => void scene.startProjector());
+      }
+      comeBack(scene, struck, index, snapshot);
     });
   },
-  failOver(scene: Scene) {
-    const index = anyMaster(scene);
-    const { snapshot } = scene.masters[index]!.redis;
-    scene.later(scene.random.int(0, 300), () => comeBack(scene, 'failOver', index, snapshot));
-  },
   /** Between two beats: some tags' fences have moved since the snapshot, with batches, or the first one's alone has. */
-  restoreBetweenBeats(scene: Scene) {
-    const { random, around } = scene;
-    const index = anyMaster(scene);
+  restoreBetweenBeats(scene, struck) {
+    const { random, around, masters } = scene;
+    const index = random.int(0, masters.length - 1);
     const fences = (): string[] => tags.map((tag) => String(scene.redisOf(tag).keys.get(around.keys.fence(tag))));
-    const [before, { snapshot }] = [fences(), scene.masters[index]!.redis];
+    const [before, { snapshot }] = [fences(), masters[index]!.redis];
     for (let i = random.int(0, 2); i > 0; i--) scene.later(random.int(0, 50), () => scene.publish());
     const wantsBatch = random.chance(0.7);
     let looks = 200;
     const look = (): void => {
       const moved = fences().map((fence, i) => fence !== before[i]);
       const isDue = wantsBatch ? moved.slice(1).includes(true) && !moved[0] : moved[0];
-      if (isDue || looks-- === 0) comeBack(scene, 'restoreBetweenBeats', index, snapshot, 40);
+      if (isDue || looks-- === 0) comeBack(scene, struck, index, snapshot, 40);
       else scene.later(5, look);
     };
     scene.goesOn(1_100);
     look();
   },
-  emptyStore(scene: Scene) {
-    scene.masters[anyMaster(scene)]!.redis.empty();
-    scene.struck('emptyStore');
+  emptyStore({ random, masters }, struck) {
+    random.pick(masters).redis.empty();
+    struck();
   },
-  loseFence(scene: Scene) {
+  loseFence(scene, struck) {
     const tag = scene.random.pick(tags);
     byAnother(scene.redisOf(tag), 'DEL', scene.around.keys.fence(tag));
-    scene.struck('loseFence');
+    struck();
   },
   /** Another program writes where a key of ours belongs. Somebody asks for a compare of the tag, until it is mended. */
-  writeOtherType(scene: Scene) {
-    const { random, masters, around, timeline } = scene;
+  writeOtherType({ random, masters, around, timeline }, struck) {
     const { keys } = around;
     const { redis } = random.pick(masters);
     const ours = [...redis.keys.keys()].filter((key) => key.startsWith(keys.prefix));
@@ -119,34 +103,32 @@ export const storeFaults = {
       timeline.after(1_000, ask);
     };
     ask();
-    scene.struck('writeOtherType');
+    struck();
   },
-  freezeStore(scene: Scene) {
-    const master = scene.masters[anyMaster(scene)]!;
+  freezeStore({ random, masters }, struck) {
+    const master = random.pick(masters);
     master.freeze();
-    scene.lasts('freezeStore', scene.random.int(100, 5_000), () => master.resume());
+    struck(random.int(100, 5_000), () => master.resume());
   },
-  fillStore: anyRefusal('fillStore', 'OOM'),
-  demoteStore: anyRefusal('demoteStore', 'READONLY'),
-  blockStore: anyRefusal('blockStore', 'BUSY'),
-  /** It wants another password, until that is set back: connections that are made do not help. */
-  lockStore(scene: Scene) {
-    const master = scene.random.pick(scene.masters);
-    for (const connection of [...master.connections]) connection.breakOff();
-    refuse(scene, 'lockStore', master, 'NOAUTH');
+  /** It is full, a replica or busy; or it wants another password, until that is set back: connections that are made do not help. */
+  refuseStore(scene, struck) {
+    const { random, masters } = scene;
+    const master = random.pick(masters);
+    const refusal = random.pick(['OOM', 'READONLY', 'BUSY', 'NOAUTH'] as const);
+    if (refusal === 'NOAUTH') for (const connection of [...master.connections]) connection.breakOff();
+    refuse(scene, struck, master.redis, refusal);
   },
   /** Another process has all that the one before held, once it has loaded it. */
-  restartStore(scene: Scene) {
+  restartStore(scene, struck) {
     const master = scene.random.pick(scene.masters);
     if (!master.up) return;
     master.stop();
     master.start(master.redis.snapshot, scene.newProcess(null));
-    refuse(scene, 'restartStore', master, 'LOADING');
+    refuse(scene, struck, master.redis, 'LOADING');
   },
-  badWeather(scene: Scene) {
-    const { random, weather } = scene;
+  badWeather({ random, weather }, struck) {
     weather.breaks = random.pick([0, 0.02, 0.1]);
     weather.slow = random.pick([0, 0.05, 0.3]);
-    scene.lasts('badWeather', random.int(500, 4_000), () => void Object.assign(weather, { breaks: 0, slow: 0 }));
+    struck(random.int(500, 4_000), () => void Object.assign(weather, { breaks: 0, slow: 0 }));
   },
-};
+} satisfies Record<string, Fault>;

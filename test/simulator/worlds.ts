@@ -1,5 +1,4 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { addCounts } from './pairs.ts';
 import { runSeed } from './run-seed.ts';
 
 /** What became of some seeds. */
@@ -8,7 +7,7 @@ export interface Progress {
   reads: number;
   answered: number;
   failures: { seed: number; message: string }[];
-  /** How often two faults met (pairs.ts). */
+  /** How often two faults met. */
   met: Record<string, number>;
 }
 
@@ -57,7 +56,7 @@ function add(total: Progress, part: Progress): void {
   total.reads += part.reads;
   total.answered += part.answered;
   total.failures.push(...part.failures);
-  addCounts(total.met, part.met);
+  for (const [pair, count] of Object.entries(part.met)) total.met[pair] = (total.met[pair] ?? 0) + count;
 }
 
 // A thread tells of so many worlds at a time.
