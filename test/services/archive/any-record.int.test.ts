@@ -203,14 +203,14 @@ it('nothing that a record holds stops a command that copies or reads the log', {
       .map((one) => [one.offset, one.timestamp]);
   expect(placesOf(loaded)).toEqual(placesOf(listed));
 
-  for (const log of [`--archive ${saved}`, '']) {
-    for (const by of ['timestamp', 'changed_at']) {
-      await fine(`replay --as-of 2026-01-01T00:00:00Z --by ${by} --get /metros/portland/days/2015-06-13 ${log}`.trim());
-    }
-    await fine(`replay --as-of 9999-12-31T23:59:59.999Z --get /rides/ride0001 ${log}`.trim());
-    await fine(`history /metros/portland/days/2015-06-13 --json ${log}`.trim());
-    await fine(`history /me/nights --rider r0001 --to 9999-12-31T23:59:59.999Z ${log}`.trim());
-    await fine(`changes --from 0001-01-01T00:00:00Z --to 9999-12-31T23:59:59.999Z --json ${log}`.trim(), 1);
-    await fine(`export ${archive.dir}/tables${log.length} --personal ${log}`.trim());
-  }
+  // Of Kafka they are told from a copy, which is an archive.
+  await fine('history /metros/portland/days/2015-06-13 --json');
+  for (const by of ['timestamp', 'changed_at'])
+    await fine(
+      `replay --as-of 2026-01-01T00:00:00Z --by ${by} --get /metros/portland/days/2015-06-13 --archive ${saved}`,
+    );
+  await fine(`replay --as-of 9999-12-31T23:59:59.999Z --get /rides/ride0001 --archive ${saved}`);
+  await fine(`history /me/nights --rider r0001 --to 9999-12-31T23:59:59.999Z --archive ${saved}`);
+  await fine(`changes --from 0001-01-01T00:00:00Z --to 9999-12-31T23:59:59.999Z --json --archive ${saved}`, 1);
+  await fine(`export ${archive.dir}/tables --personal --archive ${saved}`);
 });

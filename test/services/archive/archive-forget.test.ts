@@ -12,7 +12,6 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { AnyRecord, Attendance, Relation, Ride, Rider, TopicName } from '../../../schemas/events/records.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { UsageError } from '../../../services/cli/io.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { checkArchive, readArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
@@ -178,22 +177,6 @@ describe('archive forget', () => {
     expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, rejected: 10, files: 1 });
     expect(archive.rejected()).toEqual(kept);
     expect(await problemsIn(archive.dir)).toEqual([]);
-  });
-
-  test('knows no topic by the name of what every object has, nor a type of a file', async () => {
-    await using archive = await archiveOf([['riders', 'bob', rider('bob').value]]);
-    const topics = ['__proto__', 'constructor', '../../x', 'toString', 'ride-calendar.riders', ''];
-    const rejects = topics.map((topic, offset) => reject(topic as TopicName, offset, offset < 3 ? 'ada' : 'bob', null));
-    archive.reject(rejects);
-    const schema = JSON.parse(JSON.stringify(archivedSchemas.riders).replace('"Rider"', '"constructor"'));
-    const theirs = { partition: 0, offset: 1, timestamp: 1, key: 'ada', value: rider('ada').value };
-    await archive.writeFile('riders', 0, 1, schema, [theirs]);
-    expect((await forget('ada', archive.dir))[1]).toMatchObject({ records: { riders: 1 }, rejected: 3 });
-    // `ride-calendar.` is the prefix of the topics.
-    expect(archive.rejected().map(({ topic }) => topic)).toEqual(['toString', 'riders', '']);
-    expect(await problemsIn(archive.dir)).toEqual([]);
-    const { out } = await heard((io) => runCli(['rejected', 'list', '--show', '--archive', archive.dir], io, {}));
-    expect(out.join()).toContain('"reason_now":"unknown topic"');
   });
 
   test('leaves all else as it was, in files of other libraries and of before headers too', async () => {

@@ -10,6 +10,7 @@ import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { tarpit } from '../../support/servers/tarpit.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { archiveOf, emptyLog, load as loadInto } from '../../support/worlds/archive-load.ts';
 import { rider } from '../../support/worlds/records.ts';
 import { SavedArchive } from '../../support/worlds/saved-archive.ts';
 
@@ -61,6 +62,32 @@ test('an archive that is not as its manifest says, or in which archive forget wa
   await expect(serve(saved.dir, true)).rejects.toThrow(/\. DATA_DIR: remove \S+, and it is made anew$/);
 });
 
+/** Every command that reads an archive and serves nothing. */
+const reading = (dir: string): string[] => [
+  `archive check ${dir}`,
+  `archive forget a ${dir}`,
+  `replay --as-of 2026-01-01T00:00:00Z --archive ${dir}`,
+  `history /metros/portland/days/2020-01-01 --archive ${dir}`,
+  `changes --from 2000-01-01T00:00:00Z --to 2026-01-02T00:00:00Z --archive ${dir}`,
+  `export ${dir}/tables --archive ${dir}`,
+  `rejected list --archive ${dir}`,
+];
+
+// docs/rules.md#archive-read
+test('an archive without the folder of a topic: every command that reads it names that', async () => {
+  await using archive = await archiveOf([['a', 1]]);
+  rmSync(archive.folder('nights'), { recursive: true });
+  const said = `${archive.folder('nights')}: there is no such folder: the topic counts as empty`;
+  for (const command of reading(archive.dir)) {
+    const { out, err } = await heard((io) => runCli(command.split(' '), io, {}));
+    expect([command, [...out, ...err].join('\n')]).toEqual([command, expect.stringContaining(said)]);
+  }
+  const warnings: string[] = [];
+  await loadInto(archive.dir, emptyLog(1), { log: { warn: (message) => void warnings.push(message) } });
+  await archive.open().bounds();
+  expect([warnings, archive.warnings]).toEqual([[said], [said]]);
+});
+
 // docs/rules.md#archive-manifest
 test('an exact_since that somebody moved is refused by every command that reads an archive', async () => {
   await using saved = await SavedArchive.make();
@@ -73,14 +100,8 @@ test('an exact_since that somebody moved is refused by every command that reads 
   await once(server, 'listening');
   const taken = { PORT: String((server.address() as AddressInfo).port) };
   for (const command of [
-    `archive check ${dir}`,
-    `archive forget a ${dir}`,
+    ...reading(dir),
     `archive load ${dir}`,
-    `replay --as-of 2026-01-01T00:00:00Z --archive ${dir}`,
-    `history /rides/abcd --archive ${dir}`,
-    `changes --from 2026-01-01T00:00:00Z --to 2026-01-02T00:00:00Z --archive ${dir}`,
-    `export ${dir}-tables --archive ${dir}`,
-    `rejected list --archive ${dir}`,
     `replay --serve --as-of 2026-01-01T00:00:00Z`,
     `projector`,
     `start`,

@@ -97,7 +97,8 @@ describe('an export', () => {
     expect(Number(days!.n)).toBeGreaterThan(50);
   });
 
-  it('is whole or not there', async () => {
+  it('is whole or not there; what one that was killed left goes with it', async () => {
+    mkdirSync(join(at('stopped'), '.unfinished-abc123'), { recursive: true });
     const stop = new AbortController();
     stop.abort();
     const { code, err } = await heard(

@@ -61,19 +61,3 @@ test.each(['Node', 'Python'])(
     expect(await publish(language, kafka.topicPrefix, [bad])).not.toMatchObject({ code: 0 });
   },
 );
-
-test.each([
-  ['publish-example.js', /^ *(\/\/.*|\/\*\*.*)?$/, /^await /],
-  ['publish_example.py', /^ *(#.*|""".*""")?$/, /^def from_json/],
-  ['PublishExample.java', /^ *(\/\/.*|\/\*\*.*)?$/, /main\(/],
-  ['publish_example.go', /^\s*(\/\/.*)?$/, /^type /],
-])('%s has `publish`, and what it needs, in at most 40 lines', (file, comment, example) => {
-  const all = readFileSync(docs(file), 'utf8').split('\n');
-  const code = all
-    .slice(
-      0,
-      all.findIndex((line) => example.test(line)),
-    )
-    .filter((line) => !comment.test(line));
-  expect(code.length).toBeLessThanOrEqual(40);
-});

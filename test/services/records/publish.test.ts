@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -81,21 +81,6 @@ describe('records publish --archive', () => {
     ]);
     expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
     expect(existsSync(dir)).toBe(false);
-  });
-
-  it('takes away what one that was killed left, if it fails too', async () => {
-    const dir = fresh();
-    const killed = async () => {
-      await mkdir(join(dir, '.unfinished-abc123'), { recursive: true });
-      await writeFile(join(dir, '.unfinished-abc123', 'half.avro'), 'half');
-    };
-    await killed();
-    expect(await publish(['--archive', dir], ['{}'])).toMatchObject({ code: 1 });
-    expect(existsSync(dir)).toBe(false);
-    await killed();
-    expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({ code: 0 });
-    expect((await readdir(dir)).filter((name) => name.startsWith('.'))).toEqual([]);
-    expect(await heard((io) => runCli(['archive', 'check', dir], io, {}))).toMatchObject({ code: 0 });
   });
 
   it('--dry-run publishes nothing, needs no server, and says every bad line of standard input', async () => {
