@@ -1,4 +1,5 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type CalendarDeps, calendar } from '../calendar/calendar.ts';
 import { type Answer, options as optionsAnswer, send } from '../messages/answer.ts';
@@ -58,6 +59,8 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
   app.addHook('preClose', async () => {
     closing = true;
   });
+  // The edge has ended a request that has no body. Its parser would wait for that end.
+  app.addHook('preParsing', async (_request, _reply, body) => (body.readableEnded ? Readable.from([]) : body));
   // This runs before any body is parsed: a path that does not exist is a 404 even with a wrong body.
   app.route({
     method: app.supportedMethods,

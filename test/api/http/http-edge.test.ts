@@ -124,6 +124,11 @@ it.each(['/', 'http://rides.example?x=1'])('%s leads to /docs', async (target) =
   expect([answer.status, answer.headers.location]).toEqual([302, 'docs']);
 });
 
+it('a POST that names a type and has no body is read as an empty one', async () => {
+  const answer = await at('POST', '/oauth/token', { 'Content-Type': 'application/x-www-form-urlencoded' });
+  expect([answer.status, json(answer)]).toMatchObject([400, { error: 'invalid_request' }]);
+});
+
 // docs/rules.md#malformed-requests
 it.each([
   ...['Host: x\r\nHost: y', 'A: b', 'Host:', 'Host: :80', 'Host: x/y', 'Host: x:http', 'Host: caf\xe9'].map(
