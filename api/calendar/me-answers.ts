@@ -1,7 +1,7 @@
 import type { Inputs } from '../../schemas/interface/inputs.ts';
 import { dayText, parseDay } from '../../schemas/views/days.ts';
 import { decodeOwn, type FieldKind, goingBits, ownBits, type ReaderField } from '../../schemas/views/reader-fields.ts';
-import type { ByteText } from '../messages/answer.ts';
+import type { ByteText } from '../messages/encoded-body.ts';
 import { Goings } from './goings.ts';
 import { dayAt, isPast } from './views/local-days.ts';
 import { byNight, type NamedViews, type NightView, nightNames } from './views/named-views.ts';

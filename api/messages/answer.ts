@@ -1,11 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { EncodedBody, etagOf, etagsOf } from './encoded-body.ts';
-
-/**
- * JSON as bytes in a string: each character is one byte of its UTF-8. Riders' answers are joined from such texts, because
- * joining strings copies nothing. The bytes are copied once, when the whole answer is sent.
- */
-export type ByteText = string;
+import { type ByteText, bytesOf, EncodedBody, etagOf, etagsOf } from './encoded-body.ts';
 
 export interface Answer {
   status: number;
@@ -13,8 +7,7 @@ export interface Answer {
   body: Buffer | ByteText | null;
 }
 
-export const textOf = ({ body }: Answer): string =>
-  (typeof body === 'string' ? Buffer.from(body, 'latin1') : (body ?? '')).toString();
+export const textOf = ({ body }: Answer): string => bytesOf(body ?? '').toString();
 
 // docs/rules.md#cors
 export const corsHeaders = {

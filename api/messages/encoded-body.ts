@@ -2,6 +2,15 @@ import zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { memoize } from './memoize.ts';
 
+/**
+ * JSON as bytes in a string: each character is one byte of its UTF-8. Answers are joined from such texts, because joining
+ * strings copies nothing. The bytes are copied once, when the whole answer is sent.
+ */
+export type ByteText = string;
+
+export const bytesOf = (body: Buffer | ByteText): Buffer =>
+  typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
+
 /** A content coding that bodies are compressed by (RFC 9110 §8.4.1). */
 interface Coding {
   name: 'zstd' | 'br' | 'gzip';
@@ -50,10 +59,12 @@ const wantedBy = memoize((header) => {
 
 /** Below this many bytes a body is always sent as it is, even where identity is refused. */
 const compressedMin = 1_000;
+/** Below this many it is sent as a text, which Node copies behind the head in one piece: of others it makes a list first. */
+const textMax = 15_000;
 
 /** A body in one form. `coding` is null for the body as it is. */
 interface Form {
-  bytes: Buffer;
+  bytes: Buffer | ByteText;
   coding: Coding | null;
 }
 
@@ -62,32 +73,35 @@ interface Form {
  * on: a body that is read once costs nothing more. `lasting`: it lives as long as the process, so each read may have one.
  */
 export class EncodedBody {
-  readonly #plain: Form;
+  readonly #body: Buffer | ByteText;
+  #text: ByteText | null = null;
   readonly #isLasting: boolean;
   #reads = 0;
   #forms: Map<Coding, Form> | null = null;
 
-  constructor(bytes: Buffer, { lasting = false } = {}) {
-    this.#plain = { bytes, coding: null };
+  constructor(body: Buffer | ByteText, { lasting = false } = {}) {
+    this.#body = body;
     this.#isLasting = lasting;
   }
 
-  /** The body as it is. */
-  get bytes(): Buffer {
-    return this.#plain.bytes;
+  /** The body as it is. A slice of it copies nothing. */
+  get text(): ByteText {
+    this.#text ??= typeof this.#body === 'string' ? this.#body : this.#body.toString('latin1');
+    return this.#text;
   }
 
   /** The form for a request with this Accept-Encoding header. */
   formFor(acceptEncoding: string | undefined): Form {
     this.#reads += 1;
-    if (acceptEncoding === undefined || this.bytes.length < compressedMin) return this.#plain;
+    const plain = { bytes: this.#body.length < textMax ? this.text : this.#body, coding: null };
+    if (acceptEncoding === undefined || this.#body.length < compressedMin) return plain;
     const { coding: usual, lasting, refusesIdentity } = wantedBy(acceptEncoding);
     const coding = this.#isLasting ? lasting : usual;
-    if (coding === null || (this.#reads < 2 && !this.#isLasting && !refusesIdentity)) return this.#plain;
+    if (coding === null || (this.#reads < 2 && !this.#isLasting && !refusesIdentity)) return plain;
     this.#forms ??= new Map();
     let form = this.#forms.get(coding);
     if (form === undefined) {
-      form = { bytes: coding.compress(this.bytes), coding };
+      form = { bytes: coding.compress(bytesOf(this.#body)), coding };
       this.#forms.set(coding, form);
     }
     return form;

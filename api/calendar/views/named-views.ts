@@ -5,7 +5,7 @@ import { goingBits } from '../../../schemas/views/reader-fields.ts';
 import { orderText } from '../../../schemas/views/text.ts';
 import { decodeCard, decodeNight, nightKey, riderKey } from '../../../schemas/views/view-kinds.ts';
 import { digestOf } from '../../../schemas/views/view-values.ts';
-import type { ByteText } from '../../messages/answer.ts';
+import type { ByteText } from '../../messages/encoded-body.ts';
 import { dayAt } from './local-days.ts';
 import { withPast } from './past-bytes.ts';
 import type { ViewCache } from './view-cache.ts';
@@ -23,8 +23,7 @@ export class NightView {
   readonly order: string;
   readonly #pastAt: number;
   readonly #body: Buffer;
-  #coming: ByteText | null = null;
-  #past: ByteText | null = null;
+  readonly #json: (ByteText | undefined)[] = [];
 
   constructor(value: Buffer) {
     const { digest, header, body } = decodeNight(value);
@@ -40,12 +39,9 @@ export class NightView {
 
   /** The night's JSON. It is made once, while the night is cached. */
   json(past: boolean): ByteText {
-    if (past) {
-      this.#past ??= byteText(withPast(this.#body, [this.#pastAt]));
-      return this.#past;
-    }
-    this.#coming ??= byteText(this.#body);
-    return this.#coming;
+    const at = Number(past);
+    this.#json[at] ??= byteText(withPast(this.#body, past ? [this.#pastAt] : []));
+    return this.#json[at];
   }
 }
 

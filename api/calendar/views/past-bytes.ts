@@ -1,15 +1,6 @@
-const yes = Buffer.from('true');
-const noLength = 'false'.length;
-
 /** Stored bytes with `true` for each `false` at these ascending offsets: `"past":true` (local-days.ts decides). */
 export function withPast(stored: Buffer, offsets: readonly number[]): Buffer {
-  if (offsets.length === 0) return stored;
-  const pieces: Buffer[] = [];
-  let from = 0;
-  for (const offset of offsets) {
-    pieces.push(stored.subarray(from, offset), yes);
-    from = offset + noLength;
-  }
-  pieces.push(stored.subarray(from));
-  return Buffer.concat(pieces);
+  const starts = [0, ...offsets.map((offset) => offset + 'false'.length)];
+  const pieces = starts.map((start, i) => stored.toString('latin1', start, offsets[i]));
+  return offsets.length === 0 ? stored : Buffer.from(pieces.join('true'), 'latin1');
 }

@@ -9,14 +9,13 @@ import { withPast } from './past-bytes.ts';
 
 type DayFilter = Pick<Inputs<'getDay'>, 'q' | 'far' | 'who' | 'where'>;
 
-const comma = Buffer.from(',');
 const wordsOf = memoize(searchWords);
 
 /** A stored day or ride, ready to answer at any time. Its nights are in the order of days, so past ones come first. */
 export class PublicView {
   readonly digest: string;
   readonly zone: string;
-  protected readonly stored: Buffer;
+  readonly #stored: Buffer;
   readonly #days: readonly number[];
   readonly #pastAt: readonly number[];
   /** The last body, and its number of past nights. That number changes once a day at most. */
@@ -30,7 +29,7 @@ export class PublicView {
   ) {
     this.digest = digest;
     this.zone = header.zone;
-    this.stored = body;
+    this.#stored = body;
     this.#days = days;
     this.#pastAt = pastAt;
   }
@@ -43,7 +42,7 @@ export class PublicView {
 
   body(pastCount: number): EncodedBody {
     if (this.#last?.pastCount !== pastCount) {
-      const body = new EncodedBody(withPast(this.stored, this.#pastAt.slice(0, pastCount)));
+      const body = new EncodedBody(withPast(this.#stored, this.#pastAt.slice(0, pastCount)));
       this.#last = { pastCount, body };
     }
     return this.#last.body;
@@ -93,15 +92,12 @@ export class DayView extends PublicView {
 
   /** The answer's body with only the nights at these indexes. It is not kept, so each is read once. */
   pick(selected: readonly number[], pastCount: number): EncodedBody {
-    if (3 * selected.length === this.#nights.length) return this.body(pastCount);
-    const pieces: Buffer[] = [this.stored.subarray(0, this.#nights[0])];
-    selected.forEach((i, place) => {
-      const [start, end, pastAt] = this.#nights.slice(3 * i, 3 * i + 3) as [number, number, number];
-      if (place > 0) pieces.push(comma);
-      const night = this.stored.subarray(start, end);
-      pieces.push(i < pastCount ? withPast(night, [pastAt - start]) : night);
-    });
-    pieces.push(this.stored.subarray(this.#nights.at(-2)));
-    return new EncodedBody(Buffer.concat(pieces));
+    const whole = this.body(pastCount);
+    if (3 * selected.length === this.#nights.length) return whole;
+    const [{ text }, nights] = [whole, this.#nights];
+    // All nights are past, or none: they are of one day. Each that is has one byte less.
+    const less = Math.sign(pastCount);
+    const picked = selected.map((i) => text.slice(nights[3 * i]! - less * i, nights[3 * i + 1]! - less * (i + 1)));
+    return new EncodedBody(text.slice(0, nights[0]) + picked.join() + text.slice(nights.at(-2)! - pastCount));
   }
 }
