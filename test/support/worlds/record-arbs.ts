@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import type { AnyRecord, MeetingPlace, TopicName, TopicRecords } from '../../../schemas/events/records.ts';
+import {
+  type AnyRecord,
+  type MeetingPlace,
+  type TopicName,
+  type TopicRecords,
+  topicNames,
+} from '../../../schemas/events/records.ts';
 import * as universe from './universe.ts';
 
 /** What a history publishes: a record without its place in the log. */
@@ -149,7 +155,7 @@ export function changeOf<T extends TopicName>(topic: T, value: TopicRecords[T]):
   return { topic, key: parts.join('/'), value };
 }
 
-const keyFields: Record<TopicName, string[]> = {
+export const keyFields: Record<TopicName, string[]> = {
   metros: ['metro'],
   districts: ['district'],
   riders: ['rider'],
@@ -175,22 +181,37 @@ const pair = mostly(
   9,
 ).filter(([rider, other]) => (rider as string) !== other);
 
+/** Good records of each topic, under any key. */
+export const goodOf = (today: number): Record<TopicName, fc.Arbitrary<Change>> => ({
+  metros: fc.constantFrom(...universe.metros).chain((id) => asChange('metros', good.metro(id))),
+  districts: fc.constantFrom(...universe.districts).chain((id) => asChange('districts', good.district(id))),
+  riders: fc.constantFrom(...universe.riders).chain((id) => asChange('riders', good.rider(id))),
+  rides: fc.constantFrom(...universe.rides).chain((id) => asChange('rides', good.ride(id))),
+  nights: slot(today).chain(({ ride, day }) => asChange('nights', good.night(ride, day))),
+  attendance: fc
+    .tuple(slot(today), mostly(fc.constantFrom<string>(...universe.riders), fc.constant(universe.nobody), 12))
+    .chain(([{ ride, day }, rider]) => asChange('attendance', good.attendance(ride, day, rider))),
+  relations: pair.chain(([rider, other]) => asChange('relations', good.relation(rider, other))),
+  'developer-keys': fc
+    .constantFrom(...universe.keyIds)
+    .chain((id) => asChange('developer-keys', good.developerKey(id))),
+});
+const weights: Record<TopicName, number> = {
+  metros: 2,
+  districts: 2,
+  riders: 4,
+  rides: 5,
+  nights: 8,
+  attendance: 14,
+  relations: 10,
+  'developer-keys': 2,
+};
+
 /** Any good record; about one in seven is a tombstone. */
 export function goodChange(today: number): fc.Arbitrary<Change> {
+  const goods = goodOf(today);
   const published = weighted(
-    [2, fc.constantFrom(...universe.metros).chain((id) => asChange('metros', good.metro(id)))],
-    [2, fc.constantFrom(...universe.districts).chain((id) => asChange('districts', good.district(id)))],
-    [4, fc.constantFrom(...universe.riders).chain((id) => asChange('riders', good.rider(id)))],
-    [5, fc.constantFrom(...universe.rides).chain((id) => asChange('rides', good.ride(id)))],
-    [8, slot(today).chain(({ ride, day }) => asChange('nights', good.night(ride, day)))],
-    [
-      14,
-      fc
-        .tuple(slot(today), mostly(fc.constantFrom<string>(...universe.riders), fc.constant(universe.nobody), 12))
-        .chain(([{ ride, day }, rider]) => asChange('attendance', good.attendance(ride, day, rider))),
-    ],
-    [10, pair.chain(([rider, other]) => asChange('relations', good.relation(rider, other)))],
-    [2, fc.constantFrom(...universe.keyIds).chain((id) => asChange('developer-keys', good.developerKey(id)))],
+    ...topicNames.map((topic) => [weights[topic], goods[topic]] as [number, fc.Arbitrary<Change>]),
   );
   return fc.tuple(published, chance(1, 6)).map(([change, gone]) => (gone ? { ...change, value: null } : change));
 }

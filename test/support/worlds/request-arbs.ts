@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { dayText } from '../../reference/dates.ts';
-import type { CalendarRequest } from '../../reference/requests.ts';
+import type { CalendarRequest, MetroRange } from '../../reference/requests.ts';
 import type { History } from './histories.ts';
 import { weighted } from './record-arbs.ts';
 import * as universe from './universe.ts';
@@ -14,11 +14,6 @@ export function clockArb(history: History): fc.Arbitrary<number> {
     fc.tuple(hoursWest, around).map(([hours, off]) => midnight + hours * 3_600_000 + off),
     fc.integer({ min: midnight - 2 * 86_400_000, max: midnight + 3 * 86_400_000 }),
   );
-}
-
-/** One request in about twelve has a wrong input, or names what does not exist. */
-export function requestArb(history: History): fc.Arbitrary<CalendarRequest> {
-  return weighted([11, rightRequest(history)], [1, oddRequest(history)]);
 }
 
 /** Every plain request that the small universe has: for comparing two services answer by answer. */
@@ -49,47 +44,82 @@ export function everyRequest(history: History): CalendarRequest[] {
 const metro = weighted([6, fc.constant('portland')], [1, fc.constantFrom(...universe.metros)]);
 const rider = fc.constantFrom(...universe.riders);
 
-function rightRequest(history: History): fc.Arbitrary<CalendarRequest> {
+/** Mostly right; else wrong, or the name of nothing. */
+const odd = <T>(right: fc.Arbitrary<T>, ...wrong: T[]): fc.Arbitrary<T> =>
+  weighted([40, right], [1, fc.constantFrom(...wrong)]);
+const rarely = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  weighted([4, fc.constant(undefined)], [1, value]);
+const list = (...items: readonly string[]): fc.Arbitrary<string | undefined> => {
+  const some = fc.shuffledSubarray([...items], { minLength: 1, maxLength: 3 }).map((found) => found.join(','));
+  return rarely(odd(some, '', 'under_5,', 'under_5,under_5', 'General,general', '21  Only,21+ Only', 'Alameda', ','));
+};
+
+/** One request in about twelve has a wrong input, or names what does not exist; no path segment that a client would resolve away, such as `..`. */
+export function requestArb({ today }: History): fc.Arbitrary<CalendarRequest> {
+  const date = (days: number): string => dayText(today + days);
+  const wrongSlugs = ['atlantis', 'P', 'a', '', 'port land', 'a'.repeat(33), 'portland\n'];
+  const wrongDates = ['2026-02-30', '', '0000-12-31', '2026-1-01', `${date(0)} `, '10000-01-01', 'today'];
   const day = weighted(
-    [3, fc.constant(dayText(history.today))],
-    [2, fc.constantFrom(...universe.nightSlots).map(({ offset }) => dayText(history.today + offset))],
+    [3, fc.constant(date(0))],
+    [2, fc.constantFrom(...universe.nightSlots).map(({ offset }) => date(offset))],
   );
   // Mostly around the day itself, where most nights are.
   const range = fc.tuple(fc.integer({ min: -31, max: 1 }), fc.integer({ min: 0, max: 31 })).map(([first, last]) => ({
-    from: dayText(history.today + first),
-    to: dayText(history.today + Math.min(Math.max(first, last), first + 31)),
+    from: date(first),
+    to: date(Math.min(Math.max(first, last), first + 31)),
   }));
-  return weighted(
+  const wrongEnds: Partial<MetroRange>[] = [...wrongDates, undefined, date(-2), date(40)].flatMap((end) => [
+    { from: end },
+    { to: end },
+  ]);
+  const ranged = fc
+    .record({
+      operation: fc.constantFrom('getKnown', 'getFriends', 'getFlagged'),
+      rider,
+      metro: odd<string | undefined>(metro, ...wrongSlugs, undefined),
+      range,
+      ends: odd(fc.constant<Partial<MetroRange>>({}), ...wrongEnds),
+      close: odd(fc.constantFrom(undefined, 'false', 'true'), 'True', '', '1'),
+    })
+    .map(({ operation, range, ends, close, ...of }): CalendarRequest => {
+      const request = { ...of, ...range, ...ends };
+      return operation === 'getFriends'
+        ? { operation, ...request, closeFriendsOnly: close }
+        : { operation, ...request };
+    });
+  return weighted<CalendarRequest>(
     [
       3,
-      fc
-        .tuple(metro, day, filters)
-        .map(([slug, date, filter]): CalendarRequest => ({ operation: 'getDay', metro: slug, day: date, ...filter })),
+      fc.record({
+        operation: fc.constant('getDay' as const),
+        metro: odd(metro, ...wrongSlugs),
+        day: odd(day, ...wrongDates),
+        q: rarely(odd(fc.constantFrom(...searches), 'a', '🚲', '', 'ab', 'x'.repeat(201), '🚲'.repeat(200))),
+        far: list('under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'),
+        who: list('General', 'Family Friendly', '21+ Only'),
+        where: list(...universe.districts, 'atlantis'),
+      }),
     ],
-    [1, fc.constantFrom(...universe.rides).map((ride): CalendarRequest => ({ operation: 'getRide', ride }))],
-    [1, rider.map((id): CalendarRequest => ({ operation: 'getMyNights', rider: id }))],
     [
-      4,
-      fc
-        .tuple(fc.constantFrom('getKnown', 'getFriends', 'getFlagged'), rider, metro, range, closeFriendsOnly)
-        .map(([operation, id, slug, dates, close]): CalendarRequest => {
-          const request = { rider: id, metro: slug, ...dates };
-          return operation === 'getFriends' ? { operation, ...request, ...close } : { operation, ...request };
-        }),
+      1,
+      fc.record({
+        operation: fc.constant('getRide' as const),
+        ride: odd<string>(
+          fc.constantFrom(...universe.rides),
+          'abc',
+          'Ride1',
+          '',
+          'unknown1',
+          'ride 1',
+          'r'.repeat(33),
+          'ride1\n',
+        ),
+      }),
     ],
+    [1, fc.record({ operation: fc.constant('getMyNights' as const), rider: odd<string>(rider, universe.nobody) })],
+    [4, ranged],
   );
 }
-
-const closeFriendsOnly = fc.constantFrom<{ closeFriendsOnly?: string }>(
-  {},
-  { closeFriendsOnly: 'false' },
-  { closeFriendsOnly: 'true' },
-);
-
-const someOf = (items: readonly string[]): fc.Arbitrary<string> =>
-  fc.shuffledSubarray([...items], { minLength: 1, maxLength: 3 }).map((list) => list.join(','));
-const rarely = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
-  weighted([4, fc.constant(undefined)], [1, value]);
 
 const searches = [
   'ride',
@@ -112,66 +142,3 @@ const searches = [
   'fish',
   '12',
 ];
-
-const filters = fc
-  .record({
-    q: rarely(fc.constantFrom(...searches)),
-    far: rarely(someOf(['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'])),
-    who: rarely(someOf(['General', 'Family Friendly', '21+ Only'])),
-    where: rarely(someOf([...universe.districts, 'atlantis'])),
-  })
-  .map((all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)));
-
-/** Wrong inputs and names of nothing; no path segment that a client would resolve away, such as `..`. */
-function oddRequest(history: History): fc.Arbitrary<CalendarRequest> {
-  const today = dayText(history.today);
-  const slug = fc.constantFrom('portland', 'atlantis', 'P', 'a', '', 'port land', 'a'.repeat(33), 'portland\n');
-  const date = fc.constantFrom(today, '2026-02-30', '', '0000-12-31', '2026-1-01', `${today} `, '10000-01-01', 'today');
-  const maybe = (text: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> => fc.option(text, { nil: undefined });
-  const until = maybe(
-    fc.oneof(
-      date,
-      fc.integer({ min: -2, max: 40 }).map((days) => dayText(history.today + days)),
-    ),
-  );
-  const list = fc.constantFrom(
-    '',
-    'under_5,',
-    'under_5,under_5',
-    'General,general',
-    '21  Only,21+ Only',
-    'Alameda',
-    ',',
-  );
-  return fc.oneof(
-    fc.record({
-      operation: fc.constant('getDay' as const),
-      metro: slug,
-      day: date,
-      q: maybe(fc.constantFrom('a', '🚲', '', 'ab', 'x'.repeat(201), '🚲'.repeat(200))),
-      far: maybe(list),
-      who: maybe(list),
-      where: maybe(list),
-    }),
-    fc.record({
-      operation: fc.constant('getRide' as const),
-      ride: fc.constantFrom('abc', 'Ride1', '', 'unknown1', 'ride 1', 'r'.repeat(33), 'ride1\n'),
-    }),
-    fc.record({ operation: fc.constant('getMyNights' as const), rider: fc.constant(universe.nobody) }),
-    fc.record({
-      operation: fc.constant('getFriends' as const),
-      rider,
-      metro: maybe(slug),
-      from: maybe(date),
-      to: until,
-      closeFriendsOnly: maybe(fc.constantFrom('true', 'True', '', '1')),
-    }),
-    fc.record({
-      operation: fc.constantFrom('getKnown' as const, 'getFlagged' as const),
-      rider,
-      metro: maybe(slug),
-      from: maybe(date),
-      to: until,
-    }),
-  );
-}
