@@ -25,7 +25,7 @@ export type Route = Omit<LoadTarget, 'port'> & { name: string };
 /** Whatever answers requests, and says what CPU time it used. */
 export interface Answering {
   port: number;
-  ask<Answer>(what: 'used'): Promise<Answer>;
+  used(): Promise<Used>;
 }
 
 /** The services of some versions over one world, each over a store of its own. Its folder has the signing keys. */
@@ -97,9 +97,9 @@ export class Services {
   /** One round: CPU microseconds of an answer. */
   async cpuMicros(service: Answering, route: Route): Promise<number> {
     const load = await this.load(service, route);
-    const before = await service.ask<Used>('used');
+    const before = await service.used();
     const answers = await load.run(roundMs);
-    const after = await service.ask<Used>('used');
+    const after = await service.used();
     return ((after.cpuSeconds - before.cpuSeconds) / answers) * 1e6;
   }
 

@@ -20,8 +20,7 @@ interface Placed {
 
 export interface Server {
   port: number;
-  pid: number;
-  ask<Answer>(what: 'used' | 'mibHeld'): Promise<Answer>;
+  used(): Promise<Used>;
   end(): Promise<void>;
 }
 
@@ -47,8 +46,7 @@ export async function startServer(version: Version, command: string, env: Env, p
     if (Date.now() > untilMs) throw new Error(`Cannot measure ${command} of ${version.folder}: it is not ready`);
     await sleep(100);
   }
-  const ask = async <Answer>(what: string) => (await server.ask<{ answer: Answer }>(what)).answer;
-  return { port, pid: server.pid, ask, end: () => server.end() };
+  return { port, used: () => server.ask<Used>('used'), end: () => server.end() };
 }
 
 async function isReady(port: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { Used } from './cpu-report.ts';
 process.on('message', async (message: { sizes: number[] } | 'used') => {
   if (message === 'used') {
     const { user, system } = process.cpuUsage();
-    process.send!({ answer: { cpuSeconds: (user + system) / 1e6, rssMiBMax: 0 } satisfies Used });
+    process.send!({ cpuSeconds: (user + system) / 1e6, rssMiBMax: 0 } satisfies Used);
     return;
   }
   const app = Fastify({ logger: false });

@@ -5,33 +5,12 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { kafkaClient } from '../support/servers/kafka.ts';
 import { pythonWith } from '../support/servers/python-package.ts';
 import { developerKey, nothingObserved, probes, sharedNowMs } from './live-chain.ts';
 
 /** Watches the probes from a process of its own. */
 let observed = nothingObserved();
 const topics = ['rides', 'attendance'].map((name) => `ride-calendar.${name}`);
-
-async function consumeByKafkajs(brokers: string): Promise<void> {
-  const consumer = kafkaClient(brokers).consumer({ groupId: 'bare', maxWaitTimeInMs: 500, minBytes: 1 });
-  await consumer.connect();
-  await consumer.subscribe({ topics, fromBeginning: false });
-  const joined = new Promise<void>((resolve) => {
-    consumer.on(consumer.events.GROUP_JOIN, () => resolve());
-  });
-  await consumer.run({
-    partitionsConsumedConcurrently: 4,
-    eachBatch: async ({ batch }) => {
-      const atMs = sharedNowMs();
-      for (const { key, headers } of batch.messages) {
-        const probe = headers?.seq ? probes.indexOf(key!.toString() as 'probe0') : -1;
-        if (probe >= 0) observed.kafkajs[probe]!.push([Number(headers!.seq), atMs]);
-      }
-    },
-  });
-  await joined;
-}
 
 /** A process of its own, which ends with this one. */
 async function consumeByLibrdkafka(brokers: string): Promise<void> {
@@ -43,7 +22,7 @@ async function consumeByLibrdkafka(brokers: string): Promise<void> {
   await once(lines, 'line');
   lines.on('line', (line) => {
     const [key, seq, atMs] = line.split(' ');
-    observed.librdkafka[probes.indexOf(key as 'probe0')]!.push([Number(seq), Number(atMs)]);
+    observed.alone[probes.indexOf(key as 'probe0')]!.push([Number(seq), Number(atMs)]);
   });
 }
 
@@ -67,7 +46,7 @@ process.on('message', async (message: { brokers: string; port: number } | 'colle
     observed = nothingObserved();
     return;
   }
-  await Promise.all([consumeByKafkajs(message.brokers), consumeByLibrdkafka(message.brokers)]);
+  await consumeByLibrdkafka(message.brokers);
   for (const i of probes.keys()) void read(message.port, i);
   process.send!('watching');
 });

@@ -8,23 +8,7 @@ import { runCommand } from './commands.ts';
 import type { Bench, Figures } from './versions.ts';
 
 // Of a small world: the leader also compares a 64th of all views every ten seconds, which is not what idling costs.
-const world = [
-  'simulate',
-  '--metros',
-  '1',
-  '--rides',
-  '20',
-  '--riders',
-  '50',
-  '--days',
-  '7',
-  '--seed',
-  '7',
-  '--rate',
-  '0',
-  '--count',
-  '0',
-];
+const world = 'simulate --metros 1 --rides 20 --riders 50 --days 7 --seed 7 --rate 0 --count 0'.split(' ');
 
 // A first position is stored, and what began with a start is over.
 const settleMs = 5_000;

@@ -71,17 +71,10 @@ export function anyRsvp(): Change {
 /** Milliseconds on a clock that the processes of one machine share. */
 export const sharedNowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Bare consumers of the same changes. */
-export const consumers = ['kafkajs', 'librdkafka'] as const;
-
 /** When a bare consumer had which change, and when it could be read over HTTP. By probe: numbers, and when each was first there. */
-export type Observed = Record<(typeof consumers)[number] | 'read', [seq: number, atMs: number][][]>;
+export type Observed = Record<'alone' | 'read', [seq: number, atMs: number][][]>;
 
-export const nothingObserved = (): Observed => ({
-  kafkajs: probes.map(() => []),
-  librdkafka: probes.map(() => []),
-  read: probes.map(() => []),
-});
+export const nothingObserved = (): Observed => ({ alone: probes.map(() => []), read: probes.map(() => []) });
 
 export class LiveChain {
   readonly broker: KafkaBroker;

@@ -1,5 +1,6 @@
 import { type Answering, type Route, Services, type Store } from './answers.ts';
 import { benchCalendar, developerKey, filterQueries, largeDayPath, ridePath, smallDayPath } from './bench-calendar.ts';
+import type { Used } from './cpu-report.ts';
 import { measuredCore, startPinned } from './pinned-process.ts';
 import type { Bench, Figures, Row } from './versions.ts';
 
@@ -40,10 +41,7 @@ export const reads: Bench = {
     const process = await startPinned('constant-server.ts', [], measuredCore);
     ended.defer(() => process.end());
     const { port } = await process.ask<{ port: number }>({ sizes: routes.flatMap(({ name }) => sizesOf(name)) });
-    const constant: Answering = {
-      port,
-      ask: async <Answer>(what: string) => (await process.ask<{ answer: Answer }>(what)).answer,
-    };
+    const constant: Answering = { port, used: () => process.ask<Used>('used') };
     return {
       title: 'Reads: CPU time of an answer',
       rows: routes.flatMap(({ name, aim }): Row[] => [

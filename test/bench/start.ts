@@ -31,41 +31,33 @@ export const start: Bench = {
     );
     const client = new Redis(redis.url);
     ended.defer(() => client.disconnect());
-    let records = 0;
 
     const bareFetch = async (): Promise<number> => {
       const fetching = await startPinned('bare-fetch.ts', [broker.brokers], measuredCore);
-      const fetched = await fetching.ask<{ records: number; cpuSeconds: number }>('fetch');
+      const { cpuSeconds } = await fetching.ask<Used>('fetch');
       await fetching.ended;
-      records = fetched.records;
-      return fetched.cpuSeconds;
+      return cpuSeconds;
     };
     /** Until its views stand. Then it stops as by SIGTERM, which is not measured. */
-    const started = async (version: Version, name: string, settings = env): Promise<Used & { mibHeld: number }> => {
+    const started = async (version: Version, name: string, settings = env): Promise<Used> => {
       const folder = profile && `${profile}/${version.name}-${name}`;
       if (folder) mkdirSync(folder, { recursive: true });
       // As in infra/deploy/systemd.
-      const execArgv = [
-        '--expose-gc',
-        '--max-semi-space-size=32',
-        ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []),
-      ];
+      const execArgv = ['--max-semi-space-size=32', ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [])];
       const projector = await startServer(version, 'projector', settings, { execArgv });
-      const used = await projector.ask<Used>('used');
+      const used = await projector.used();
       await sleep(settleMs);
-      const mibHeld = await projector.ask<number>('mibHeld');
       await projector.end();
-      return { ...used, mibHeld };
+      return used;
     };
     return {
-      title: `Start: ${riders} riders; CPU time and held memory less those of a projector of an empty log`,
+      title: `Start: ${riders} riders; CPU time less that of a projector of an empty log`,
       rows: [
         { name: bare, unit: 's' },
         { name: 'first start, CPU', unit: 's', to: bare, aim: '3' },
         { name: 'first start, peak memory', unit: 'MiB', aim: '600 MiB' },
         { name: 'next start, CPU', unit: 's', to: bare, aim: '2.5' },
         { name: 'next start, peak memory', unit: 'MiB', aim: '600 MiB' },
-        { name: 'held by a record', unit: 'B' },
       ],
       async measure(version): Promise<Figures> {
         await client.flushall();
@@ -80,7 +72,6 @@ export const start: Bench = {
           'first start, peak memory': first.rssMiBMax,
           'next start, CPU': next.cpuSeconds - none.cpuSeconds,
           'next start, peak memory': next.rssMiBMax,
-          'held by a record': ((next.mibHeld - none.mibHeld) * 2 ** 20) / records,
         };
       },
     };
