@@ -1,4 +1,4 @@
-import type { Audience, Distance, MeetingPlace, Metro, Night, Ride } from '../../schemas/events/records.ts';
+import type { Audience, Distance, District, MeetingPlace, Metro, Night, Ride } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { compareNights, type NightOrder } from '../../schemas/views/order-of-nights.ts';
 import { foldText } from '../../schemas/views/text.ts';
@@ -64,11 +64,11 @@ export function publishedRide(facts: Facts, number: RideNumber): Pick<PublishedN
 
 /** The published night with this number. Null if nobody may see it. */
 export function publishedNight(facts: Facts, number: NightNumber): PublishedNight | null {
-  if (nightHidings(facts, number).length > 0) return null;
-  const { metro, ride } = publishedRide(facts, facts.nightRide[number]!)!;
-  const night = facts.nightRecords[number]!;
-  const order: NightOrder = { day: night.day, sort: [minuteOf(night), ride.title, ride.ride] };
-  return { metro, ride, night, goingCount: facts.nightGoing[number]!, order };
+  const night = facts.nightRecords[number];
+  const shown = night && publishedRide(facts, facts.nightRide[number]!);
+  if (!shown) return null;
+  const order: NightOrder = { day: night.day, sort: [minuteOf(night), shown.ride.title, shown.ride.ride] };
+  return { ...shown, night, goingCount: facts.nightGoing[number]!, order };
 }
 
 /** A text of length zero counts as null (docs/rules.md#empty-text). */
@@ -78,11 +78,8 @@ export const textOrNull = (text: string | null): string | null => (text === '' ?
 const minuteOf = (night: Night): number | null =>
   night.meet_time === null ? null : Math.floor(night.meet_time / 60_000);
 
-function meetTime(night: Night): string | null {
-  const minute = minuteOf(night);
-  if (minute === null) return null;
-  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
-}
+const meetTime = (minute: number | null): string | null =>
+  minute === null ? null : new Date(minute * 60_000).toISOString().slice(11, 16);
 
 /** Whether anybody may see in which neighbourhood a night meets (docs/rules.md#secret-neighbourhood). */
 export const showsNeighbourhood = (place: Pick<MeetingPlace, 'secret' | 'show_neighbourhood'>): boolean =>
@@ -110,18 +107,35 @@ export const publishedNights = (facts: Facts, numbers: Iterable<NightNumber>): P
     .filter((night) => night !== null)
     .sort((a, b) => compareNights(a.order, b.order));
 
-/**
- * A night as JSON bytes with `past` false, and the offset where that `false` begins. It says how many go, never who
- * (docs/rules.md#nobody-is-named).
- */
-function nightBytes(facts: Facts, { metro, ride, night, goingCount }: PublishedNight): { bytes: Buffer; past: number } {
+/** What a published night was rendered to, and from what: records, which never change, and a count. */
+interface RenderedNight extends Omit<PublishedNight, 'order'> {
+  district: District | undefined;
+  /** As JSON, with `past` false. */
+  text: string;
+  /** The offset in bytes where that `false` begins. */
+  past: number;
+  /** Rendered once they are asked for: of a night in a day. */
+  facets: string;
+}
+
+// A day's nights are joined anew with each change of one. What is rendered once, as in a compare, is not kept: null says that it
+// was. Once full it begins again.
+const renderedMax = 4_096;
+const renderedNights = new Map<Night, RenderedNight | null>();
+
+/** It says how many go, never who (docs/rules.md#nobody-is-named). */
+function renderedNight(facts: Facts, { metro, ride, night, goingCount }: PublishedNight): RenderedNight {
+  const district = facts.districts.get(night.meeting?.district ?? '');
+  const last = renderedNights.get(night);
+  const isSame = last?.metro === metro && last.ride === ride && last.goingCount === goingCount;
+  if (isSame && last.district === district) return last;
   // docs/rules.md#cancelled-nights, #cancellation-reason
   const cancelled = night.status === 'CANCELLED';
   const head = JSON.stringify({
     ride: ride.ride,
     title: ride.title,
     day: dayText(night.day),
-    meet_time: meetTime(night),
+    meet_time: meetTime(minuteOf(night)),
     time_zone: metro.time_zone,
     status: cancelled ? 'cancelled' : 'on',
     cancellation_reason: cancelled ? textOrNull(night.cancellation_reason) : null,
@@ -133,55 +147,48 @@ function nightBytes(facts: Facts, { metro, ride, night, goingCount }: PublishedN
     url: night.url,
   });
   // `{…,"past":false,…}`: the head without its closing brace, a comma, the tail without its opening brace.
-  const bytes = Buffer.from(`${head.slice(0, -1)},${tail.slice(1)}`);
-  return { bytes, past: Buffer.byteLength(head) - 1 + ',"past":'.length };
+  const text = `${head.slice(0, -1)},${tail.slice(1)}`;
+  const past = Buffer.byteLength(head) - 1 + ',"past":'.length;
+  const rendered = { metro, ride, night, goingCount, district, text, past, facets: '' };
+  if (renderedNights.size >= renderedMax) renderedNights.clear();
+  renderedNights.set(night, last === undefined ? null : rendered);
+  return rendered;
 }
 
 /**
- * What a day's filters need to know about a night. A withheld night is in no neighbourhood, even one that it shows
+ * What a day's filters need to know about a night, as JSON. A withheld night is in no neighbourhood, even one that it shows
  * (docs/rules.md#where, #q).
  */
-export function nightFacets(facts: Facts, { ride, night }: PublishedNight): Facets {
+export function nightFacets(facts: Facts, rendered: RenderedNight): string {
+  const { ride, night, facets } = rendered;
+  if (facets) return facets;
   const meeting = publishedMeeting(facts, night.meeting);
-  return {
+  rendered.facets = JSON.stringify({
     far: ride.distance && bands[ride.distance],
     who: ride.audience && audiences[ride.audience],
     where: whereHiding(meeting) ? null : meeting.neighbourhood_slug,
     text: foldText(ride.title) + (meeting.place_name === null ? '' : `\n${foldText(meeting.place_name)}`),
-  };
+  } satisfies Facets);
+  return rendered.facets;
 }
 
 /** The night view: its bytes, metro, zone and sort key, for joining into riders' answers. */
 export function renderNight(facts: Facts, night: NightNumber): Buffer | null {
   const published = publishedNight(facts, night);
   if (!published) return null;
-  const { bytes, past } = nightBytes(facts, published);
-  const { metro, order } = published;
-  return encodeNight({ metro: metro.metro, zone: metro.time_zone, past, ...order }, bytes);
+  const { metro, text, past } = renderedNight(facts, published);
+  return encodeNight({ metro: metro.metro, zone: metro.time_zone, past, ...published.order }, Buffer.from(text));
 }
 
-const comma = Buffer.from(',');
-
 /** Nights as JSON array items between a head and a tail, with the places where each begins and ends, and of its `past`. */
-export function joinNights(
-  facts: Facts,
-  nights: readonly PublishedNight[],
-  head: Buffer,
-  tail: Buffer,
-): { body: Buffer; places: { start: number; end: number; past: number }[] } {
-  const pieces = [head];
-  const places = [];
-  let at = head.length;
-  for (const night of nights) {
-    if (pieces.length > 1) {
-      pieces.push(comma);
-      at += 1;
-    }
-    const { bytes, past } = nightBytes(facts, night);
-    pieces.push(bytes);
-    places.push({ start: at, end: at + bytes.length, past: at + past });
-    at += bytes.length;
-  }
-  pieces.push(tail);
-  return { body: Buffer.concat(pieces), places };
+export function joinNights(facts: Facts, nights: readonly PublishedNight[], head: string, tail: string) {
+  const rendered = nights.map((night) => renderedNight(facts, night));
+  let end = Buffer.byteLength(head) - 1;
+  const places = rendered.map(({ text, past }) => {
+    // Behind the comma.
+    const start = end + 1;
+    end = start + Buffer.byteLength(text);
+    return { start, end, past: start + past };
+  });
+  return { body: Buffer.from(head + rendered.map(({ text }) => text).join() + tail), places, rendered };
 }

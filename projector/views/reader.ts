@@ -51,9 +51,8 @@ export function partOfField(field: string): { part: ReaderParts; day: number } |
 export function renderReader(facts: Facts, reader: RiderNumber): FieldWrite[] {
   if (!facts.riderExists(reader)) return [];
   const fields: FieldWrite[] = [];
-  for (const [week, nights] of ownNights(facts, reader, null)) {
+  for (const [week, nights] of ownNights(facts, reader, null))
     fields.push({ field: fieldOf(ownPart, week), value: own(nights) });
-  }
   const { friends, flags } = goingRelations(facts, reader, null);
   for (const [day, riders] of friends) fields.push({ field: fieldOf(friendsPart, day), value: encodeGoing(riders) });
   for (const [week, riders] of flags) fields.push({ field: fieldOf(flaggedPart, week), value: encodeGoing(riders) });
@@ -111,9 +110,8 @@ export function ownNights(
     nightOf(day, night).bits = bits;
   });
   for (const ride of facts.led.get(rider) ?? []) {
-    for (const [day, night] of facts.rides[ride]!.nights) {
+    for (const [day, night] of facts.rides[ride]!.nights)
       if ((days === null || days.has(day)) && facts.nightRecords[night]) nightOf(day, night).bits |= led;
-    }
   }
   return found;
 }

@@ -16,8 +16,8 @@ export function renderRide(facts: Facts, number: RideNumber): Buffer | null {
     type: ride.type,
     metro: ride.metro,
   });
-  const head = Buffer.from(`${fields.slice(0, -1)},"nights":[`);
-  const { body, places } = joinNights(facts, nights, head, Buffer.from(`],"url":${JSON.stringify(ride.url)}}`));
+  const [head, tail] = [`${fields.slice(0, -1)},"nights":[`, `],"url":${JSON.stringify(ride.url)}}`];
+  const { body, places } = joinNights(facts, nights, head, tail);
   const days = nights.map(({ night }) => night.day);
   return encodeRide({ zone: metro.time_zone, days, past: places.map(({ past }) => past) }, body);
 }

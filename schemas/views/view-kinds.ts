@@ -53,8 +53,8 @@ export interface Facets {
   text: string;
 }
 
-export const encodeDay = ({ zone, day, nights }: DayHeader, facets: readonly Facets[], body: Buffer): Buffer =>
-  encodeView({ zone, day, nights }, facets, body);
+export const encodeDay = ({ zone, day, nights }: DayHeader, facetsJson: readonly string[], body: Buffer): Buffer =>
+  encodeView({ zone, day, nights }, body, `[${facetsJson.join()}]`);
 
 export const decodeDay = (value: Buffer): StoredParts<DayHeader, Facets> => decodeView(value);
 
@@ -70,7 +70,7 @@ export interface RideHeader {
 }
 
 export const encodeRide = ({ zone, days, past }: RideHeader, body: Buffer): Buffer =>
-  encodeView({ zone, days, past }, null, body);
+  encodeView({ zone, days, past }, body);
 
 export const decodeRide = (value: Buffer): StoredParts<RideHeader> => decodeView(value);
 
@@ -85,11 +85,9 @@ export interface NightHeader extends NightOrder {
 }
 
 export const encodeNight = ({ metro, zone, day, past, sort }: NightHeader, body: Buffer): Buffer =>
-  encodeView({ metro, zone, day, past, sort }, null, body);
+  encodeView({ metro, zone, day, past, sort }, body);
 
 export const decodeNight = (value: Buffer): StoredParts<NightHeader> => decodeView(value);
-
-const noBody = Buffer.alloc(0);
 
 /** The card of a rider. It exists while the rider does. */
 export const riderKey = (rider: string): string => viewKey('rider', rider);
@@ -101,17 +99,16 @@ export interface RiderCard {
   sort: string;
 }
 
-export const encodeCard = ({ handle, name, sort }: RiderCard): Buffer =>
-  encodeView({ handle, name, sort }, null, noBody);
+export const encodeCard = ({ handle, name, sort }: RiderCard): Buffer => encodeView({ handle, name, sort });
 
 export const decodeCard = (value: Buffer): StoredParts<RiderCard> => decodeView(value);
 
 /** A metro that exists. Nothing reads its zone: only whether it is there. */
 export const metroKey = (metro: string): string => viewKey('metro', metro);
 
-export const encodeMetro = (zone: string): Buffer => encodeView({ zone }, null, noBody);
+export const encodeMetro = (zone: string): Buffer => encodeView({ zone });
 
 /** A developer key that is live, which is all that is read of it. `hashHex`: SHA-256 of its text, 64 lower-case hex digits. */
 export const developerKeyKey = (hashHex: string): string => viewKey('key', hashHex);
 
-export const encodeDeveloperKey = (): Buffer => encodeView({}, null, noBody);
+export const encodeDeveloperKey = (): Buffer => encodeView({});

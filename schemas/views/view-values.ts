@@ -14,8 +14,8 @@ export function digestOf(content: Buffer | string): string {
 }
 
 /** E.g. `<digest>{"zone":"Europe/Berlin"}\n\n` for `{ zone: 'Europe/Berlin' }`, no facets and an empty body. */
-export function encodeView(header: object, facets: readonly object[] | null, body: Buffer): Buffer {
-  const head = `${JSON.stringify(header)}\n${facets ? JSON.stringify(facets) : ''}\n`;
+export function encodeView(header: object, body: Buffer = Buffer.alloc(0), facets = ''): Buffer {
+  const head = `${JSON.stringify(header)}\n${facets}\n`;
   const headBytes = Buffer.byteLength(head);
   const value = Buffer.allocUnsafe(digestLength + headBytes + body.length);
   value.write(head, digestLength);

@@ -12,7 +12,7 @@ import type { ViewStoreFixture } from './view-store.ts';
 
 const ride = rideKey('ride1');
 const { tag } = parseKey(ride);
-const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
+const view = (text: string): Buffer => encodeView({}, Buffer.from(text));
 
 /** The promises of `Leadership` (projector/ports/view-writer.ts), which every store that several projectors share keeps. */
 export function leadershipContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {

@@ -22,7 +22,7 @@ export interface ViewStoreFixture {
 
 const ride = rideKey('ride1');
 const { tag } = parseKey(ride);
-const view = (text: string): Buffer => encodeView({}, null, Buffer.from(text));
+const view = (text: string): Buffer => encodeView({}, Buffer.from(text));
 
 const soon = { timeout: 10_000, interval: 25 };
 

@@ -25,7 +25,7 @@ beforeEach(async () => {
   writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
   open.push(writer);
   await lead(writer);
-  await writer.commit(parseKey(rideKey('r')).tag, [valueWrite(rideKey('r'), encodeView({}, null, Buffer.from('x')))]);
+  await writer.commit(parseKey(rideKey('r')).tag, [valueWrite(rideKey('r'), encodeView({}, Buffer.from('x')))]);
   await complete(writer, allTags);
 });
 afterEach(async () => {
