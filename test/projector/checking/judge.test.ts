@@ -172,15 +172,6 @@ const extra = ({ tag, kind, id }: StoredName) =>
   ({ tag, kind, id, bytes: Buffer.from('x'), whole: true }) as StoredView;
 const read = (names: number) => [['read', names], ['end']];
 
-it('a judge reads 500 views at a time, each but once, and begins a window for their tags', async () => {
-  const { asked, judge, covered } = judging();
-  for (let i = 0; i < 1_001; i++) judge.suspect(strange(`r${i}`, i % 2));
-  judge.suspect(strange('r0', 0));
-  covered.push(new Map([0, 1].map((tag) => [tag, []])));
-  expect(await judge.run(null)).toEqual({ unknown: [], changing: 0 });
-  expect(asked).toEqual([['begin', 0, 1], ...read(500), ...read(500), ...read(1)]);
-});
-
 it('a judge begins no window where one has begun, and knows nothing of tags that nobody leads', async () => {
   const [led, unled] = [strange('led', 3), strange('unled', 4)];
   const window = new Map([[3, []]]);

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { Interner } from '../../../projector/facts/interner.ts';
-import { ignoreChanges } from '../../../projector/facts/touched.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
@@ -68,19 +67,4 @@ it('a fold takes back what is gone, step by step', () => {
   ];
   for (const [i] of steps.entries()) foldAll(steps.slice(0, i + 1));
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
-});
-
-it('a fold tells each change to all who subscribe, until they unsubscribe', () => {
-  const fold = new Fold();
-  const told: string[] = [];
-  const listener = (name: string) => ({ ...ignoreChanges, card: () => told.push(name) });
-  const apply = () => applyTo(fold, rider('r1'));
-  apply();
-  const [first, second] = [fold.subscribe(listener('first')), fold.subscribe(listener('second'))];
-  apply();
-  first();
-  apply();
-  second();
-  apply();
-  expect(told).toEqual(['first', 'second', 'second']);
 });

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import type { Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
-import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
-import { byTopic, type Ride } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { silentLog } from '../../support/processes/heard.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
@@ -186,24 +185,5 @@ describe('folding to ends', () => {
     await batch(5);
     await done;
     expect(said.map((line) => /\d+ %/.exec(line)?.[0])).toEqual(['40 %', '60 %', '60 %']);
-  });
-
-  it('warns of misplaced records once a topic, as the first one comes', async () => {
-    const { folding, log, said } = await following();
-    // Every producer puts these keys into the other partition.
-    const keys = Array.from({ length: 50 }, (_, i) => `ride${i}`).filter((text) =>
-      [murmur2Partition, crc32Partition].every((partitionOf) => partitionOf(Buffer.from(text), 2) === 0),
-    );
-    const misplaced = (offset: number, value: Ride | null) => {
-      const record = toLogRecord({ topic: 'rides', partition: 1, offset, timestampMs: 7, key: keys[offset]!, value });
-      return log.onBatch({ topic: 'rides', partition: 1, records: [record], nextOffset: offset + 1 });
-    };
-    await misplaced(0, { ...sampleRecords.rides, ride: keys[0]! });
-    const words = '1 misplaced record of rides, the first at rides/1@0: murmur2 (KAFKA_PARTITIONER) gives';
-    expect(said).toEqual([expect.stringContaining(words)]);
-    await misplaced(1, null);
-    await misplaced(2, null);
-    expect(said).toHaveLength(1);
-    expect(folding.misplaced.found.get('rides')).toEqual({ records: 3, first: 'rides/1@0' });
   });
 });

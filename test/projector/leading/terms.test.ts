@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Life } from '../../../projector/leading/life.ts';
-import { type TakenTags, takeAll } from '../../../projector/leading/standby.ts';
+import { takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
 import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
 import type { TakenTag } from '../../../projector/ports/view-writer.ts';
@@ -11,118 +11,22 @@ import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const tags = [3, 4, 5];
 const bounds = byTopic((topic) => [{ low: 0, end: topic === 'rides' ? 9 : 0 }]);
+
 const left: TakenTag = { position: null, open: [], compare: false };
 
-/** Tags that are free or led, and what is done with them. `refuses`: what taking a tag comes to. */
-function scene(refuses: (tag: number, time: number) => Error | null | undefined = () => undefined) {
-  const done: unknown[][] = [];
-  let times = 0;
-  const leadership = {
-    look: async (some: readonly number[]) => some.map((tag) => ({ fence: `${tag}:free`, position: null })),
-    isFree: async () => false,
-    async take(tag: number, seen: string, doubtful: boolean) {
-      done.push(['take', tag, seen, doubtful]);
-      const refusal = refuses(tag, tag === tags[0] ? ++times : times);
-      if (refusal) throw refusal;
-      return refusal === null ? null : left;
-    },
-    free: async (tag: number) => void done.push(['free', tag]),
-    isAsLeft: (tag: number, fence: string) => tag !== 4 && fence === `${tag}:free`,
-  };
-  return { done, leadership };
-}
-const seen = tags.map((tag) => `${tag}:free`);
-const taking = tags.map((tag) => ['take', tag, `${tag}:free`, false]);
-
 // docs/rules.md#fence
-it('the tags are taken all, each from the fence that was seen, or none: what was taken is free again', async () => {
-  const taken = async (refuses?: Parameters<typeof scene>[0], isDoubtful?: (tag: number) => boolean) => {
-    const { done, leadership } = scene(refuses);
-    return [await takeAll(leadership, tags, seen, isDoubtful).catch(String), done];
+it('the tags are taken all, or none: what was taken is free again', async () => {
+  const taken = async (take: (tag: number) => TakenTag | null) => {
+    const freed: number[] = [];
+    const leadership = { take: async (tag: number) => take(tag), free: async (tag: number) => void freed.push(tag) };
+    return [await takeAll(leadership, tags, ['a', 'b', 'c']).catch(String), freed];
   };
-  const all = new Map(tags.map((tag) => [tag, left]));
-  expect(await taken()).toEqual([all, taking]);
-  const isDoubtful = (tag: number) => tag === 5;
-  expect(await taken(undefined, isDoubtful)).toEqual([
-    all,
-    taking.map(([...take]) => [...take.slice(0, 3), take[1] === 5]),
-  ]);
-  // Where the first is another's by now, no other is asked for.
-  expect(await taken((tag) => (tag === 3 ? null : undefined))).toEqual([null, taking.slice(0, 1)]);
-  expect(await taken((tag) => (tag === 4 ? null : undefined))).toEqual([null, [...taking, ['free', 3], ['free', 5]]]);
-  const away = taken((tag) => (tag === 5 ? new Error('no connection') : undefined));
-  expect(await away).toEqual(['Error: no connection', [...taking, ['free', 3], ['free', 4]]]);
-});
-
-describe('a projector', () => {
-  /** Stands by and leads, its terms ending so, until it is told to stop after the last of them. */
-  async function led(
-    ends: ('fenced' | 'lost' | 'free' | 'ended')[],
-    refuses?: Parameters<typeof scene>[0],
-    eventLog: Pick<EventLog, 'judgesAnew'> = {},
-  ) {
-    const { done, leadership } = scene(refuses);
-    const stop = new AbortController();
-    const clock = new SteppingClock();
-    const said: string[] = [];
-    const say = (message: string) => void said.push(message);
-    const terms: TakenTags[] = [];
-    const life = new Life('stand by', (role) => void done.push([role]));
-    const lead = async (taken: TakenTags) => {
-      life.to('fold');
-      terms.push(taken);
-      if (terms.length === ends.length) stop.abort();
-      const end = ends[terms.length - 1]!;
-      life.to(end);
-      return end;
-    };
-    const status = {
-      judged: (could: boolean) => expect(could).toBe(true),
-      followed: (fold: string) => expect(fold).toBe('no views'),
-    };
-    const intake = { aside: { end: () => void done.push(['reject no more']) } };
-    const folding = { limit: null, isBehind: () => false, intake };
-    const deps = {
-      leadership,
-      tags,
-      life,
-      lead,
-      clock,
-      folding,
-      status,
-      signal: stop.signal,
-      identity: null,
-      eventLog: { bounds: async () => bounds, ...eventLog },
-      bounds,
-      signs: { takeRefusal: () => null },
-      log: { info: say, warn: say, error: say },
-    };
-    await new Terms(deps).run();
-    return { done, said, clock };
-  }
-  const tookAgain = taking.map(([what, tag, fence]) => [what, tag, fence, tag === 4]);
-
-  const term = [...taking, ['leader']];
-  const standsBy = [['reject no more'], ['standby']];
-
-  it('takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
-    const { done, said } = await led(['lost', 'free']);
-    expect(done).toEqual([...term, ...tookAgain, ['leader']]);
-    expect(said).toEqual([expect.stringContaining('The view store lost')]);
-    // Another one was quicker to take them.
-    const late = await led(['lost', 'free'], (_, time) => (time === 2 ? null : undefined));
-    expect(late.done).toEqual([...term, ...tookAgain.slice(0, 1), ...standsBy, ...term]);
-  });
-
-  // docs/rules.md#kept-schemas
-  it('takes no tag with an old judgement: where a schema that it judged unknown is known now, it folds anew', async () => {
-    const taken: number[] = [];
-    const takes = (tag: number) => void taken.push(tag);
-    await expect(led(['free'], takes, { judgesAnew: async () => true })).rejects.toThrow(FoldAgainError);
-    expect(taken).toEqual([]);
-    const judgesAnew = vi.fn(async () => false).mockRejectedValueOnce(new Error('away'));
-    expect((await led(['free'], undefined, { judgesAnew })).said).toEqual([expect.stringContaining('away')]);
-  });
+  expect(await taken(() => left)).toEqual([new Map(tags.map((tag) => [tag, left])), []]);
+  expect(await taken((tag) => (tag === 4 ? null : left))).toEqual([null, [3, 5]]);
+  const away = (): never => {
+    throw new Error('no connection');
+  };
+  expect(await taken((tag) => (tag === 5 ? away() : left))).toEqual(['Error: no connection', [3, 4]]);
 });
 
 describe('a standby folds', () => {
@@ -131,7 +35,12 @@ describe('a standby folds', () => {
     JSON.stringify({ log, position, sum: '', fanOuts: [] });
 
   /** Looks, each with the positions of the tags, and how far the log is folded by then. Says what it made of each, and when it took the tags. */
-  async function stoodBy(fence: (look: number) => string, looks: { positions: (string | null)[]; rides?: number }[]) {
+  async function stoodBy(
+    fence: (look: number) => string,
+    looks: { positions: (string | null)[]; rides?: number }[],
+    { ends = [], ...eventLog }: Pick<EventLog, 'judgesAnew'> & { ends?: ('lost' | 'free')[] } = {},
+  ) {
+    const taken: [tag: number, doubtful: boolean][] = [];
     const stop = new AbortController();
     const over = Object.assign(new Error('no more looks'), { retry: false });
     let [look, rides, took] = [-1, 0, -1];
@@ -151,8 +60,10 @@ describe('a standby folds', () => {
         return positions.map((position) => ({ fence: fence(look), position }));
       },
       free: async () => {},
-      isAsLeft: () => true,
-      async take() {
+      isAsLeft: (tag: number) => tag !== 4,
+      async take(tag: number, _: string, doubtful: boolean) {
+        taken.push([tag, doubtful]);
+        if (ends.length > 0) return left;
         took = look;
         stop.abort();
         return null;
@@ -166,10 +77,15 @@ describe('a standby folds', () => {
       signal: stop.signal,
       identity: 'the log',
       clock: new SteppingClock(),
-      eventLog: { bounds: async () => bounds },
+      eventLog: { bounds: async () => bounds, ...eventLog },
       status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {} },
       signs: { takeRefusal: () => null },
-      lead: async () => 'ended' as const,
+      async lead() {
+        life.to('fold');
+        const end = ends.shift()!;
+        life.to(end);
+        return end;
+      },
       log: silentLog,
     };
     const life = new Life('stand by', () => {});
@@ -177,9 +93,11 @@ describe('a standby folds', () => {
     await run.catch((cause) => {
       if (cause !== over) throw cause;
     });
-    return { followed, took };
+    return { followed, took, taken };
   }
   const moving = (look: number) => `led ${look}`;
+  const led = () => 'led';
+  const still = (positions: (string | null)[]) => Array.from({ length: 10 }, () => ({ positions }));
 
   // docs/rules.md#take-over
   it('as far as every tag has got, is folded where the last look or the one before asked for no more, and says why not', async () => {
@@ -200,14 +118,25 @@ describe('a standby folds', () => {
   });
 
   it('and leads once it is there, or where the position will never be reached', async () => {
-    const still = (positions: (string | null)[]) => Array.from({ length: 9 }, () => ({ positions }));
-    const led = () => 'led';
     expect((await stoodBy(led, still([null]))).took).toBe(4);
     expect((await stoodBy(led, still([stored(3)]))).took).toBe(-1);
     expect(
-      (await stoodBy(led, [...still([stored(3)]).slice(2), { positions: [stored(3)], rides: 3 }, ...still([null])]))
+      (await stoodBy(led, [...still([stored(3)]).slice(3), { positions: [stored(3)], rides: 3 }, ...still([null])]))
         .took,
     ).toBe(7);
     expect((await stoodBy(led, still([stored(10)]))).took).toBe(4);
+  });
+
+  it('and takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
+    const { taken } = await stoodBy(led, still([null, null, null]), { ends: ['lost', 'free'] });
+    expect(taken).toEqual([...tags.map((tag) => [tag, false]), ...tags.map((tag) => [tag, tag === 4])]);
+  });
+
+  // docs/rules.md#kept-schemas
+  it('and takes no tag with an old judgement: where a schema that it judged unknown is known now, it folds anew', async () => {
+    const folds = stoodBy(led, still([null]), { judgesAnew: async () => true });
+    await expect(folds).rejects.toThrow(FoldAgainError);
+    const judgesAnew = vi.fn(async () => false).mockRejectedValueOnce(new Error('away'));
+    expect((await stoodBy(led, still([null]), { judgesAnew })).took).toBe(9);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { realClock } from '../../../projector/running/clock.ts';
-import { BackOff, retry, retryLogged, settledWithin, WakeUp } from '../../../projector/running/waiting.ts';
+import { retry, retryLogged, settledWithin, WakeUp } from '../../../projector/running/waiting.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const limits = { minMs: 100, maxMs: 1_000 };
@@ -8,16 +8,6 @@ const never = new Promise<never>(() => {});
 const { signal } = new AbortController();
 const stopped = AbortSignal.abort(new Error('told to stop'));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-
-it('a back-off doubles its pauses up to the longest, and begins anew after a success', async () => {
-  const clock = new SteppingClock();
-  const backOff = new BackOff(limits, clock);
-  for (let i = 0; i < 6; i++) await backOff.pause(signal);
-  backOff.reset();
-  expect(backOff.nextMs).toBe(100);
-  await backOff.pause(signal);
-  expect(clock.slept).toEqual([100, 200, 400, 800, 1_000, 1_000, 100]);
-});
 
 describe('retry', () => {
   /** Attempts that fail so often. `onFailure`: what is done about each. */

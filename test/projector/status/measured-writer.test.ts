@@ -66,33 +66,6 @@ test('a tag that is refused is waited for until it is taken, or takes a sign of 
   }
 });
 
-test('a call to one tag that does not come back is waited for, however often it succeeds for another', async () => {
-  const calls: Record<string, (writer: ViewWriter, tag: number) => Promise<unknown>> = {
-    commit: (writer, tag) => writer.commit(tag, []),
-    take: ({ leadership }, tag) => leadership!.take(tag, '', false),
-    free: ({ leadership }, tag) => leadership!.free(tag),
-  };
-  for (const [name, call] of Object.entries(calls)) {
-    const clock = { ms: 0, nowMs: () => clock.ms, wallMs: () => 0, sleep: async () => {} };
-    const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
-    const store = new SharedStore().writer();
-    const silentFor1 =
-      <T>(method: (tag: number, ...rest: never[]) => Promise<T>) =>
-      (tag: number, ...rest: never[]) =>
-        tag === 1 ? new Promise<T>(() => {}) : method(tag, ...rest);
-    const { leadership: plain } = store;
-    const leadership = { ...plain!, take: silentFor1(plain!.take), free: silentFor1(plain!.free) };
-    const writer = measuredWriter(
-      { ...store, commit: silentFor1(store.commit), leadership },
-      { waits, clock, metrics: noMetrics },
-    );
-    void call(writer, 1);
-    await call(writer, 2);
-    clock.ms = 1_000;
-    expect([name, waits.current().get('redis')]).toEqual([name, 0]);
-  }
-});
-
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
   const { waits, clock, write, since, store } = await full();
   Object.assign(store, { isFull: false, tookMs: 0 });

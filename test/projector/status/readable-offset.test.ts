@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { readPositions } from '../../../infra/redis/leadership/who-leads.ts';
-import type { Position, RejectSink } from '../../../projector/ports/event-log.ts';
+import type { Position } from '../../../projector/ports/event-log.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { parseStoredPosition, readableOf } from '../../../projector/position/settled-position.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { fieldName, readerKey } from '../../../schemas/views/reader-fields.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
-import { rideKey, riderKey } from '../../../schemas/views/view-kinds.ts';
+import { riderKey } from '../../../schemas/views/view-kinds.ts';
 import { marks, metro, night, on, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
@@ -18,26 +18,19 @@ import { SharedStore } from '../../support/stores/shared-store.ts';
 // docs/rules.md#readable: what a projector's metric says, and what the store says of the same, with the scripts that ship.
 
 const running: Running[] = [];
-const gate = { held: Promise.withResolvers<void>() };
 afterEach(async () => {
-  gate.held.resolve();
   for (const one of running.splice(0)) await one.stop();
 });
 
-interface Options {
-  rejects?: RejectSink;
-  /** Called after each batch of views that the store has taken. */
-  committed?(): void | Promise<void>;
-}
-
-function started(log: MemoryEventLog, store: SharedStore, { rejects, committed }: Options = {}): Running {
+/** `committed`: called after each batch of views that the store has taken. */
+function started(log: MemoryEventLog, store: SharedStore, committed?: () => void | Promise<void>): Running {
   const plain = store.writer();
   const commit: ViewWriter['commit'] = async (...args) => {
     const result = await plain.commit(...args);
     await committed?.();
     return result;
   };
-  const one = startProjector(log, { ...plain, commit }, rejects);
+  const one = startProjector(log, { ...plain, commit });
   running.push(one);
   return one;
 }
@@ -100,9 +93,9 @@ it.each([false, true])(
       // The fan-out takes longer than it takes for a position to be stored.
       if (offset < Number.POSITIVE_INFINITY && !wentApart) await sleep(100);
     };
-    const first = started(log, store, { committed: onCommit });
+    const first = started(log, store, onCommit);
     await first.ready();
-    const second = goes ? started(log, store, { committed: onCommit }) : null;
+    const second = goes ? started(log, store, onCommit) : null;
     if (second) await expect.poll(() => second.projector.ready, soon).toBe(true);
     await expect.poll(() => told(first, 'relations'), soon).toBe(1_000);
     expect(second && told(second, 'relations')).toBeNull();
@@ -114,29 +107,6 @@ it.each([false, true])(
     if (goes) expect([told(first, 'attendance'), last.projector.role]).toEqual([null, 'leader']);
   },
 );
-
-it('nothing behind a bad record is readable before that is set aside', async () => {
-  const log = logOf([metro('pdx'), ride('loop')]);
-  const store = new SharedStore();
-  gate.held = Promise.withResolvers<void>();
-  const publish: RejectSink['publish'] = (all) => gate.held.promise.then(() => log.rejects.publish(all));
-  const rejects: RejectSink = { ...log.rejects, publish };
-  const leader = started(log, store, { rejects });
-  await leader.ready();
-  await expect.poll(() => told(leader, 'rides'), soon).toBe(1);
-  await expect.poll(async () => (await storedReadable(store))?.rides, soon).toEqual([1]);
-  const bad = append(log, ride('loop', { url: 'ftp://x' }));
-  append(log, ride('cafe'));
-  const isThere = async () => (await store.reader().get([rideKey('cafe')]))[0] !== null;
-  await expect.poll(isThere, soon).toBe(true);
-  for (let round = 0; round < 5; round++) {
-    await sleep(100);
-    expect([told(leader, 'rides'), (await storedReadable(store))?.rides]).toEqual([bad, [bad]]);
-  }
-  gate.held.resolve();
-  await expect.poll(() => told(leader, 'rides'), soon).toBe(bad + 2);
-  await expect.poll(async () => (await storedReadable(store))!.rides, soon).toEqual([bad + 2]);
-});
 
 it('nothing is said while views are repaired, nor before a take-over has written what was open, and then all is there', async () => {
   const log = logOf([metro('pdx'), ...followers.map((id) => rider(id))]);
@@ -152,7 +122,7 @@ it('nothing is said while views are repaired, nor before a take-over has written
       else if (one.projector.status().tagsInRepair > 0 || (doubts > 0 && !isThere)) wrong.push(readable);
     }
   };
-  const first = started(log, store, { committed: onCommit });
+  const first = started(log, store, onCommit);
   await first.ready();
   await expect.poll(() => told(first, 'riders'), soon).toBe(1_000);
   doubts = 0;

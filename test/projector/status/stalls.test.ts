@@ -7,7 +7,6 @@ import { Status } from '../../../projector/status/status.ts';
 import { rider } from '../../reference/example-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
-import { SharedStore } from '../../support/stores/shared-store.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
@@ -54,22 +53,6 @@ test('a projector that has ended makes nothing readable any more', async () => {
   await running!.stop();
   await expect.poll(ageMs).toBeGreaterThan(100);
   expect(projector.status().role).toBe('standby');
-});
-
-test('a standby whose looks at the store take too long to tell who leads waits for the store', async () => {
-  const clock = new SteppingClock();
-  const look = async (tags: readonly number[]) => {
-    await clock.sleep(2_001);
-    return tags.map(() => ({ fence: '', position: null }));
-  };
-  const leadership = { ...new SharedStore().writer().leadership!, look, coming: async () => {} };
-  const writer = { ...new MemoryViewStore().writer(), leadership };
-  running = startProjector(logOf(), writer, null, { clock });
-  const { projector } = running;
-  // Longer than any call is under way.
-  const waitedMs = () => clock.nowMs() - (projector.status().waits.get('redis') ?? Number.POSITIVE_INFINITY);
-  await expect.poll(waitedMs).toBeGreaterThan(60_000);
-  expect(projector.role).toBe('standby');
 });
 
 test('Kafka is waited for while it does not say where it ends, and an archive, which is read, is not', async () => {

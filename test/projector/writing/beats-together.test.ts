@@ -168,18 +168,6 @@ it('a tag in doubt beats alone, is not stamped, and says when its compare is ove
   expect(await beat()).toEqual([together(tags, { stamp: 'a' })]);
 });
 
-it('each tag is asked for its open list once somebody has asked for a compare', async () => {
-  const { store, compares, beat } = scene();
-  await beat();
-  store.asked = 'once';
-  expect(await beat()).toEqual([together(), ...tags.map((commit) => ({ commit, writes: [], notes: { round: 7 } }))]);
-  expect(compares).toEqual([]);
-  [store.asked, store.mustCompare] = ['twice', true];
-  await beat();
-  expect(compares).toEqual(tags);
-  expect(await beat()).toEqual([together()]);
-});
-
 // P42
 it('a process is stamped once all tags have answered since it was noticed: those that beat together, and those that beat alone', async () => {
   const { lanes, store, holds, next, beat } = scene();

@@ -35,30 +35,6 @@ function famous(watchers: number, slice?: number) {
 }
 
 describe('a fan-out', () => {
-  it('marks each watcher once for each day, tag by tag, so many in a slice that all days make one', () => {
-    for (const [slice, days, watchersEach, watchers = 20] of [
-      [undefined, [7], 200, 201],
-      [3, [7], 3],
-      [7, [7, 9], 3],
-      [2, [7, 8, 9], 1],
-    ] as const) {
-      const { star, fanOuts, inTurn, slice: next } = famous(watchers, slice);
-      expect(fanOuts.idle).toBe(true);
-      for (const day of days) fanOuts.add(star, day);
-      expect(fanOuts.idle).toBe(false);
-      for (let from = 0; from < inTurn.length; from += watchersEach) {
-        const { marked, isLast } = next();
-        const wanted = inTurn.slice(from, from + watchersEach);
-        expect(marked).toEqual(wanted.flatMap((watcher) => days.map((day) => [watcher, day, bits])));
-        // Where a slice is just full, it does not know that nobody follows.
-        expect(isLast).toBe(wanted.length < watchersEach);
-      }
-      if (!fanOuts.idle) expect(next()).toEqual({ marked: [], isLast: true });
-      expect(fanOuts.idle).toBe(true);
-      expect(next()).toEqual({ marked: [], isLast: false });
-    }
-  });
-
   it('shares the rounds with others, and days that change while it goes on are one more pass', () => {
     const { star, other, fanOuts, inTurn, slice } = famous(3, 2);
     expect([fanOuts.added, fanOuts.told]).toEqual([0, 0]);

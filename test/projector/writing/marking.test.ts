@@ -7,7 +7,7 @@ import { Marks } from '../../../projector/writing/marks.ts';
 import { gone, marks as relation, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { applyTo, markedNames, rendered } from '../../support/stores/rendered-views.ts';
+import { applyTo, markedNames } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Facts whose changes are marked. `inlineMax`: absent as in a leader. */
@@ -25,28 +25,6 @@ const { records } = smallWorld;
 const { reader } = smallWorld;
 
 describe('a changed fact marks', () => {
-  it('every view that it changes, with watchers slice by slice', () => {
-    const { facts, marks, marking, fanOuts, apply } = marked(0);
-    const removed = records.toReversed().map(({ topic, key }) => gone(topic, key));
-    const missed: string[] = [];
-    // Relations first, so that there is somebody to tell of each change, and the other way round.
-    const oneByOne = records.flatMap((record) => [gone(record.topic, record.key), record]);
-    for (const record of [...records, ...oneByOne, ...removed, ...records.toReversed(), ...removed.toReversed()]) {
-      const before = rendered(facts);
-      apply(record);
-      for (let i = 0; i < 20; i++) fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
-      expect(fanOuts.idle).toBe(true);
-      const after = rendered(facts);
-      const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
-        (name) => before.get(name) !== after.get(name),
-      );
-      const names = new Set(markedNames(facts, marks.take()));
-      missed.push(...changed.filter((name) => !names.has(name)));
-    }
-    expect(missed).toEqual([]);
-    expect(rendered(facts).size).toBe(0);
-  });
-
   it('up to 64 watchers at once, and more of them slice by slice', () => {
     const { facts, marks, marking, fanOuts } = marked();
     const star = facts.riderIds.add('star');

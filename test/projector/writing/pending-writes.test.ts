@@ -3,7 +3,6 @@ import { Fold } from '../../../projector/facts/fold.ts';
 import type { LogBatch } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
-import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { marks, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
@@ -51,22 +50,4 @@ it('changes are marked and measured while a leader wants it, each once, with the
   pending.mark();
   take(goes('GOING'));
   expect(taken.slice(4)).toEqual([4]);
-});
-
-it('what a leader before left is marked: views by their names, and fan-outs, which no batch of this one began', () => {
-  const { facts, pending, taken, take } = pendingWrites();
-  take(rider('star'), rider('ada'), marks('ada', 'star', 'follows'), ride('loop'));
-  pending.mark();
-  const unknown = pending.takeOn(
-    ['ride:loop', 'ride:gone'],
-    [
-      ['star', [16_599, 16_600]],
-      ['unknown', [16_599]],
-    ],
-  );
-  expect(unknown).toEqual([[tagOf('gone'), { kind: 'ride', id: 'gone', value: null }]]);
-  expect([...pending.marks.values.ride]).toEqual([facts.rideIds.find('loop')]);
-  expect(pending.fanOuts.stored()).toEqual([['star', [16_599, 16_600]]]);
-  take(ride('loop', { title: 'Another' }));
-  expect(taken).toEqual([0]);
 });

@@ -8,7 +8,7 @@ import {
 } from '../../../projector/position/settled-position.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
-import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
+import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
@@ -90,8 +90,10 @@ it('a round writes what is marked once, as the facts render it, a rider’s days
 
 it('views of a tag that does not answer stay marked, and the round with them gives no position to store', async () => {
   const names = namesOf(await roundWithout(-1));
-  for (const away of allTags) {
+  for (const id of ['loop', 'ada']) {
+    const away = tagOf(id);
     const left = names.filter((name) => tagOf(name.replace(/^[a-z]+:/, '').replace(/^(\w+)\/[fox].*/, '$1')) === away);
+    expect(left.length).toBeGreaterThan(0);
     const added = await roundWithout(away, left);
     expect(namesOf(added).toSorted()).toEqual(names.filter((name) => !left.includes(name)).toSorted());
   }

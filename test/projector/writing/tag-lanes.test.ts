@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { beatMs, takeOverMsMin } from '../../../projector/ports/leading.ts';
+import { takeOverMsMin } from '../../../projector/ports/leading.ts';
 import type { TagNotes, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import type { SettledPosition } from '../../../projector/position/settled-position.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
@@ -240,22 +240,6 @@ describe('lanes', () => {
     expect(await stamped()).toBe(0);
     lanes.beginStamping(1);
     expect(await stamped()).toBe(3);
-  });
-
-  it('beat until they are told to stop, and have ended once nothing is in flight', async () => {
-    const { lanes, clock, stop, sent } = await scene();
-    const sleep = clock.sleep.bind(clock);
-    clock.sleep = async (ms) => {
-      await sleep(ms);
-      if (clock.slept.length === 3) stop.abort();
-    };
-    await lanes.run();
-    await lanes.ended();
-    expect(clock.slept).toEqual([beatMs, beatMs, beatMs]);
-    const { length } = sent;
-    lanes.beat();
-    await lanes.ended();
-    expect(sent).toHaveLength(length);
   });
 
   it.each(['fenced', 'lost'] as const)('say why they are refused, and write nothing more: %s', async (reason) => {
