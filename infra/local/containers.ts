@@ -21,7 +21,7 @@ export async function containerHost(): Promise<string | null> {
 }
 
 /** A container with one port, bound to 127.0.0.1 as its server lets everybody in; to us, if the engine is elsewhere. */
-export async function containerWithPort(image: string, port: { container: number; host: number }, engineHost: string) {
+async function containerWithPort(image: string, port: { container: number; host: number }, engineHost: string) {
   const { GenericContainer } = await import('testcontainers');
   class Container extends GenericContainer {
     bind(HostIp: string): void {

@@ -108,14 +108,14 @@ export async function readPositions(connection: RedisConnection, keys: RedisKeys
 }
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */
-export function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
+function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
   const [first = [], ...later] = looks;
   const moved = later.flatMap((look) => look.filter((sign, tag) => hasMoved(first[tag], sign)));
   return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
 }
 
 /** `before` and `after`: each tag's fence at two looks. */
-export function leadersOf(
+function leadersOf(
   before: readonly (string | null)[],
   after: readonly (string | null)[],
 ): Omit<WhoLeads, 'standbys'> {
