@@ -115,10 +115,7 @@ function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
 }
 
 /** `before` and `after`: each tag's fence at two looks. */
-function leadersOf(
-  before: readonly (string | null)[],
-  after: readonly (string | null)[],
-): Omit<WhoLeads, 'standbys'> {
+function leadersOf(before: readonly (string | null)[], after: readonly (string | null)[]): Omit<WhoLeads, 'standbys'> {
   const leaders = new Map<string, Leading>();
   let tagsUnled = 0;
   for (const [tag, fence] of after.entries()) {
