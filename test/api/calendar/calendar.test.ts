@@ -144,18 +144,3 @@ it('a public read may be kept up to the midnight of its zone that changes it, in
   expect((await maxAges(most, now + 1))[0]).toBe(toMidnight - 1);
   expect((await maxAges(toMidnight - 9, now))[0]).toBe(toMidnight - 9);
 });
-
-// docs/rules.md#past
-it('a ride that is kept says of each night whether it is past by the clock of the request, also where that goes back', async () => {
-  let nowMs = smallWorld.nowMs;
-  answers = calendar({ ...deps, calendarNowMs: () => nowMs });
-  const pasts = async () => [...(await ask(smallWorld.ride)).body.matchAll(/"past":(\w+)/g)].map(([, past]) => past);
-  for (const [days, wanted] of [
-    [0, 'true false false'],
-    [1, 'true true false'],
-    [-2, 'false false false'],
-  ] as const) {
-    nowMs += days * 86_400_000;
-    expect(await pasts()).toEqual(wanted.split(' '));
-  }
-});

@@ -35,13 +35,6 @@ it.each([{ Expect: 'the-unexpected' }, { Connection: 'Upgrade', Upgrade: 'websoc
   async (fields) => expect((await service.ask(smallWorld.day, { ...withKey(), ...fields })).status).toBe(200),
 );
 
-it('HTTP/1.0 is answered, and the connection closed', async () => {
-  const plain = await service.exchange(good);
-  const { answers, closed } = await service.converse(good.replace('HTTP/1.1', 'HTTP/1.0'));
-  expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
-  expect([answers[0]!.body, closed]).toEqual([plain.body, true]);
-});
-
 it('a connection is kept after 304, 400, 401, 404, 405, 414 and OPTIONS', async () => {
   const requests = [
     requestText('GET', dayTarget, { ...withKey(), 'If-None-Match': '*' }),

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import type { RideManagement } from './ride-management.ts';
-import { newPkce, type Pkce, TestBrowser } from './test-browser.ts';
+import { newPkce, TestBrowser } from './test-browser.ts';
 
 export const callback = 'http://127.0.0.1:9/callback';
 
@@ -20,7 +20,12 @@ export async function register(origin: string, metadata: object = {}): Promise<C
   return (await response.json()) as Client;
 }
 
-export function authorizeUrl(origin: string, client: Client, pkce: Pkce, more: Record<string, string> = {}): string {
+export function authorizeUrl(
+  origin: string,
+  client: Client,
+  pkce = newPkce(),
+  more: Record<string, string> = {},
+): string {
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: client.client_id,
@@ -131,4 +136,15 @@ export async function signedIn(origin: string, rider?: string, upstream?: RideMa
 export async function nights(baseUrl: string, token: string): Promise<{ status: number; rider?: string | undefined }> {
   const { ok, status } = await fetch(`${baseUrl}/me/nights`, { headers: { authorization: `Bearer ${token}` } });
   return ok ? { status, rider: decodeJwt(token).sub } : { status };
+}
+
+/** The steps at one service. */
+export function flowAt(origin: string) {
+  const here =
+    <A extends unknown[], R>(step: (origin: string, ...rest: A) => R) =>
+    (...rest: A): R =>
+      step(origin, ...rest);
+  const tokens = { redeem: here(redeem), refresh: here(refresh), tokenRequest: here(tokenRequest) };
+  const whole = { register: here(register), codeFor: here(codeFor), signedIn: here(signedIn) };
+  return { ...tokens, ...whole, authorizeUrl: here(authorizeUrl) };
 }

@@ -14,6 +14,7 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { filesOfThisProcess } from '../../../services/settings/sign-in-files.ts';
+import { flowAt } from './sign-in-flow.ts';
 
 const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
 
@@ -132,6 +133,7 @@ export async function startSignInService(options: TestServiceOptions = {}) {
   await app.listen({ port, host: '127.0.0.1' });
   return {
     origin,
+    ...flowAt(origin),
     baseUrl: resource,
     signIn,
     riders,

@@ -1,19 +1,8 @@
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { realClock } from '../../../../projector/running/clock.ts';
-import {
-  authorizeUrl,
-  basic,
-  type Client,
-  callback,
-  codeFor,
-  redeem,
-  register,
-  signedIn,
-  tokenRequest,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { basic, type Client, callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
-import { newPkce } from '../../../support/sign-in/test-browser.ts';
 
 const secret = 'a-secret-of-at-least-32-characters';
 const site = { client_name: 'Portland Rides', redirect_uris: [callback], client_secret: secret };
@@ -26,7 +15,7 @@ const service = await startSignInService({
   ],
 });
 afterAll(() => service.close());
-const { origin } = service;
+const { origin, register, authorizeUrl, codeFor, redeem, tokenRequest, signedIn } = service;
 
 describe('dynamic registration', () => {
   const post = async (body: unknown, type = 'application/json') => {
@@ -47,24 +36,24 @@ describe('dynamic registration', () => {
       redirect_uris: [callback],
     });
     expect(body.registration_access_token).toBeUndefined();
-    const { code, pkce } = await codeFor(origin, body);
-    expect(await redeem(origin, body, code, pkce.verifier)).toMatchObject({ status: 401 });
+    const { code, pkce } = await codeFor(body);
+    expect(await redeem(body, code, pkce.verifier)).toMatchObject({ status: 401 });
     const form = { grant_type: 'authorization_code', code, code_verifier: pkce.verifier, redirect_uri: callback };
     for (const [given, status] of [
       [`${body.client_secret}x`, 401],
       [body.client_secret!, 200],
     ] as const)
-      expect((await tokenRequest(origin, form, basic(body.client_id, given))).status).toBe(status);
+      expect((await tokenRequest(form, basic(body.client_id, given))).status).toBe(status);
   });
 
   test('ends a day after it was made, or 120 days after its last use', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    const [{ client }, unused] = [await signedIn(origin), await register(origin)];
+    const [{ client }, unused] = [await signedIn(), await register()];
     const madeMs = Date.now();
     const statusAfter = async (of: Client, days: number) => {
       vi.setSystemTime(madeMs + days * 86_400_000);
-      return (await fetch(authorizeUrl(origin, of, newPkce()), { redirect: 'manual' })).status;
+      return (await fetch(authorizeUrl(of), { redirect: 'manual' })).status;
     };
     expect([await statusAfter(unused, 0.9), await statusAfter(unused, 1.1)]).toEqual([303, 400]);
     expect([await statusAfter(client, 119), await statusAfter(client, 121)]).toEqual([303, 400]);
@@ -85,14 +74,14 @@ describe('dynamic registration', () => {
     expect(body.client_id).not.toBe('mine');
     expect([body.grant_types, body.response_types]).toEqual([['authorization_code', 'refresh_token'], ['code']]);
     for (const member of ['default_max_age', 'jwks_uri', 'unknown']) expect(body).not.toHaveProperty(member);
-    expect((await codeFor(origin, body)).code).not.toBe('');
+    expect((await codeFor(body)).code).not.toBe('');
   });
 
   // docs/rules.md#scope
   test.each(['openid profile email offline_access', 'read write', '', 7])('has scope read: %j', async (scope) => {
     const { status, body } = await post({ redirect_uris: [callback], token_endpoint_auth_method: 'none', scope });
     expect([status, body.scope]).toEqual([201, 'read']);
-    expect((await codeFor(origin, body)).code).not.toBe('');
+    expect((await codeFor(body)).code).not.toBe('');
   });
 
   // docs/rules.md#consent
@@ -148,7 +137,7 @@ test.each([
   ['both ways', { client_secret: secret }, basic('site', secret), 'invalid_request', 400],
 ])('a client that has a secret shows it %s', async (_, more, headers, error, ofRevocation) => {
   const form = { grant_type: 'refresh_token', refresh_token: 'x', ...more };
-  expect((await tokenRequest(origin, form, headers)).body.error).toBe(error);
+  expect((await tokenRequest(form, headers)).body.error).toBe(error);
   const body = new URLSearchParams({ ...form, token: 'x' });
   expect((await fetch(`${origin}/oauth/revoke`, { method: 'POST', body, headers })).status).toBe(ofRevocation);
 });

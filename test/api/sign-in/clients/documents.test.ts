@@ -3,16 +3,7 @@ import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
 import { documentFetch } from '../../../../api/sign-in/clients/document-fetch.ts';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import {
-  approve,
-  authorizeUrl,
-  basic,
-  callback,
-  codeFor,
-  nights,
-  redeem,
-  refresh,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, basic, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -53,11 +44,11 @@ describe('a client that is its own metadata document', () => {
 
   test.each(['/bare.json', '/worldly.json'])('signs riders in without being registered: %s', async (path) => {
     const client = { client_id: host + path };
-    const { code, pkce } = await codeFor(service.origin, client);
+    const { code, pkce } = await service.codeFor(client);
     const before = fetched;
-    const { body } = await redeem(service.origin, client, code, pkce.verifier);
+    const { body } = await service.redeem(client, code, pkce.verifier);
     expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
-    expect((await refresh(service.origin, client, body.refresh_token)).status).toBe(200);
+    expect((await service.refresh(client, body.refresh_token)).status).toBe(200);
     // It is fetched once while it holds.
     expect(fetched).toBe(before);
   });
@@ -67,7 +58,7 @@ describe('a client that is its own metadata document', () => {
     expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
     const browser = new TestBrowser(service.origin);
     const client = { client_id: `${host}/client.json` };
-    const asked = await browser.open(authorizeUrl(service.origin, client, newPkce()));
+    const asked = await browser.open(service.authorizeUrl(client));
     const { page } = await browser.submit(asked.url, { do: 'pick', rider: 'rider-ada' });
     expect(page).toContain('as “Document app” of <strong>client.example</strong>');
   });
@@ -75,7 +66,7 @@ describe('a client that is its own metadata document', () => {
   const wrong = ['missing', 'other-id', 'secret', 'http', 'name', 'own-name', 'x'.repeat(1000)];
   test.each(wrong)('is refused for a document that is wrong: %s', async (name) => {
     const path = `/${name}.json`;
-    const url = authorizeUrl(service.origin, { client_id: host + path }, newPkce());
+    const url = service.authorizeUrl({ client_id: host + path });
     const response = await fetch(url, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([400, null]);
     expect(await response.text()).toMatch(/invalid_client|invalid_redirect_uri/);
@@ -83,8 +74,8 @@ describe('a client that is its own metadata document', () => {
 
   test('whose document can’t be had just now loses no token, and can be disconnected', async () => {
     const [client, browser, pkce] = [{ client_id: `${host}/client.json` }, new TestBrowser(service.origin), newPkce()];
-    const end = await approve(browser, authorizeUrl(service.origin, client, pkce));
-    const { body } = await redeem(service.origin, client, end.searchParams.get('code')!, pkce.verifier);
+    const end = await approve(browser, service.authorizeUrl(client, pkce));
+    const { body } = await service.redeem(client, end.searchParams.get('code')!, pkce.verifier);
     await service.close();
     away = true;
     // It has not seen the document yet.
@@ -102,12 +93,12 @@ describe('a client that is its own metadata document', () => {
       const { 'retry-after': after, 'access-control-allow-origin': open } = Object.fromEntries(answer.headers);
       expect([after, open, answer.headers.get('www-authenticate')]).toEqual(['5', '*', null]);
     }
-    expect((await browser.open(authorizeUrl(service.origin, client, newPkce()))).response.status).toBe(503);
+    expect((await browser.open(service.authorizeUrl(client))).response.status).toBe(503);
     // The app's id stands in for its name.
     const apps = await browser.open(`${service.origin}/oauth/connected-apps`);
     expect(apps.page).toContain(`Disconnect ${client.client_id}`);
     away = false;
-    expect((await refresh(service.origin, client, token)).status).toBe(200);
+    expect((await service.refresh(client, token)).status).toBe(200);
   });
 });
 

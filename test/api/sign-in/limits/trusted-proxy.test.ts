@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { authorizeUrl, callback } from '../../../support/sign-in/sign-in-flow.ts';
+import { callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
-import { newPkce } from '../../../support/sign-in/test-browser.ts';
 
 let service: TestService;
 afterEach(() => service.close());
@@ -60,7 +59,7 @@ test('documents that apps name themselves by are fetched for each address behind
   const ask = async (forwarded: string, i: number) => {
     const client = { client_id: `https://app-${i}.example/client.json` };
     const headers = by(forwarded);
-    return (await fetch(authorizeUrl(service.origin, client, newPkce()), { headers, redirect: 'manual' })).status;
+    return (await fetch(service.authorizeUrl(client), { headers, redirect: 'manual' })).status;
   };
   // oidc-provider looks twice for a client that it does not find.
   for (let i = 0; i < 30; i++) expect(await ask('203.0.113.1', i)).toBe(400);

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { launchBrowser, poorContrast } from '../../../support/processes/browser.ts';
-import { authorizeUrl, nights, refresh, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce } from '../../../support/sign-in/test-browser.ts';
 
@@ -41,7 +41,7 @@ const service = await startSignInService({
   audit: (...event) => void told.push(event),
   clients: [{ ...file, post_logout_redirect_uris: [`${app}/`] }],
 });
-const client = await register(service.origin, { redirect_uris, client_name: 'Night Rider' });
+const client = await service.register({ redirect_uris, client_name: 'Night Rider' });
 const browser = await launchBrowser();
 afterAll(async () => {
   server.close();
@@ -53,8 +53,7 @@ afterEach(async () => {
 });
 
 /** Where the app sends the browser. */
-const begin = (path = '/signed-in'): string =>
-  authorizeUrl(service.origin, client, newPkce(), { redirect_uri: app + path });
+const begin = (path = '/signed-in'): string => service.authorizeUrl(client, newPkce(), { redirect_uri: app + path });
 const heading = async (page: Page): Promise<string> => await page.getByRole('heading', { level: 1 }).innerText();
 const pickFirst = async (page: Page): Promise<void> =>
   await page.getByRole('listitem').getByRole('button').first().click();
@@ -179,7 +178,7 @@ test('an app on oidc-client-ts signs in, reads, refreshes by itself, revokes and
   told.length = 0;
   await page.evaluate(() => manager.revokeTokens());
   expect(told).toEqual([['grant_ended', { client: 'my-app', cause: 'revoked' }]]);
-  expect((await refresh(service.origin, { client_id: 'my-app' }, second.refresh)).body.error).toBe('invalid_grant');
+  expect((await service.refresh({ client_id: 'my-app' }, second.refresh)).body.error).toBe('invalid_grant');
 
   void page.evaluate(() => manager.signoutRedirect({ state: 'mine' })).catch(() => undefined);
   await page.getByText('My app asks you to sign out').waitFor();

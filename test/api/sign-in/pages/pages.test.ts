@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { approve, authorizeUrl, callback, nights, redeem, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -11,11 +11,11 @@ const service = await startSignInService({
   ].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
 });
 afterAll(() => service.close());
-const { origin } = service;
-const client = await register(origin, { client_name: 'Evil <script>alert(1)</script> "app"' });
+const { origin, register, authorizeUrl, redeem } = service;
+const client = await register({ client_name: 'Evil <script>alert(1)</script> "app"' });
 
 const begin = (browser = new TestBrowser(origin), app = client, more: Record<string, string> = {}, pkce = newPkce()) =>
-  browser.open(authorizeUrl(origin, app, pkce, more));
+  browser.open(authorizeUrl(app, pkce, more));
 const consent = async (browser = new TestBrowser(origin)) => {
   const at = await browser.submit((await begin(browser)).url, { do: 'pick', rider: 'rider-cy' });
   return { browser, ...at };
@@ -65,7 +65,7 @@ describe('every page', () => {
     const browser = new TestBrowser(origin);
     const { url } = await begin(browser);
     const request = { headers: { cookie: browser.cookieHeader(url) } };
-    for (const page of [url, authorizeUrl(origin, client, newPkce()), `${origin}/oauth/sign-out`]) {
+    for (const page of [url, authorizeUrl(client), `${origin}/oauth/sign-out`]) {
       const got = await fetch(page, { ...request, redirect: 'manual' });
       const head = await fetch(page, { ...request, method: 'HEAD', redirect: 'manual' });
       expect([head.status, await head.text()]).toEqual([got.status, '']);
@@ -157,7 +157,7 @@ describe('a rider', () => {
   test('is asked each time by an app on their device, though it calls itself a web app, and once by a web app', async () => {
     const browser = new TestBrowser(origin);
     const onDevice = { client_id: 'says-web' };
-    await approve(browser, authorizeUrl(origin, onDevice, newPkce()));
+    await approve(browser, authorizeUrl(onDevice));
     expect((await begin(browser, onDevice)).page).toContain('will be able to see');
     // An app without pages is told so.
     const silent = await begin(browser, onDevice, { prompt: 'none' });
@@ -176,7 +176,7 @@ describe('a rider', () => {
     ['a web app that asks for it of who is signed in', { ...web, ...anew }, ['who', 'allow'], 'rider-cy'],
   ])('signs in once and says yes once for %s', async (_, { client_id, ...more }, steps, signedIn?: string) => {
     const browser = new TestBrowser(origin);
-    if (signedIn !== undefined) await approve(browser, authorizeUrl(origin, client, newPkce()), signedIn);
+    if (signedIn !== undefined) await approve(browser, authorizeUrl(client), signedIn);
     const riders = ['rider-cy', 'rider-ada'].slice(steps.includes('switch') ? 0 : 1);
     const pkce = newPkce();
     let at = await begin(browser, { client_id }, more, pkce);
@@ -185,7 +185,7 @@ describe('a rider', () => {
       at = await browser.submit(at.url, step === 'who' ? { do: 'pick', rider: riders.shift()! } : { do: step });
     }
     const redirectUri = 'redirect_uri' in more ? { redirect_uri: more.redirect_uri } : {};
-    const { body } = await redeem(origin, { client_id }, searchOf(at).code!, pkce.verifier, redirectUri);
+    const { body } = await redeem({ client_id }, searchOf(at).code!, pkce.verifier, redirectUri);
     expect(await nights(service.baseUrl, body.access_token)).toEqual({ status: 200, rider: 'rider-ada' });
   });
 

@@ -1,17 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import {
-  approve,
-  authorizeUrl,
-  codeFor,
-  nights,
-  redeem,
-  refresh,
-  register,
-  type SignedIn,
-  signedIn,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, nights, type SignedIn } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -23,15 +13,15 @@ const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
 const nextRider = () => ids[number++]!;
 const service = await startSignInService({ store, riders: testRiders(ids) });
 afterAll(() => service.close());
-const { origin } = service;
+const { origin, register, authorizeUrl, codeFor, redeem, refresh, signedIn } = service;
 const publicRead = (token: string) =>
   fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
-const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(origin, await register(origin), newPkce()));
+const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(await register(), newPkce()));
 
 describe('a rider who is erased', () => {
   test('leaves nothing behind, and takes nothing of others along', async () => {
     const rider = nextRider();
-    const [gone, other] = [await signedIn(origin, rider), await signedIn(origin, 'rider-ada')];
+    const [gone, other] = [await signedIn(rider), await signedIn('rider-ada')];
     expect((await store.ofAccount(rider)).map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['Grant', 'Session']),
     );
@@ -41,14 +31,14 @@ describe('a rider who is erased', () => {
     const accounts = new Set<string>();
     for await (const each of store.accounts()) accounts.add(each);
     expect([accounts.has(rider), accounts.has('rider-ada')]).toEqual([false, true]);
-    expect((await refresh(origin, gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await refresh(origin, other.client, other.tokens.refresh_token)).status).toBe(200);
+    expect((await refresh(gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(other.client, other.tokens.refresh_token)).status).toBe(200);
   });
 
   test('is found by the sweep, unless it is not known who exists', async () => {
     const rider = nextRider();
-    await signedIn(origin, rider);
-    const other = await signedIn(origin, 'rider-bo');
+    await signedIn(rider);
+    const other = await signedIn('rider-bo');
     service.riders.erase(rider);
     service.riders.away = true;
     await expect(service.signIn.sweep()).rejects.toThrow('away');
@@ -56,25 +46,25 @@ describe('a rider who is erased', () => {
     expect(await store.ofAccount(rider)).not.toEqual([]);
     await service.signIn.sweep();
     expect(await store.ofAccount(rider)).toEqual([]);
-    expect((await refresh(origin, other.client, other.tokens.refresh_token)).status).toBe(200);
+    expect((await refresh(other.client, other.tokens.refresh_token)).status).toBe(200);
   });
 
   test('is asked to sign in anew where a browser still has their session', async () => {
     const rider = nextRider();
-    const client = await register(origin);
+    const client = await register();
     const browser = new TestBrowser(origin);
-    await approve(browser, authorizeUrl(origin, client, newPkce()), rider);
+    await approve(browser, authorizeUrl(client), rider);
     service.riders.erase(rider);
-    const at = await browser.open(authorizeUrl(origin, client, newPkce()));
+    const at = await browser.open(authorizeUrl(client));
     expect([at.response.status, at.page]).toEqual([200, expect.stringContaining('Pick any rider')]);
   });
 
   // docs/rules.md#republished-rider
   test('is signed out of everything for good, also once the id is published again', async () => {
     const rider = nextRider();
-    const { client, tokens } = await signedIn(origin, rider);
-    const other = await register(origin);
-    const { code, pkce } = await codeFor(origin, other, {}, rider);
+    const { client, tokens } = await signedIn(rider);
+    const other = await register();
+    const { code, pkce } = await codeFor(other, {}, rider);
     const browser = new TestBrowser(origin);
     const asked = await browser.submit((await begin(browser)).url, { do: 'pick', rider });
     const pickedOnly = new TestBrowser(origin);
@@ -84,8 +74,8 @@ describe('a rider who is erased', () => {
     expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(401);
     service.riders.publish(rider);
 
-    expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await redeem(origin, other, code, pkce.verifier)).body.error).toBe('invalid_grant');
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await redeem(other, code, pkce.verifier)).body.error).toBe('invalid_grant');
     expect((await browser.submit(asked.url, { do: 'allow' })).url).not.toContain('code=');
     const resumed = await pickedOnly.open(nextOf(await login.text())!);
     expect([resumed.response.status, resumed.url]).toEqual([400, expect.not.stringContaining('code=')]);
@@ -96,27 +86,27 @@ describe('a rider who is erased', () => {
   test.each<[string, number, (of: SignedIn) => Promise<{ status: number }>]>([
     ['a rider’s own read', 401, ({ tokens }) => nights(service.baseUrl, tokens.access_token)],
     ['a public read', 401, ({ tokens }) => publicRead(tokens.access_token)],
-    ['a refresh', 400, ({ tokens, client }) => refresh(origin, client, tokens.refresh_token)],
-    ['a code', 400, ({ code, pkce, client }) => redeem(origin, client, code, pkce.verifier)],
+    ['a refresh', 400, ({ tokens, client }) => refresh(client, tokens.refresh_token)],
+    ['a code', 400, ({ code, pkce, client }) => redeem(client, code, pkce.verifier)],
   ])('is ended by whatever sees first that they are gone: %s', async (_, refused, see) => {
     const rider = nextRider();
-    const { client, tokens } = await signedIn(origin, rider);
-    const unused = await codeFor(origin, client, {}, rider);
+    const { client, tokens } = await signedIn(rider);
+    const unused = await codeFor(client, {}, rider);
     service.riders.erase(rider);
     expect((await see({ client, tokens, ...unused })).status).toBe(refused);
     service.riders.publish(rider);
     await expect.poll(() => store.ofAccount(rider)).toEqual([]);
-    expect((await refresh(origin, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   test('and is back before anybody could see it keeps what they had', async () => {
     const rider = nextRider();
-    const { client, tokens } = await signedIn(origin, rider);
+    const { client, tokens } = await signedIn(rider);
     service.riders.erase(rider);
     service.riders.publish(rider);
     await service.signIn.sweep();
     expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(200);
-    expect((await refresh(origin, client, tokens.refresh_token)).status).toBe(200);
+    expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 });
 
@@ -131,21 +121,21 @@ test('what is written in the midst of an erasure does not outlive it', async () 
     },
   };
   const service = await startSignInService({ store });
-  const { client, tokens } = await signedIn(service.origin, 'rider-ada');
+  const { client, tokens } = await service.signedIn('rider-ada');
   erase = async () => {
     service.riders.erase('rider-ada');
     await service.signIn.eraseRider('rider-ada');
   };
-  await refresh(service.origin, client, tokens.refresh_token);
+  await service.refresh(client, tokens.refresh_token);
   await expect.poll(() => store.ofAccount('rider-ada')).toEqual([]);
   await service.close();
 });
 
 test('while it is not known who exists, riders are told to come back, and nobody is signed out', async () => {
   const service = await startSignInService();
-  const { client, tokens } = await signedIn(service.origin);
+  const { client, tokens } = await service.signedIn();
   const browser = new TestBrowser(service.origin);
-  const request = authorizeUrl(service.origin, client, newPkce());
+  const request = service.authorizeUrl(client);
   const { url } = await browser.open(request);
   const pick = () => browser.submit(url, { do: 'pick', rider: 'rider-ada' });
   const expectAway = ({ response, page }: Opened) =>

@@ -3,15 +3,7 @@ import { expect, test } from 'vitest';
 import { parseSigningKeys, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import {
-  approve,
-  authorizeUrl,
-  nights,
-  redeem,
-  refresh,
-  register,
-  signedIn,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, flowAt, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import {
   newSigningKeys,
   startSignInService,
@@ -19,21 +11,19 @@ import {
   testRiders,
 } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
-import { Gathering } from './gathering.ts';
 
 const both = async (...sets: SigningKeys[]): Promise<SigningKeys> =>
   await parseSigningKeys(JSON.stringify({ keys: sets.flat() }), 'keys');
 
 test('instances that share store, keys and cookie keys take over from each other at every step', async () => {
-  const [keys, riders, gathering] = [await newSigningKeys(), testRiders(), new Gathering()];
-  const store = gathering.in(memorySignInState());
+  const [keys, riders, store] = [await newSigningKeys(), testRiders(), memorySignInState()];
   const one = await startSignInService({ keys, riders, store });
   // Behind one address, as far as anybody can tell: the second knows itself by the first one's.
   const two = await startSignInService({ keys, riders, store, baseUrl: one.baseUrl });
   const other = two.app.listeningOrigin;
 
-  const client = await register(other);
-  const pkce = newPkce();
+  const atTwo = flowAt(other);
+  const [client, pkce] = [await atTwo.register(), newPkce()];
   const browser = new TestBrowser(one.origin);
   /** Posts a form to the second instance. Where the browser then goes, at the first. */
   const postAtTwo = async ({ url }: Opened, form: Record<string, string>) => {
@@ -42,20 +32,20 @@ test('instances that share store, keys and cookie keys take over from each other
     const posted = await fetch(url.replace(one.origin, other), request);
     return browser.open(nextOf(await posted.text())!);
   };
-  const first = await browser.open(authorizeUrl(one.origin, client, pkce));
+  const first = await browser.open(one.authorizeUrl(client, pkce));
   const consent = await postAtTwo(first, { do: 'pick', rider: 'rider-ada' });
   const end = await postAtTwo(consent, { do: 'allow' });
   const code = new URL(end.url).searchParams.get('code')!;
-  // Redeemed at both at a time, by two processes as it were.
-  gathering.of(2);
-  const redeemed = await Promise.all([one.origin, other].map((at) => redeem(at, client, code, pkce.verifier)));
-  expect(redeemed.map(({ status }) => status).sort()).toEqual([200, 400]);
-  const { body } = redeemed.find(({ status }) => status === 200)!;
+  const { body } = await one.redeem(client, code, pkce.verifier);
+  expect((await atTwo.redeem(client, code, pkce.verifier)).body.error).toBe('invalid_grant');
   expect((await nights(`${other}/api`, body.access_token)).rider).toBe('rider-ada');
-  gathering.of(4);
-  const origins = [one.origin, other, one.origin, other];
-  const refreshed = await Promise.all(origins.map((origin) => refresh(origin, client, body.refresh_token)));
-  expect(refreshed.map(({ status }) => status).sort()).toEqual([200, 200, 200, 400]);
+  for (const [{ refresh }, status] of [
+    [atTwo, 200],
+    [one, 200],
+    [atTwo, 200],
+    [one, 400],
+  ] as const)
+    expect((await refresh(client, body.refresh_token)).status).toBe(status);
   await one.close();
   await two.close();
 });
@@ -76,28 +66,28 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
     ((await (await fetch(`${origin}/oauth/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
 
   const first = await restart(await both(old, fresh), [oldCookie!, freshCookie!]);
-  const { origin, baseUrl } = first;
-  const { client, tokens } = await signedIn(origin);
+  const { origin, baseUrl, authorizeUrl, refresh, signedIn } = first;
+  const { client, tokens } = await signedIn();
   expect(decodeProtectedHeader(tokens.access_token).kid).toBe(old[0].kid);
   expect(await published(first)).toEqual([old[0].kid, fresh[0].kid]);
   const [browser, idle] = [new TestBrowser(origin), new TestBrowser(origin)];
-  await approve(browser, authorizeUrl(origin, client, newPkce()));
-  const pending = await browser.open(authorizeUrl(origin, client, newPkce()));
-  const idlePending = await idle.open(authorizeUrl(origin, client, newPkce()));
+  await approve(browser, authorizeUrl(client));
+  const pending = await browser.open(authorizeUrl(client));
+  const idlePending = await idle.open(authorizeUrl(client));
 
   await restart(await both(fresh, old), [freshCookie!, oldCookie!]);
   expect((await nights(baseUrl, tokens.access_token)).status).toBe(200);
-  const { body } = await refresh(origin, client, tokens.refresh_token);
+  const { body } = await refresh(client, tokens.refresh_token);
   expect(decodeProtectedHeader(body.access_token).kid).toBe(fresh[0].kid);
   expect((await browser.submit(pending.url, { do: 'allow' })).url).toContain('code=');
 
   // The session was sealed by the new key in the meantime, so that the old one can go.
   const last = await restart(fresh, [freshCookie!]);
-  expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('will be able to see');
+  expect((await browser.open(authorizeUrl(client))).page).toContain('will be able to see');
   expect((await idle.open(idlePending.url)).response.status).toBe(400);
   expect((await nights(baseUrl, body.access_token)).status).toBe(200);
   expect((await nights(baseUrl, tokens.access_token)).status).toBe(401);
-  expect((await refresh(origin, client, body.refresh_token)).status).toBe(200);
+  expect((await refresh(client, body.refresh_token)).status).toBe(200);
   // A session that nobody can read any more is the rider's all the same.
   last.riders.erase('rider-ada');
   await last.signIn.eraseRider('rider-ada');
@@ -110,7 +100,7 @@ test('a session that this service did not seal is nobody’s', async () => {
   const store = memorySignInState();
   const service = await startSignInService({ store });
   const browser = new TestBrowser(service.origin);
-  const request = authorizeUrl(service.origin, await register(service.origin), newPkce());
+  const request = service.authorizeUrl(await service.register());
   await approve(browser, request);
   const now = Math.floor(Date.now() / 1000);
   const session = { iat: now, exp: now + 600, kind: 'Session', accountId: 'rider-bo', loginTs: now, uid: 'forged' };
@@ -123,9 +113,8 @@ test('a session that this service did not seal is nobody’s', async () => {
 
 test('behind https every cookie is Secure, and every address is the public one', async () => {
   const service = await startSignInService({ baseUrl: 'https://rides.example/v/one/', who: null });
-  const inside = service.app.listeningOrigin;
-  const client = await register(inside);
-  const started = await fetch(authorizeUrl(inside, client, newPkce()), { redirect: 'manual' });
+  const { register, authorizeUrl } = flowAt(service.app.listeningOrigin);
+  const started = await fetch(authorizeUrl(await register()), { redirect: 'manual' });
   const cookies = started.headers.getSetCookie();
   expect(cookies).toHaveLength(4);
   for (const cookie of cookies) {
@@ -140,9 +129,8 @@ test('behind https every cookie is Secure, and every address is the public one',
 
 test('without a way for riders to prove who they are, nobody signs in, and the page says so', async () => {
   const service = await startSignInService({ who: null });
-  const client = await register(service.origin);
   const browser = new TestBrowser(service.origin);
-  const at = await browser.open(authorizeUrl(service.origin, client, newPkce()));
+  const at = await browser.open(service.authorizeUrl(await service.register()));
   expect([at.response.status, at.page]).toEqual([503, expect.stringContaining('SIGN_IN_ISSUER')]);
   expect(at.response.headers.get('retry-after')).toBe('60');
   const picked = await browser.post(at.url, { do: 'pick', rider: 'rider-ada' });

@@ -5,14 +5,7 @@ import { freePorts } from '../../../../infra/local/free-port.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { startRideManagement } from '../../../support/sign-in/ride-management.ts';
-import {
-  authorizeUrl,
-  basic,
-  callback,
-  doorOf,
-  register,
-  tokenRequest,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { basic, callback, doorOf } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 import { dumpRedis } from '../../../support/stores/redis-dump.ts';
@@ -31,7 +24,7 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
   const upstream = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
   const store = redisSignInState({ url: redisUrl(), keyPrefix });
   const service = await startSignInService({ port: port!, who: { upstream }, store });
-  const { origin } = service;
+  const { origin, register, authorizeUrl, tokenRequest } = service;
 
   const credentials: [name: string, value: string][] = [];
   const know = (name: string, ...values: string[]) => {
@@ -52,12 +45,12 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
     dumps.push([moment, entries.map(([key, value]) => `${key} ${value}`).join('\n')]);
   };
 
-  const client = await register(origin, { token_endpoint_auth_method: 'client_secret_basic' });
+  const client = await register({ token_endpoint_auth_method: 'client_secret_basic' });
   know('client secret', client.client_secret!);
   const [browser, pkce] = [new TestBrowser(origin), newPkce()];
   know('code verifier', pkce.verifier);
 
-  const asked = await browser.open(authorizeUrl(origin, client, pkce));
+  const asked = await browser.open(authorizeUrl(client, pkce));
   know('interaction', lastOf(asked), ...cookiesOf(browser, asked.url));
   await dump('who are you?');
 
@@ -79,14 +72,14 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
 
   const form = { grant_type: 'authorization_code', code, code_verifier: pkce.verifier, redirect_uri: callback };
   const own = basic(client.client_id, client.client_secret!);
-  const { status, body } = await tokenRequest(origin, form, own);
+  const { status, body } = await tokenRequest(form, own);
   expect(status).toBe(200);
   know('tokens', body.refresh_token, body.access_token);
   const next = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
-  know('next token', (await tokenRequest(origin, next, own)).body.refresh_token);
+  know('next token', (await tokenRequest(next, own)).body.refresh_token);
   await dump('tokens');
 
-  const again = await browser.open(authorizeUrl(origin, client, newPkce()));
+  const again = await browser.open(authorizeUrl(client));
   know('third interaction', lastOf(again));
   await dump('may this app read, again?');
 
@@ -104,12 +97,11 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
   // Nor do the names of entries work in place of what they were made from.
   const names = [...dumps.at(-1)![1].matchAll(/:e:(\w+):(\S+) p/g)];
   for (const [, kind, id] of names) {
-    if (kind === 'RefreshToken')
-      expect((await tokenRequest(origin, { ...next, refresh_token: id! }, own)).status).toBe(400);
+    if (kind === 'RefreshToken') expect((await tokenRequest({ ...next, refresh_token: id! }, own)).status).toBe(400);
     if (kind === 'Client') {
       const entry = await redis.hget(`${keyPrefix}{auth}:e:Client:${id}`, 'p');
       const hashed = /"client_secret":"([^"]+)"/.exec(entry!)![1]!;
-      expect((await tokenRequest(origin, next, basic(id!, hashed))).status).toBe(401);
+      expect((await tokenRequest(next, basic(id!, hashed))).status).toBe(401);
     }
   }
   await service.close();

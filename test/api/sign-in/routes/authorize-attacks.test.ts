@@ -3,15 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { requestText } from '../../../support/processes/http-service.ts';
 import { exchange } from '../../../support/servers/raw-http.ts';
-import {
-  authorizeUrl,
-  type Client,
-  callback,
-  codeFor,
-  nights,
-  redeem,
-  register,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { type Client, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -33,11 +25,11 @@ const service = await startSignInService({
   ].map((each) => ({ ...each, token_endpoint_auth_method: 'none' })),
 });
 afterAll(() => service.close());
-const { origin } = service;
-const client = await register(origin);
+const { origin, register, authorizeUrl, codeFor, redeem } = service;
+const client = await register();
 
 const ask = async (more: Record<string, string>, by: Client = client) => {
-  const response = await fetch(authorizeUrl(origin, by, newPkce(), more), { redirect: 'manual' });
+  const response = await fetch(authorizeUrl(by, newPkce(), more), { redirect: 'manual' });
   return { status: response.status, location: response.headers.get('location'), page: await response.text() };
 };
 
@@ -113,8 +105,8 @@ describe('an authorization request', () => {
     { resource: 'ours/' },
   ] as Record<string, string>[])('with %j gets a token for read', async (given) => {
     const resource = given.resource?.replace('ours', service.baseUrl);
-    const { code, pkce } = await codeFor(origin, client, { ...given, ...(resource && { resource }) });
-    const { body } = await redeem(origin, client, code, pkce.verifier, resource ? { resource } : {});
+    const { code, pkce } = await codeFor(client, { ...given, ...(resource && { resource }) });
+    const { body } = await redeem(client, code, pkce.verifier, resource ? { resource } : {});
     expect(decodeJwt(body.access_token)).toMatchObject({ scope: 'read', aud: service.baseUrl });
     expect((await nights(service.baseUrl, body.access_token)).status).toBe(200);
   });
@@ -154,17 +146,17 @@ describe('headers that name another host', () => {
   );
 
   test('are led to BASE_URL’s where they are another name of this machine', async () => {
-    const path = authorizeUrl(origin, client, newPkce()).slice(origin.length);
+    const path = authorizeUrl(client).slice(origin.length);
     const { status, headers } = await send(path, { Host: `localhost:${new URL(origin).port}` });
     expect([status, headers.location]).toEqual([307, origin + path]);
   });
 
   test('change nothing in an authorization, and can’t bring another name to the page where riders are picked', async () => {
-    const started = await send(authorizeUrl(origin, client, newPkce()).slice(origin.length));
+    const started = await send(authorizeUrl(client).slice(origin.length));
     expect(started.status).toBe(303);
     expect(started.text).not.toContain('evil.example');
     expect(started.text).not.toMatch(/; secure/i);
-    const { url } = await new TestBrowser(origin).open(authorizeUrl(origin, client, newPkce()));
+    const { url } = await new TestBrowser(origin).open(authorizeUrl(client));
     const { status, text } = await send(new URL(url).pathname);
     expect(status).toBe(421);
     expect(text).not.toContain('Ada Lovelace');

@@ -2,15 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test
 import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { startFailingProvider } from '../../../support/sign-in/failing-provider.ts';
-import {
-  approve,
-  authorizeUrl,
-  callback,
-  doorOf,
-  redeem,
-  refresh,
-  register,
-} from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, callback, doorOf } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -40,7 +32,7 @@ const service = await startSignInService({
   },
 });
 afterAll(() => service.close());
-const { origin } = service;
+const { origin, register, authorizeUrl, redeem, refresh } = service;
 beforeEach(() => {
   told.length = 0;
 });
@@ -48,7 +40,7 @@ beforeEach(() => {
 /** A browser whose rider is signed in. */
 async function signedInBrowser(): Promise<TestBrowser> {
   const browser = new TestBrowser(origin);
-  await approve(browser, authorizeUrl(origin, native, newPkce()));
+  await approve(browser, authorizeUrl(native));
   return browser;
 }
 const isSignedIn = async (browser: TestBrowser) =>
@@ -73,7 +65,9 @@ describe('an app that sends its rider to sign out', () => {
   const back = { client_id: 'site', post_logout_redirect_uri: 'https://site.example/bye' };
 
   test('of the operator’s file is named, and gets its rider back with its state, once they pressed the button', async () => {
-    const browser = await signedInBrowser();
+    const [browser, app, pkce] = [new TestBrowser(origin), await register(), newPkce()];
+    const end = await approve(browser, authorizeUrl(app, pkce));
+    const { body } = await redeem(app, end.searchParams.get('code')!, pkce.verifier);
     told.length = 0;
     const { asked, posted, page } = await signOut(browser, { ...back, state: 'a b&c', id_token_hint: 'x' });
     expect(asked).toContain('<strong>Portland Rides</strong> asks you to sign out');
@@ -85,6 +79,8 @@ describe('an app that sends its rider to sign out', () => {
     expect(page).toContain('Go on to site.example');
     expect(told).toEqual([['sign_out', { client: 'site' }]]);
     expect(await isSignedIn(browser)).toBe(false);
+    // Apps stay connected.
+    expect((await refresh(app, body.refresh_token)).status).toBe(200);
   });
 
   test.each(['http://127.0.0.1:54321/bye', 'com.example.app:/bye'])(
@@ -97,7 +93,7 @@ describe('an app that sends its rider to sign out', () => {
 
   test('that introduced itself gets a link that names where it leads, and no redirect', async () => {
     const addresses = { post_logout_redirect_uris: ['https://app.example/bye'] };
-    const { client_id } = await register(origin, { client_name: 'Night Rider', ...addresses });
+    const { client_id } = await register({ client_name: 'Night Rider', ...addresses });
     const params = { client_id, post_logout_redirect_uri: 'https://app.example/bye', state: 's' };
     const browser = await signedInBrowser();
     const { asked, posted, page } = await signOut(browser, params);
@@ -159,8 +155,8 @@ test('no other site signs a rider out: not by a link, not by a form', async () =
 
 test('a rider who signed out in another tab can’t be asked for consent any more, and their name is not shown', async () => {
   const browser = await signedInBrowser();
-  const client = await register(origin);
-  const asked = await browser.open(authorizeUrl(origin, client, newPkce()));
+  const client = await register();
+  const asked = await browser.open(authorizeUrl(client));
   expect(asked.page).toContain('Ada Lovelace');
   await signOut(browser, {});
   const late = await browser.open(asked.url);
@@ -173,13 +169,13 @@ test('a rider who signed out in another tab can’t be asked for consent any mor
 // docs/rules.md#consent
 test('a double click on Allow makes one connection', async () => {
   const browser = await signedInBrowser();
-  const [client, pkce] = [await register(origin), newPkce()];
-  const asked = await browser.open(authorizeUrl(origin, client, pkce));
+  const [client, pkce] = [await register(), newPkce()];
+  const asked = await browser.open(authorizeUrl(client, pkce));
   const before = (await store.ofAccount('rider-ada', 'Grant')).length;
   const clicks = await Promise.all([1, 2].map(() => browser.post(asked.url, { do: 'allow' })));
   const end = await browser.open(nextOf(await clicks[1]!.text())!);
   const code = new URL(end.url).searchParams.get('code')!;
-  expect((await redeem(origin, client, code, pkce.verifier)).status).toBe(200);
+  expect((await redeem(client, code, pkce.verifier)).status).toBe(200);
   expect(await store.ofAccount('rider-ada', 'Grant')).toHaveLength(before + 1);
 });
 
@@ -191,23 +187,23 @@ describe('a session', () => {
 
   test('lasts twelve hours from its login, however much it is used, and its cookie while the browser is open', async () => {
     const browser = new TestBrowser(origin);
-    const [client, pkce] = [await register(origin), newPkce()];
-    const end = await approve(browser, authorizeUrl(origin, client, pkce));
-    const { body } = await redeem(origin, client, new URL(end).searchParams.get('code')!, pkce.verifier);
+    const [client, pkce] = [await register(), newPkce()];
+    const end = await approve(browser, authorizeUrl(client, pkce));
+    const { body } = await redeem(client, new URL(end).searchParams.get('code')!, pkce.verifier);
     for (const hours of [5, 6]) {
       later(hours);
-      await approve(browser, authorizeUrl(origin, client, newPkce()));
+      await approve(browser, authorizeUrl(client));
       expect(await isSignedIn(browser)).toBe(true);
     }
-    const used = await browser.get(authorizeUrl(origin, client, newPkce()));
+    const used = await browser.get(authorizeUrl(client));
     const cookies = used.headers.getSetCookie().filter((line) => line.includes('_session'));
     expect(cookies.length).toBeGreaterThan(0);
     for (const cookie of cookies) expect(cookie).not.toMatch(/expires|max-age/i);
     later(1.1);
     expect(await isSignedIn(browser)).toBe(false);
-    expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('Pick any rider');
+    expect((await browser.open(authorizeUrl(client))).page).toContain('Pick any rider');
     // Apps stay connected.
-    expect((await refresh(origin, client, body.refresh_token)).status).toBe(200);
+    expect((await refresh(client, body.refresh_token)).status).toBe(200);
   });
 });
 
@@ -220,10 +216,9 @@ test('after a sign-out the riders’ provider asks who it is, until somebody has
     await own.close();
     await upstream.stop();
   });
-  const client = await register(own.origin);
+  const client = await own.register();
   const browser = new TestBrowser(own.origin);
-  const door = async () =>
-    await doorOf(browser, (await browser.open(authorizeUrl(own.origin, client, newPkce()))).page);
+  const door = async () => await doorOf(browser, (await browser.open(own.authorizeUrl(client))).page);
   const signIn = async () => await browser.open(upstream.answer(await door(), 'rider-ada').href);
   expect((await door()).searchParams.get('prompt')).toBeNull();
   await signIn();

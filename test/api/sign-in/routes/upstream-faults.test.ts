@@ -6,7 +6,7 @@ import {
   type FailingProvider,
   startFailingProvider,
 } from '../../../support/sign-in/failing-provider.ts';
-import { authorizeUrl, doorOf, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { doorOf } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -14,7 +14,7 @@ const upstream = await startFailingProvider();
 const told: Parameters<AuditTrail>[] = [];
 const audit: AuditTrail = (...event) => void told.push(event);
 const service = await startSignInService({ who: { upstream }, audit });
-const client = await register(service.origin);
+const client = await service.register();
 afterAll(async () => {
   await service.close();
   await upstream.stop();
@@ -23,7 +23,7 @@ afterEach(() => {
   for (const path of Object.keys(upstream.faults)) delete upstream.faults[path as keyof FailingProvider['faults']];
 });
 
-const begin = async (browser: TestBrowser) => await browser.open(authorizeUrl(service.origin, client, newPkce()));
+const begin = async (browser: TestBrowser) => await browser.open(service.authorizeUrl(client));
 const back = async (browser: TestBrowser, page: string, change = (_: URLSearchParams): void => undefined) => {
   const answer = upstream.answer(await doorOf(browser, page), 'rider-ada');
   change(answer.searchParams);
@@ -77,7 +77,7 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
   const startFresh = async () => {
     const fresh = await startSignInService({ who: { upstream }, audit });
     const browser = new TestBrowser(fresh.origin);
-    const at = await browser.open(authorizeUrl(fresh.origin, await register(fresh.origin), newPkce()));
+    const at = await browser.open(fresh.authorizeUrl(await fresh.register(), newPkce()));
     told.length = 0;
     return { fresh, browser, at };
   };

@@ -3,7 +3,7 @@ import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { type RideManagementOptions, startRideManagement } from '../../../support/sign-in/ride-management.ts';
-import { authorizeUrl, doorOf, nights, redeem, register } from '../../../support/sign-in/sign-in-flow.ts';
+import { doorOf, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -20,14 +20,14 @@ afterAll(async () => {
   await service.close();
   await upstream.stop();
 });
-const { origin } = service;
-const client = await register(origin);
+const { origin, register, authorizeUrl, redeem } = service;
+const client = await register();
 
 const tryAgain = (page: string): string => origin + /href="([^"]+)">Try again/.exec(page)![1]!;
 
 /** As far as the provider's door: where the browser is sent from the service's sign-in page. */
 async function toTheDoor(browser: TestBrowser, more: Record<string, string> = {}, pkce = newPkce()) {
-  const { url, page } = await browser.open(authorizeUrl(origin, client, pkce, more));
+  const { url, page } = await browser.open(authorizeUrl(client, pkce, more));
   return { url, page, door: await doorOf(browser, page) };
 }
 const back = async (browser: TestBrowser, door: URL, login: string) =>
@@ -55,10 +55,10 @@ describe('a rider who signs in at the ride-management system', () => {
     expect(consent.page).toContain('Ada Lovelace');
     const end = await browser.submit(consent.url, { do: 'allow' });
     const code = new URL(end.url).searchParams.get('code')!;
-    const { body } = await redeem(origin, client, code, pkce.verifier);
+    const { body } = await redeem(client, code, pkce.verifier);
     expect(await nights(service.baseUrl, body.access_token)).toEqual({ status: 200, rider: 'rider-ada' });
     // The session spares them the provider the next time.
-    expect((await browser.open(authorizeUrl(origin, client, newPkce()))).page).toContain('will be able to see');
+    expect((await browser.open(authorizeUrl(client))).page).toContain('will be able to see');
   });
 
   test('who is no rider of the log is told so, and goes there anew with another account', async () => {
@@ -141,9 +141,9 @@ test('no rider can be picked where riders have to prove who they are', async () 
 test('a provider of another kind that is away is said to be, used again when it is back, and asked within a limit', async () => {
   const own = await startBoth({ authMethod: 'client_secret_post', alg: 'ES256' });
   await own.upstream.stop();
-  const app = await register(own.service.origin);
+  const app = await own.service.register();
   const browser = new TestBrowser(own.service.origin);
-  const at = await browser.open(authorizeUrl(own.service.origin, app, newPkce()));
+  const at = await browser.open(own.service.authorizeUrl(app));
   const away = await browser.get(`${at.url}/start`);
   expect([away.status, await away.text()]).toEqual([502, expect.stringContaining('can’t be reached')]);
   await own.upstream.start();
@@ -156,7 +156,7 @@ test('a provider of another kind that is away is said to be, used again when it 
   const again = await own.upstream.signIn((await doorOf(browser, at.page)).href, 'rider-cy');
   expect((await browser.open(again)).page).toContain('Cyrus');
 
-  const next = await browser.open(authorizeUrl(own.service.origin, app, newPkce(), { prompt: 'login' }));
+  const next = await browser.open(own.service.authorizeUrl(app, newPkce(), { prompt: 'login' }));
   for (let i = 0; i < 600; i++) await rateLimits(own.store).authorize('127.0.0.1');
   const busy = await browser.get(`${next.url}/start`);
   expect([busy.status, Number(busy.headers.get('retry-after')) <= 60]).toEqual([429, true]);
