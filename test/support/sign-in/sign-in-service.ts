@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { createApp } from '../../../api/http/app.ts';
 import { serviceUrl } from '../../../api/messages/service-url.ts';
-import { noAudit } from '../../../api/ports/audit-trail.ts';
+import { type AuditTrail, noAudit } from '../../../api/ports/audit-trail.ts';
 import type { RiderDirectory, SampleRider } from '../../../api/ports/rider-directory.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { registerSignIn, type SignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
@@ -103,9 +103,11 @@ export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
 export async function startSignInService(options: TestServiceOptions = {}) {
   const { port = (await freePorts(1))[0]!, trustProxy, ...given } = options;
   const log: string[] = [];
+  const told: Parameters<AuditTrail>[] = [];
   const deps: SignInDeps = {
     ...(await signInDeps(`http://127.0.0.1:${port}/api`)),
     who: { pickerAt: '127.0.0.1' },
+    audit: (...event) => void told.push(event),
     logger: pino({ level: 'debug' }, { write: (line: string) => void log.push(line) }),
     proxiesNamed: trustProxy !== undefined,
     ...given,
@@ -123,7 +125,7 @@ export async function startSignInService(options: TestServiceOptions = {}) {
       issuer: origin,
       audience: resource,
       keys: deps.keys,
-      ...(deps.audit && { audit: deps.audit }),
+      audit: deps.audit,
     }),
     openApi: Buffer.from('{}'),
     riderGone: (rider) => void signIn.eraseRider(rider),
@@ -138,6 +140,8 @@ export async function startSignInService(options: TestServiceOptions = {}) {
     signIn,
     riders,
     keys: deps.keys,
+    /** What the audit trail was told (docs/audit-trail.md). */
+    told,
     /** Lines of the log, as JSON. */
     log,
     app,

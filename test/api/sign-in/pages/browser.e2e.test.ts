@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import type { User, UserManager } from 'oidc-client-ts';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { launchBrowser, poorContrast } from '../../../support/processes/browser.ts';
 import { nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
@@ -34,11 +33,9 @@ const server = createServer((request, response) => {
 await once(server, 'listening');
 const app = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-const told: Parameters<AuditTrail>[] = [];
 const redirect_uris = ['/signed-in', '/to-scheme', '/elsewhere'].map((path) => app + path);
 const file = { client_id: 'my-app', client_name: 'My app', token_endpoint_auth_method: 'none', redirect_uris };
 const service = await startSignInService({
-  audit: (...event) => void told.push(event),
   clients: [{ ...file, post_logout_redirect_uris: [`${app}/`] }],
 });
 const client = await service.register({ redirect_uris, client_name: 'Night Rider' });
@@ -175,6 +172,7 @@ test('an app on oidc-client-ts signs in, reads, refreshes by itself, revokes and
   const second = await userOf(page);
   expect(await statusFor(second)).toBe(200);
 
+  const { told } = service;
   told.length = 0;
   await page.evaluate(() => manager.revokeTokens());
   expect(told).toEqual([['grant_ended', { client: 'my-app', cause: 'revoked' }]]);

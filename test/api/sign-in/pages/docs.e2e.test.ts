@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 import { parseSigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { approve } from '../../../support/sign-in/sign-in-flow.ts';
@@ -16,8 +15,7 @@ const guide = readFileSync(docs('oauth.md'), 'utf8') + readFileSync(docs('sign-i
 const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}(?: \\w+)?\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
 
-const told: Parameters<AuditTrail>[] = [];
-const service = await startSignInService({ audit: (...event) => void told.push(event) });
+const service = await startSignInService();
 afterAll(() => service.close());
 
 /** Runs a program that prints an address, opens it as a rider would, and says what it printed after `answer`. */
@@ -49,6 +47,7 @@ test('with curl works as it stands', async () => {
 });
 
 test('with the example program works as it stands: the whole way to signing out', async () => {
+  const { told } = service;
   told.length = 0;
   const output = await runAsRider(process.execPath, [docs('sign-in-example.js'), service.baseUrl], async (end) => {
     await fetch(end);

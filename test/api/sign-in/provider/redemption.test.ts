@@ -1,6 +1,5 @@
 import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
 import { privateKeyOf, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
@@ -24,12 +23,9 @@ const use: StateStore['use'] = async (...of) => {
   await allCame.promise;
   return await state.use(...of);
 };
-/** What the audit trail was told in this test (docs/audit-trail.md). */
-const told: Parameters<AuditTrail>[] = [];
-const audit: AuditTrail = (...event) => void told.push(event);
 const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
-const service = await startSignInService({ store: { ...state, use }, audit });
-const { origin, register, codeFor, redeem, refresh, tokenRequest, signedIn } = service;
+const service = await startSignInService({ store: { ...state, use } });
+const { origin, told, register, codeFor, redeem, refresh, tokenRequest, signedIn } = service;
 afterAll(() => service.close());
 beforeEach(() => {
   told.length = 0;

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { startFailingProvider } from '../../../support/sign-in/failing-provider.ts';
 import { approve, callback, doorOf } from '../../../support/sign-in/sign-in-flow.ts';
@@ -20,11 +19,9 @@ const native = {
 const document = 'https://app.example/client.json';
 
 let fetched = 0;
-const told: Parameters<AuditTrail>[] = [];
 const store = memorySignInState();
 const service = await startSignInService({
   store,
-  audit: (...event) => void told.push(event),
   clients: [site, native].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
   metadataFetch: async () => {
     fetched++;
@@ -32,7 +29,7 @@ const service = await startSignInService({
   },
 });
 afterAll(() => service.close());
-const { origin, register, authorizeUrl, redeem, refresh } = service;
+const { origin, told, register, authorizeUrl, redeem, refresh } = service;
 beforeEach(() => {
   told.length = 0;
 });

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import type { AuditTrail } from '../../../../api/ports/audit-trail.ts';
 import {
   answerJson,
   answerPage,
@@ -11,9 +10,8 @@ import { startSignInService } from '../../../support/sign-in/sign-in-service.ts'
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const upstream = await startFailingProvider();
-const told: Parameters<AuditTrail>[] = [];
-const audit: AuditTrail = (...event) => void told.push(event);
-const service = await startSignInService({ who: { upstream }, audit });
+const service = await startSignInService({ who: { upstream } });
+const { told } = service;
 const client = await service.register();
 afterAll(async () => {
   await service.close();
@@ -75,10 +73,9 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
     return answerJson({ issuer: upstream.issuer, ...Object.fromEntries(known), [name]: value });
   };
   const startFresh = async () => {
-    const fresh = await startSignInService({ who: { upstream }, audit });
+    const fresh = await startSignInService({ who: { upstream } });
     const browser = new TestBrowser(fresh.origin);
     const at = await browser.open(fresh.authorizeUrl(await fresh.register(), newPkce()));
-    told.length = 0;
     return { fresh, browser, at };
   };
   test.each<[string, () => ReturnType<typeof answerPage>]>([
@@ -92,7 +89,7 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
     const { fresh, browser, at } = await startFresh();
     const { response, page } = await browser.open(`${at.url}/start`);
     expect([response.status, page]).toEqual([502, expect.stringContaining('upstream_unavailable')]);
-    expect(told).toEqual([['sign_in_refused', { cause: 'upstream_unavailable' }]]);
+    expect(fresh.told.at(-1)).toEqual(['sign_in_refused', { cause: 'upstream_unavailable' }]);
     // It is not kept.
     delete upstream.faults['/.well-known/openid-configuration'];
     expect((await back(browser, at.page)).page).toContain('Ada Lovelace');
