@@ -73,7 +73,7 @@ export const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 });
 
-export async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {
+async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {
   const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: new URLSearchParams(form), headers });
   return { status: response.status, headers: response.headers, body: (await response.json()) as TokenAnswer };
 }
@@ -90,7 +90,7 @@ interface TokenAnswer {
 
 export type SignedIn = Awaited<ReturnType<typeof signedIn>>;
 
-export async function codeFor(
+async function codeFor(
   origin: string,
   client: Client,
   more: Record<string, string> = {},
@@ -104,7 +104,7 @@ export async function codeFor(
   return { code, pkce };
 }
 
-export const redeem = (
+const redeem = (
   origin: string,
   client: Client,
   code: string,
