@@ -104,13 +104,7 @@ async function codeFor(
   return { code, pkce };
 }
 
-const redeem = (
-  origin: string,
-  client: Client,
-  code: string,
-  verifier: string,
-  more: Record<string, string> = {},
-) =>
+const redeem = (origin: string, client: Client, code: string, verifier: string, more: Record<string, string> = {}) =>
   tokenRequest(origin, {
     grant_type: 'authorization_code',
     client_id: client.client_id,
