@@ -10,6 +10,8 @@ import { type NumberedViews, numberedKinds, numberedViews, readerViews, valueVie
 type StoredFields = Extract<StoredView, { kind: 'reader' }>;
 type StoredValue = Exclude<StoredView, StoredFields>;
 
+const tagsTogether = 4;
+
 /** The number of a view, by its kind and id; of a rider for their own layer. -1 if no fact has named it. */
 export function numberOf(facts: Facts, { kind, id }: Pick<StoredName, 'kind' | 'id'>): number {
   // Another version of this software may have written kinds that this one does not know. They should not exist.
@@ -57,18 +59,25 @@ export class Comparison {
     return number < 0 ? null : this.#whole(name.tag, name.kind as FactKind | RiderKind, number);
   }
 
-  /** Views of some tags that were not compared and should exist. Null now and then, for the event loop to get its turn. */
-  *missing(tags: ReadonlySet<number>): Generator<[tag: number, write: ViewWrite] | null> {
-    for (const kind of numberedKinds) {
-      for (const view of numberedViews[kind].all(this.#facts)) yield this.#missing(kind, view, tags);
+  /**
+   * Views of some tags that were not compared and should exist. Null now and then, for the event loop to get its turn. It takes
+   * a few tags at a time: with all, many views would wait for their tags' batches to fill, and outlive V8's young generation.
+   */
+  *missing(tags: readonly number[]): Generator<[tag: number, write: ViewWrite] | null> {
+    let passed = 0;
+    for (let i = 0; i < tags.length; i += tagsTogether) {
+      const some = new Set(tags.slice(i, i + tagsTogether));
+      for (const kind of numberedKinds) {
+        const { all, tag: tagOf } = numberedViews[kind];
+        const compared = this.#compared.get(kind)!;
+        for (const view of all(this.#facts)) {
+          const tag = tagOf(this.#facts, view);
+          const found = some.has(tag) && !compared.has(view) ? this.#whole(tag, kind, view) : null;
+          if (found) yield [tag, found.write];
+          else if (passed++ % 100 === 0) yield null;
+        }
+      }
     }
-  }
-
-  #missing(kind: FactKind | RiderKind, view: number, tags: ReadonlySet<number>): [number, ViewWrite] | null {
-    if (this.#compared.get(kind)!.has(view)) return null;
-    const tag = numberedViews[kind].tag(this.#facts, view);
-    const found = tags.has(tag) ? this.#whole(tag, kind, view) : null;
-    return found && [tag, found.write];
   }
 
   #whole(tag: number, kind: FactKind | RiderKind, view: number): Found | null {
@@ -127,8 +136,8 @@ interface CompareOptions {
 
 /**
  * Compares what is stored under some tags with what the facts render: what differs, is missing or is extra. Each view is
- * rendered, compared and handed over in one turn of the event loop, so it stays in order with changes that are folded and
- * written meanwhile. Resolves to how many views differ. Throws the signal's reason soon after it aborts.
+ * rendered, compared and handed over in one turn of the event loop: in order with changes that are folded and written meanwhile.
+ * Resolves to how many views differ. Throws the signal's reason soon after it aborts.
  */
 export async function compareStored(
   facts: Facts,
@@ -145,16 +154,16 @@ export async function compareStored(
     onCompared(views);
     views = 0;
   };
-  const differs = async (tag: number, write: ViewWrite): Promise<void> => {
+  const differs = (tag: number, write: ViewWrite): Promise<void> | void => {
     differing += write.kind === 'reader' ? Math.max(1, write.fields.length) : 1;
-    await onDifference(tag, write);
+    return onDifference(tag, write);
   };
-  const step = async (): Promise<void> => {
+  const step = (): Promise<void> | void => {
     // On an empty store this takes minutes. Stopping the projector must not wait for it.
     signal?.throwIfAborted();
     if (!turns.due()) return;
     tell();
-    await turns.take();
+    return turns.take();
   };
   signal?.throwIfAborted();
   for await (const one of stored) {
@@ -163,7 +172,7 @@ export async function compareStored(
     if (found) await differs(one.tag, found.write);
     await step();
   }
-  for (const missing of comparison.missing(new Set(tags))) {
+  for (const missing of comparison.missing(tags)) {
     if (missing) {
       views += 1;
       await differs(...missing);

@@ -55,8 +55,8 @@ export class Stop {
 
   end(): void {
     this.#leaveAll();
-    this.#ended.abort();
-    this.#stopping.abort();
+    // Of one that has aborted it would make an error, with its stack, all the same.
+    for (const each of [this.#ended, this.#stopping]) if (!each.signal.aborted) each.abort();
   }
 
   #leaveAll(): void {

@@ -102,9 +102,8 @@ export class FanOuts {
   /** Days of a rider that are not yet written to all watchers. */
   *days(rider: RiderNumber): Generator<number> {
     const running = this.#byRider.get(rider);
-    if (!running) return;
-    yield* running.days;
-    if (running.next) yield* running.next.days;
+    yield* running?.days ?? [];
+    yield* running?.next?.days ?? [];
   }
 
   /**

@@ -16,7 +16,7 @@ import type { TagLanes } from './tag-lanes.ts';
 interface RoundsDeps {
   facts: Facts;
   pending: PendingWrites;
-  lanes: Pick<TagLanes, 'clock' | 'round' | 'settled' | 'isAway' | 'add' | 'flush' | 'drain'>;
+  lanes: Pick<TagLanes, 'clock' | 'round' | 'settled' | 'lane' | 'add' | 'flush' | 'drain'>;
   barriers: PositionBarriers;
   /** Which log it is; null where that is not known. */
   identity: string | null;
@@ -27,9 +27,9 @@ interface RoundsDeps {
 }
 
 /**
- * Writes what is marked, in rounds. A round takes all marks as they stand, and ends when their views are written. A view
- * marked meanwhile belongs to the next round. So the position after a round is that of its start, kept back only by its
- * barriers. Views of a tag that does not answer stay marked: the round writes the others.
+ * Writes what is marked, in rounds. A round takes all marks as they stand, and ends when their views are written. A view marked
+ * meanwhile belongs to the next round. So the position after a round is that of its start, kept back only by its barriers. Views
+ * of a tag that does not answer stay marked: the round writes the others.
  */
 export class Rounds {
   readonly #deps: RoundsDeps;
@@ -95,7 +95,7 @@ export class Rounds {
     for (const view of marked) {
       const id = views.id(facts, view);
       const tag = tagOf(id);
-      if (lanes.isAway(tag)) {
+      if (lanes.lane(tag).away) {
         left.add(view);
         this.#leftOver = true;
       } else await lanes.add(tag, { kind, id, value: views.render(facts, view) });
@@ -115,7 +115,7 @@ export class Rounds {
       }
       const id = facts.riderIds.text(reader);
       const tag = tagOf(id);
-      if (lanes.isAway(tag)) {
+      if (lanes.lane(tag).away) {
         for (const [day, parts] of days) this.#deps.pending.marks.readerDay(reader, day, parts);
         this.#leftOver = true;
       } else await lanes.add(tag, { kind: 'reader', id, fields: renderReaderDays(facts, reader, days) });

@@ -4,8 +4,7 @@ import type { Clock } from '../running/clock.ts';
 import { retry, WakeUp } from '../running/waiting.ts';
 import type { StampProof } from './stamp-proof.ts';
 
-// A batch is one script call, and blocks the store for about a millisecond (docs/rules.md#batch). A rider's fields are
-// short, and many of them are one command.
+// A batch is one script call, and blocks the store for about a millisecond (docs/rules.md#batch). Riders' fields are short.
 const batchKeysMax = 200;
 export const batchFieldsMax = 500;
 const batchBytesMax = 512 * 1024;
@@ -19,11 +18,10 @@ interface Batch {
   writes: ViewWrite[];
   /** Keys and fields: each is a view. */
   views: number;
-  fields: number;
   bytes: number;
 }
 
-const emptyBatch = (): Batch => ({ writes: [], views: 0, fields: 0, bytes: 0 });
+const emptyBatch = (): Batch => ({ writes: [], views: 0, bytes: 0 });
 
 /**
  * Where the compare of a tag's views is, as its open list says: `begun` is not yet written there, `under way` is. After
@@ -59,7 +57,7 @@ export class TagLane {
   #buffer = emptyBatch();
   #queue: Batch[] = [];
   #running: Promise<void> | null = null;
-  /** The store does not answer for this tag. */
+  /** The store does not answer for this tag. What is added now would only wait here. */
   away = false;
   /** The turn of the beat that is due; 0 if none is. */
   #beatDue = 0;
@@ -95,13 +93,11 @@ export class TagLane {
     const buffer = this.#buffer;
     for (const write of writes) {
       buffer.writes.push(write);
-      const fields = write.kind === 'reader' ? write.fields.length : 0;
-      buffer.fields += fields;
-      buffer.views += write.kind === 'reader' ? fields : 1;
+      buffer.views += write.kind === 'reader' ? write.fields.length : 1;
       buffer.bytes += bytesOf(write);
     }
     const isFull =
-      buffer.writes.length >= batchKeysMax || buffer.fields >= batchFieldsMax || buffer.bytes >= batchBytesMax;
+      buffer.writes.length >= batchKeysMax || buffer.views >= batchFieldsMax || buffer.bytes >= batchBytesMax;
     if (isFull) this.flush();
     return isFull;
   }

@@ -7,7 +7,7 @@ import { StampProof } from './stamp-proof.ts';
 import { batchFieldsMax, TagLane, untilAnswered } from './tag-lane.ts';
 
 // Batches under way in all lanes. From this number on, adding waits, so that memory stays bounded.
-const queuedMax = 32;
+const queuedMax = 8;
 
 /** A leader can't go on (`TagLanes.refusal` says why), and need not try again. */
 class RefusedError extends Error {
@@ -63,11 +63,6 @@ export class TagLanes {
     this.#stop = new Stop([deps.signal]);
     this.signal = this.#stop.signal;
     this.#lanes = new Map(deps.tags.map((tag) => [tag, new TagLane(tag, this)]));
-  }
-
-  /** Whether the store does not answer for a tag. What is added now would only wait there. */
-  isAway(tag: number): boolean {
-    return this.lane(tag).away;
   }
 
   lane(tag: number): TagLane {

@@ -151,8 +151,7 @@ function noteArgs(writes: readonly ViewWrite[], { round, position, compare, stam
 
 /**
  * The operations of a batch, as commitScript takes them: a letter and a key for each, then all fields of riders in one
- * argument, then the values. Fields are short and many: as arguments of their own, each would cost the client and Redis more
- * than its bytes do.
+ * argument, then the values. Fields are short and many: each as an argument would cost more than its bytes do.
  */
 function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) => string) {
   let letters = '';
@@ -160,9 +159,10 @@ function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) =>
   const values: Buffer[] = [];
   /** For each hash `field, value, field, value, …` of fields to set, or the names of fields to remove. */
   const lists: string[][] = [];
-  const add = (letter: string, name: string): void => {
+  const add = (letter: string, name: string, list?: string[]): void => {
     letters += letter;
     names.push(name);
+    if (list) lists.push(list);
   };
   for (const write of writes) {
     const name = keyOf(write);
@@ -171,14 +171,15 @@ function operationsOf(writes: readonly ViewWrite[], keyOf: (write: ViewWrite) =>
       if (write.value) values.push(write.value);
       continue;
     }
-    const { fields, replaces } = write;
-    if (replaces) add('d', name);
-    for (const sets of [true, false]) {
-      const some = fields.filter(({ value }) => (value !== null) === sets);
-      if (some.length === 0) continue;
-      add(sets ? 'h' : 'r', name);
-      lists.push(some.flatMap(({ field, value }) => (value === null ? [field] : [field, value])));
+    if (write.replaces) add('d', name);
+    const sets: string[] = [];
+    const removes: string[] = [];
+    for (const { field, value } of write.fields) {
+      if (value === null) removes.push(field);
+      else sets.push(field, value);
     }
+    if (sets.length > 0) add('h', name, sets);
+    if (removes.length > 0) add('r', name, removes);
   }
   return { names, args: [letters, JSON.stringify(lists), ...values] satisfies Arg[] };
 }

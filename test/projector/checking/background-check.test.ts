@@ -138,6 +138,7 @@ it('finds nothing in views that are right while changes and fan-outs flow, and m
   published.push(ride(rides[0]!, { metro: town, title: 'Last' }));
   log.append(...placed(published).slice(-1));
   const key = store.keys.of(tagOf(rides[0]!), 'ride', rides[0]!);
+  await expect.poll(() => `${store.redis.keys.get(key)}`, soon).toContain('"title":"Last"');
   await expect.poll(() => running.projector.status().unreadableSinceMs, soon).toBeNull();
   const right = store.redis.keys.get(key) as Buffer;
   const wrong = Buffer.from(right);

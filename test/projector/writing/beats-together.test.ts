@@ -119,11 +119,11 @@ it('a beat that is not answered is sent again as it was, and its tags count as a
   const isAway = Promise.withResolvers<boolean>();
   const sleep = clock.sleep.bind(clock);
   clock.sleep = async (ms) => {
-    isAway.resolve(lanes.isAway(5));
+    isAway.resolve(lanes.lane(5).away);
     await sleep(ms);
   };
   expect(await beat()).toEqual(Array.from({ length: 4 }, () => together()));
-  expect([await isAway.promise, lanes.isAway(5), clock.slept]).toEqual([true, false, [50, 100, 200]]);
+  expect([await isAway.promise, lanes.lane(5).away, clock.slept]).toEqual([true, false, [50, 100, 200]]);
   stop.abort();
   expect(await beat()).toEqual([]);
   await lanes.ended();

@@ -8,6 +8,7 @@ import {
 } from '../../../projector/position/settled-position.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { Rounds } from '../../../projector/writing/rounds.ts';
+import type { TagLane } from '../../../projector/writing/tag-lane.ts';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
@@ -49,7 +50,7 @@ function marked({ tickMs = 0, records = smallWorld.records, ...fanOut }: Marked 
     answers: true,
     /** How many writes were added before others were sent. */
     flushedAt: [] as number[],
-    isAway: (tag: number) => tag === lanes.away,
+    lane: (tag: number) => ({ away: tag === lanes.away }) as TagLane,
     async add(tag: number, write: ViewWrite) {
       added.push([tag, write]);
     },
