@@ -112,6 +112,10 @@ const wrong: [env: Record<string, string>, usage: [line: string, words: string][
       ['rejected list --place metros/0@99', 'there is no rejected record at --place metros/0@99'],
       ['rejected list --reason x', 'there is no rejected record of --reason "x", but of "key disagrees with value"'],
       ['rejected list --archive /nope', '--archive: name a folder'],
+      ['why rides', 'topic rides, key does not match its pattern: field ride: want ^[a-z0-9]{4,32}$'],
+      ['why nights/4711', 'topic nights, key does not match its pattern: want ride/day'],
+      ['why songs/x', 'topic unknown'],
+      ['why relations/me/me', 'topic relations, rider related to themself'],
       ['history', 'want a PATH or --from-file'],
       ['history --from-file nosuch', "--from-file nosuch can't be read (ENOENT)"],
       ['history --from-file test/README.md', '--from-file test/README.md, line 1: "#" is no path'],
@@ -139,6 +143,7 @@ describe('wrong usage exits 2 and says what would be right', () => {
     async ({ env, line, words }) => {
       const { code, out, err } = await told(line, env);
       expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining(words) });
+      expect(err).not.toContain('me/me');
       expect(readdirSync(folder)).toEqual(['note', 'second']);
     },
   );

@@ -158,17 +158,6 @@ it('why says of keys of an archive where they stand, with exit codes, and nothin
   expect(none.code).toBe(1);
   expect(none.out.join('\n')).toContain('last good record: none in the log');
   expect(none.out.join('\n')).toContain('the ride has no record (docs/rules.md#posted)');
-  for (const [wrong, reason] of [
-    ['rides', 'topic rides, key does not match its pattern: field ride: want ^[a-z0-9]{4,32}$'],
-    ['nights/4711', 'topic nights, key does not match its pattern: want ride/day'],
-    ['songs/x', 'topic unknown'],
-    ['relations/me/me', 'topic relations, rider related to themself'],
-  ] as const) {
-    const { code, err } = await run(wrong);
-    expect([code, err.join()]).toEqual([2, expect.stringContaining('want such as nights/')]);
-    expect(err.join()).toContain(reason);
-    expect(err.join()).not.toContain('me/me');
-  }
 });
 
 // docs/rules.md#one-partition-per-key, #tombstones, #last-good-record

@@ -58,30 +58,27 @@ describe('history', () => {
     }
   });
 
-  it.each([[[]], [['/me/nights', '--rider', 'r0001']]])(
-    'of a day shows a ride once it is posted, and no longer than that; asked beside: %j',
-    async (beside) => {
-      const { metros, riders, rides, nights } = sampleRecords;
-      const posted = (is: boolean) => changeOf('rides', { ...rides, posted: is });
-      const world = [changeOf('metros', metros), changeOf('riders', riders), changeOf('nights', nights)];
-      const records = [...world, posted(false), posted(true), posted(false)].map((change, offset) => ({
-        ...change,
-        ...{ partition: 0, offset, timestampMs: offset },
-      }));
-      const log = { today: 0, partitions: byTopic(() => 1), records };
-      await using archive = await pastArchive(log, { blockBytes: 2_000, fileBytes: 5_000 });
-      const day = '/metros/portland/days/2015-06-13';
-      const asked = ['history', day, '/rides/ride0001', ...beside, '--archive', archive.dir];
-      const { out } = await run(...asked, '--to', '1970-01-01T01:00:00Z');
-      const versions = out.map((line) => JSON.parse(line)).filter(({ path }) => path === day);
-      const rideIds = ({ answer }: { answer: { nights: { ride: string }[] } }) => answer.nights.map(({ ride }) => ride);
-      expect(versions.map((one) => [one.records[0].offset, rideIds(one)])).toEqual([
-        [0, []],
-        [4, ['ride0001']],
-        [5, []],
-      ]);
-    },
-  );
+  it('of a day shows a ride once it is posted, and no longer than that', async () => {
+    const { metros, riders, rides, nights } = sampleRecords;
+    const posted = (is: boolean) => changeOf('rides', { ...rides, posted: is });
+    const world = [changeOf('metros', metros), changeOf('riders', riders), changeOf('nights', nights)];
+    const records = [...world, posted(false), posted(true), posted(false)].map((change, offset) => ({
+      ...change,
+      ...{ partition: 0, offset, timestampMs: offset },
+    }));
+    const log = { today: 0, partitions: byTopic(() => 1), records };
+    await using archive = await pastArchive(log, { blockBytes: 2_000, fileBytes: 5_000 });
+    const day = '/metros/portland/days/2015-06-13';
+    const asked = ['history', day, '/rides/ride0001', '--archive', archive.dir];
+    const { out } = await run(...asked, '--to', '1970-01-01T01:00:00Z');
+    const versions = out.map((line) => JSON.parse(line)).filter(({ path }) => path === day);
+    const rideIds = ({ answer }: { answer: { nights: { ride: string }[] } }) => answer.nights.map(({ ride }) => ride);
+    expect(versions.map((one) => [one.records[0].offset, rideIds(one)])).toEqual([
+      [0, []],
+      [4, ['ride0001']],
+      [5, []],
+    ]);
+  });
 
   it('warns of an archive without a manifest whose last file is cut', async () => {
     const archive = await copyPortland(join(dir, 'portland'));

@@ -9,20 +9,14 @@ import { sampleRecords } from '../../support/worlds/records.ts';
 
 const timestampMs = 1_700_000_000_000;
 
-/** Commands on topics of two partitions, and what publishes there. */
-async function setUp() {
+// docs/rules.md#resubmitted-records
+it('rejected lists bad records of Kafka, and resubmits what is good by now to its own partition, once', async () => {
   const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix(), LOG_LEVEL: 'silent' };
   const run = (...args: string[]) => heard((io) => runCli(args, io, env));
   expect((await run('topics', '--partitions', '2')).code).toBe(0);
   const kafka = loadSettings(env).kafka!;
   const { signal } = new AbortController();
   const publisher = kafkaPublisher({ kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, log: silentLog, signal });
-  return { run, publisher };
-}
-
-// docs/rules.md#resubmitted-records
-it('rejected lists bad records of Kafka, and resubmits what is good by now to its own partition, once', async () => {
-  const { run, publisher } = await setUp();
   for (const [offset, key] of ['ada', 'bo'].entries()) {
     const raw = { key: Buffer.from(key), value: Buffer.from('bad'), headers: { trace: Buffer.from('t') } };
     await publisher.publish('riders', [{ partition: 1, key, value: raw.value, timestampMs }]);
@@ -67,18 +61,5 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
     ['unresolved', 'riders/1@1'],
   ]);
   expect((await run('rejected', 'list', '--place', 'riders/1@0')).code).toBe(0);
-  await publisher.close();
-});
-
-it('the commands for the past read what Kafka holds, without a consumer group', async () => {
-  const { run, publisher } = await setUp();
-  const value = encodeValue('metros', { ...sampleRecords.metros, metro: 'portland' });
-  await publisher.publish('metros', [{ partition: 0, key: 'portland', value, timestampMs }]);
-  const args = ['replay', '--as-of', '2026-01-01T00:00:00Z', '--get', '/metros/portland/days/2015-06-13'];
-  const { code, out, err } = await run(...args);
-  expect({ code, out }).toEqual({ code: 0, out: ['{"metro":"portland","day":"2015-06-13","nights":[]}'] });
-  expect(err.join('\n')).toContain('Kafka is compacted and holds the present');
-  // The copy of it was made this moment; what Kafka had before is not known.
-  expect(err.join('\n')).not.toContain('The archive has every record since');
   await publisher.close();
 });

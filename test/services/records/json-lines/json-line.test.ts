@@ -15,9 +15,10 @@ const read = (line: object | string) => {
   const { decoder, valueBytes } = record;
   return { ...record, ...(valueBytes && (decodeWith(decoder, valueBytes) as { value: unknown })) };
 };
-const changed = (topic: TopicName, change: object) => {
+/** A line whose value differs from the sample's. */
+const of = (topic: TopicName, change: object) => {
   const { value } = JSON.parse(showLine(topic, 'k', sampleRecords[topic]));
-  return read({ topic, key: 'k', value: { ...value, ...change } }).value as Record<string, unknown>;
+  return { topic, key: 'k', value: { ...value, ...change } };
 };
 const fault = (line: object | string): string => {
   try {
@@ -28,10 +29,7 @@ const fault = (line: object | string): string => {
     return (error as LineError).message;
   }
 };
-const ride = (change: object) => {
-  const { value } = JSON.parse(showLine('rides', 'k', sampleRecords.rides));
-  return { topic: 'rides', key: 'k', value: { ...value, ...change } };
-};
+const ride = (change: object) => of('rides', change);
 
 // docs/rules.md#json-lines
 describe('a line of JSON', () => {
@@ -86,7 +84,7 @@ describe('a line of JSON', () => {
     ['riders', 'changed_at', '-99999999999999999', -99_999_999_999_999_999n],
     ['riders', 'changed_at', '253402300800000', 253_402_300_800_000],
   ] as const)('of %s has as %s %s', (topic, field, text, ms) => {
-    expect(changed(topic, { [field]: text })).toMatchObject({ [field]: ms });
+    expect(read(of(topic, { [field]: text })).value).toMatchObject({ [field]: ms });
   });
 
   test.each([
@@ -112,19 +110,14 @@ describe('a line of JSON', () => {
     [ride({ changed_at: 1_795_000_000_000 }), 'changed_at is not an instant with its offset'],
     [ride({ changed_at: '1795000000' }), 'changed_at is not an instant with its offset'],
     [ride({ changed_at: '2026-02-30T00:00:00Z' }), 'changed_at is not an instant with its offset'],
+    [of('nights', { day: '2026-02-29' }), 'day is not a date'],
+    [of('nights', { meet_time: '24:00' }), 'meet_time is not a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm'],
+    [of('nights', { meeting: { palce_name: 'x' } }), 'meeting has an unknown field "palce_name", want place_name,'],
+    [of('nights', { meeting: 'Kenton' }), 'meeting is not an object'],
+    [of('nights', { meeting: { secret: 1 } }), 'meeting.secret is not true or false'],
+    [of('developer-keys', { key_hash: 'ab' }), 'key_hash is not 32 bytes in hex'],
   ])('is wrong as %j, in words that name the field and what it must be', (line, words) => {
     expect(fault(line)).toContain(words);
-  });
-
-  it.each([
-    ['nights', { day: '2026-02-29' }, 'day is not a date'],
-    ['nights', { meet_time: '24:00' }, 'meet_time is not a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm'],
-    ['nights', { meeting: { palce_name: 'x' } }, 'meeting has an unknown field "palce_name", want place_name,'],
-    ['nights', { meeting: 'Kenton' }, 'meeting is not an object'],
-    ['nights', { meeting: { secret: 1 } }, 'meeting.secret is not true or false'],
-    ['developer-keys', { key_hash: 'ab' }, 'key_hash is not 32 bytes in hex'],
-  ] as const)('of %s is wrong with %j', (topic, change, words) => {
-    expect(() => changed(topic, change)).toThrow(words);
   });
 
   it('says nothing of what the line holds', () => {
