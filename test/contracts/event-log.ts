@@ -83,18 +83,27 @@ export function eventLogContract(
       return following;
     };
 
-    test('without topics its bounds can not be had', async () => {
+    test('without topics there are no bounds, and another partition than the position has ends the following', async () => {
       await expect(open().bounds()).rejects.toThrow(MissingTopicsError);
+      await fixture.createTopics(2);
+      await expect(follow(from(1)).done).rejects.toThrow(PartitionsChangedError);
     });
 
-    test('the end is one more than the last offset, also after ones without a record, and 0 of an empty partition', async () => {
+    test('the end is one more than the last offset, also after ones without a record, and who is there has all before it', async () => {
       await fixture.createTopics(2);
       const empty = { low: 0, end: 0 };
       expect(await open().bounds()).toEqual(Object.fromEntries(topicNames.map((topic) => [topic, [empty, empty]])));
-      await fixture.append('riders', 1, riders(3));
-      await fixture.skipOffsets('riders', 1, 4);
-      await fixture.append('riders', 1, riders(1));
-      expect((await open().bounds()).riders).toEqual([empty, { low: 0, end: 8 }]);
+      await fixture.append('riders', 1, riders(1_234));
+      await fixture.skipOffsets('riders', 1, 10);
+      await fixture.append('riders', 1, riders(5));
+      const log = open();
+      expect((await log.bounds()).riders).toEqual([empty, { low: 0, end: 1_249 }]);
+      const following = follow(from(2), undefined, log);
+      await vi.waitFor(() => expect(following.position.riders[1]).toBe(1_249), soon);
+      expect(following.records.map(({ offset }) => offset)).toEqual([
+        ...Array.from({ length: 1_234 }, (_, i) => i),
+        ...Array.from({ length: 5 }, (_, i) => 1_244 + i),
+      ]);
     });
 
     test('every record comes with its place, time, key and value, in order', async () => {
@@ -134,34 +143,28 @@ export function eventLogContract(
       expect(bad.raw().value).toBeInstanceOf(Buffer);
     });
 
-    test('it begins at the position given, and at an offset without a record with the one after', async () => {
-      await fixture.createTopics(2);
+    test('it begins at the position given, at an offset without a record with the one after, and not below what is left or beyond the end', async () => {
+      await fixture.createTopics(1);
       await fixture.append('riders', 0, riders(3, 'a'));
-      await fixture.append('riders', 1, riders(2, 'b'));
-      await fixture.skipOffsets('riders', 1, 3);
-      await fixture.append('riders', 1, riders(1, 'c'));
-      const following = follow(from(2, { riders: [2, 3] }));
-      await vi.waitFor(() => expect(following.position.riders).toEqual([3, 6]), soon);
-      expect(following.texts.sort()).toEqual(['a2@2', 'c0@5']);
-    });
-
-    test('a follower at the sampled ends has all that they stand for', async () => {
-      await fixture.createTopics(2);
-      await fixture.append('riders', 0, riders(1_234));
-      await fixture.skipOffsets('riders', 0, 10);
-      await fixture.append('riders', 0, riders(5));
+      await fixture.skipOffsets('riders', 0, 3);
+      await fixture.append('riders', 0, riders(1, 'c'));
+      for (const [offset, texts] of [
+        [2, ['a2@2', 'c0@6']],
+        [4, ['c0@6']],
+      ] as const) {
+        const following = follow(from(1, { riders: [offset] }));
+        await vi.waitFor(() => expect(following.position.riders).toEqual([7]), soon);
+        expect(following.texts).toEqual(texts);
+      }
+      await fixture.deleteBefore('riders', 0, 2);
       const log = open();
-      const end = (await log.bounds()).riders[0]!.end;
-      const following = follow(from(2), undefined, log);
-      await vi.waitFor(() => expect(following.position.riders[0]).toBe(end), soon);
-      expect(following.records).toHaveLength(1_239);
-      expect(following.records.map(({ offset }) => offset)).toEqual([
-        ...Array.from({ length: 1_234 }, (_, i) => i),
-        ...Array.from({ length: 5 }, (_, i) => 1_244 + i),
-      ]);
+      expect((await log.bounds()).riders).toEqual([{ low: 2, end: 7 }]);
+      for (const offset of [1, 8])
+        await expect(follow(from(1, { riders: [offset] }), undefined, log).done).rejects.toThrow(LogTruncatedError);
     });
 
-    test.runIf(grows)('it goes on as the log grows', async () => {
+    // docs/rules.md#partition-growth
+    test.runIf(grows)('it goes on as the log grows, until a partition is added, with words on new topics', async () => {
       await fixture.createTopics(1);
       await fixture.append('riders', 0, riders(2));
       const log = open();
@@ -176,84 +179,43 @@ export function eventLogContract(
       await vi.waitFor(() => expect(following.texts).toHaveLength(6), soon);
       expect(following.position).toEqual(from(1, { riders: [5], nights: [1] }));
       expect((await log.bounds()).riders).toEqual([{ low: 0, end: 5 }]);
-    });
-
-    test('one batch is handed over at a time, over all partitions', async () => {
-      await fixture.createTopics(3);
-      for (const partition of [0, 1, 2]) await fixture.append('riders', partition, riders(20));
-      let inHand = 0;
-      let most = 0;
-      const following = follow(from(3), async () => {
-        most = Math.max(most, ++inHand);
-        await sleep(20);
-        inHand--;
-      });
-      await vi.waitFor(() => expect(following.records).toHaveLength(60), soon);
-      expect(most).toBe(1);
-    });
-
-    test('an abort waits for the batch in hand, and nothing comes after it', async () => {
-      await fixture.createTopics(3);
-      for (const partition of [0, 1, 2]) await fixture.append('riders', partition, riders(3));
-      let finished = false;
-      const following = follow(from(3), async () => {
-        following.abort();
-        await sleep(50);
-        finished = true;
-      });
-      await following.done;
-      expect(finished).toBe(true);
-      const count = following.records.length;
-      expect(count).toBeLessThanOrEqual(3);
-      await fixture.append('riders', 0, riders(3));
-      await sleep(100);
-      expect(following.records).toHaveLength(count);
-    });
-
-    test('what the follower throws ends the following', async () => {
-      await fixture.createTopics(1);
-      await fixture.append('riders', 0, riders(1));
-      const following = follow(from(1), () => Promise.reject(new Error('the store is gone')));
-      await expect(following.done).rejects.toThrow('the store is gone');
-    });
-
-    test('it can be followed again from the start', async () => {
-      await fixture.createTopics(1);
-      await fixture.append('riders', 0, riders(2));
-      const log = open();
-      for (let i = 0; i < 2; i++) {
-        const following = follow(from(1), undefined, log);
-        await vi.waitFor(() => expect(following.texts).toEqual(['r0@0', 'r1@1']), soon);
-        await following.stop();
-      }
-    });
-
-    test('another partition than the position has ends the following', async () => {
-      await fixture.createTopics(2);
-      await expect(follow(from(1)).done).rejects.toThrow(PartitionsChangedError);
-    });
-
-    // docs/rules.md#partition-growth
-    test.runIf(grows)('a partition that is added ends the following, with words on new topics', async () => {
-      await fixture.createTopics(1);
-      await fixture.append('riders', 0, riders(1));
-      const following = follow(from(1));
-      await vi.waitFor(() => expect(following.records).toHaveLength(1), soon);
       await fixture.addPartition('riders');
       await expect(following.done).rejects.toThrow(PartitionsChangedError);
       await expect(following.done).rejects.toThrow(/riders: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
     });
 
-    test('a position below what is left, or beyond the end, ends the following', async () => {
-      await fixture.createTopics(1);
-      await fixture.append('riders', 0, riders(4));
-      await fixture.deleteBefore('riders', 0, 3);
+    test('one batch is handed over at a time, over all partitions; an abort waits for it, and nothing comes after', async () => {
+      await fixture.createTopics(3);
+      for (const partition of [0, 1, 2]) await fixture.append('riders', partition, riders(20));
+      let [inHand, most] = [0, 0];
       const log = open();
-      expect((await log.bounds()).riders).toEqual([{ low: 3, end: 4 }]);
-      for (const offset of [1, 5])
-        await expect(follow(from(1, { riders: [offset] }), undefined, log).done).rejects.toThrow(LogTruncatedError);
-      const following = follow(from(1, { riders: [3] }), undefined, log);
-      await vi.waitFor(() => expect(following.texts).toEqual(['r3@3']), soon);
+      const handsOver = (then = (_: Following): void => {}) => {
+        const following: Following = follow(
+          from(3),
+          async () => {
+            most = Math.max(most, ++inHand);
+            then(following);
+            await sleep(20);
+            inHand--;
+          },
+          log,
+        );
+        return following;
+      };
+      await expect(follow(from(3), () => Promise.reject(new Error('the store is gone')), log).done).rejects.toThrow(
+        'gone',
+      );
+      const whole = handsOver();
+      await vi.waitFor(() => expect(whole.records).toHaveLength(60), soon);
+      await whole.stop();
+      const aborted = handsOver((following) => following.abort());
+      await aborted.done;
+      expect([most, inHand]).toEqual([1, 0]);
+      const count = aborted.records.length;
+      expect(count).toBeLessThanOrEqual(20);
+      await fixture.append('riders', 0, riders(3, 'more'));
+      await sleep(100);
+      expect(aborted.records).toHaveLength(count);
     });
   });
 }

@@ -77,15 +77,6 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       expect(await w.commit(tag, [valueWrite(ride, view('2'))])).toMatchObject({ committed: true, compare: true });
     });
 
-    it('takes a tag from the exact fence that was seen, and from no other', async () => {
-      const [one, other] = [await writer(), await writer()];
-      await lead(one);
-      const [seen] = await fences(other, [tag]);
-      await one.commit(tag, []);
-      expect(await other.leadership.take(tag, seen!, false)).toBeNull();
-      expect(await one.commit(tag, [])).toMatchObject({ committed: true });
-    });
-
     it('knows a fence as this leader left it, and one that a batch left whose reply was lost; its epoch is the store’s time', async () => {
       const [one, other] = [await writer(), await writer()];
       await lead(one);
@@ -220,23 +211,6 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
           expect((await w.beat(left, asking)).committed).toBe(reason === 'fenced');
         },
       );
-
-      it('is told that somebody asked for compares', async () => {
-        const w = await beating();
-        if (!w || !store.live) return;
-        const live = await store.live();
-        const askedAt = async () => {
-          const result = await w.beat(allTags, asking);
-          return result.committed && result.asked;
-        };
-        await live.askCompare([tag]);
-        const once = await askedAt();
-        expect(await askedAt()).toBe(once);
-        await live.askCompare([tag]);
-        expect(new Set(['', once, await askedAt()]).size).toBe(3);
-        expect(await w.commit(tag, [])).toMatchObject({ compare: true });
-        await live.close();
-      });
     });
 
     it('tells each look what the tags say now, whatever it said before', async () => {

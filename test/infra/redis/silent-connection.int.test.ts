@@ -83,22 +83,6 @@ it('each command on a connection that falls silent ends, whatever the moment, an
   expect(await Promise.all(found)).toEqual(cases.map((each) => ({ ...each, waits: false })));
 }, 200_000);
 
-it('each command on a new connection ends that is silent from its beginning', async () => {
-  for (const gets of ['connected', 'one reply'] as const) {
-    const proxy = await silentProxy(redisUrl());
-    proxy.fallSilent('nothing', gets);
-    const { command, close } = await redisConnection({ url: proxy.url, cluster: false, keyPrefix: '' });
-    try {
-      expect(await askOn(command, ['x'])).toEqual(new Set(['failed']));
-      proxy.speak();
-      await untilAnswered(command, 'x');
-    } finally {
-      await close();
-      await proxy.close();
-    }
-  }
-}, 200_000);
-
 let cluster: RedisCluster | undefined;
 afterAll(() => cluster?.stop());
 

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, it, vi } from 'vitest';
 import { kafkaJs } from '../../../../infra/kafka/client/kafka-js.ts';
-import { describeError as innermost } from '../../../../infra/kafka/client/logged-back-off.ts';
 import { silentLog } from '../../../support/processes/heard.ts';
 import { tarpit } from '../../../support/servers/tarpit.ts';
 
@@ -43,12 +42,4 @@ it.each(['frozen', 'gone'])('a client whose signal aborts stops trying a broker 
   await expect(connecting).rejects.toThrow();
   expect(heard.length).toBe(before);
   pit.close();
-});
-
-it("an error of several has all of their messages, kafkajs's own kind too", () => {
-  const several = Object.assign(new Error('Topic creation errors'), {
-    errors: [new Error('too few brokers'), new Error('too few brokers'), new Error('no such setting')],
-  });
-  expect(innermost(several)).toBe('too few brokers; no such setting');
-  expect(innermost(new Error('outer', { cause: several }))).toBe('too few brokers; no such setting');
 });

@@ -46,7 +46,6 @@ const soon = { timeout: 20_000, interval: 50 };
 test.each<[string, () => KafkaConnection]>([
   ['over TLS at a host name, signed in by plain', () => signedInBy('plain', { brokers: [anyHost] })],
   ['over TLS, signed in by scram-sha-512', () => signedInBy('scram-sha-512')],
-  ['over TLS alone', () => ({ brokers: [broker.tlsBrokers], ssl: true, sasl: null })],
   [
     'signed in by scram-sha-256 alone',
     () => signedInBy('scram-sha-256', { brokers: [broker.saslBrokers], ssl: false }),

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { SchemaAwayError } from '../../../../infra/registry/schema-registry.ts';
 import { LogTruncatedError } from '../../../../projector/ports/event-log.ts';
-import { realClock } from '../../../../projector/running/clock.ts';
 import { encodeValue } from '../../../../schemas/avro/codec.ts';
 import type { TopicName } from '../../../../schemas/events/records.ts';
 import { type EventLogFixture, eventLogContract, type FixtureRecord } from '../../../contracts/event-log.ts';
@@ -75,27 +74,6 @@ class KafkaFixture implements EventLogFixture {
 
 eventLogContract('Kafka', async () => new KafkaFixture());
 
-test('what cannot be decoded comes with a reason, and as it came', async () => {
-  await using kafka = new TestKafka();
-  // A compacted topic takes no record without a key.
-  await kafka.createTopics({ settings: { 'cleanup.policy': 'delete', 'retention.ms': '-1' } });
-  await kafka.sendRaw('metros', [
-    { key: null, value: metroValue('kiel') },
-    { key: Buffer.from([0xff]), value: metroValue('kiel') },
-    { key: 'kiel', value: Buffer.from('{}') },
-    { key: 'kiel', value: Buffer.from([0, 0, 0, 0, 7, 1]) },
-  ]);
-  const following = kafka.follow(kafka.eventLog(), positionAt(1));
-  await vi.waitFor(() => expect(following.position.metros).toEqual([4]), soon);
-  expect(following.keys).toEqual([
-    'no key',
-    'key is not UTF-8',
-    'not Avro',
-    expect.stringMatching(/^unknown schema id: got 7, .* known for metros: none\./),
-  ]);
-  expect(following.records[2]!.raw()).toEqual({ key: Buffer.from('kiel'), value: Buffer.from('{}'), headers: {} });
-});
-
 test('an open transaction holds its partition back, says so, and lets the others flow', async () => {
   await using kafka = new TestKafka();
   await kafka.createTopics({ partitions: 2 });
@@ -160,27 +138,4 @@ test('a partition unread for longer than half of delete.retention.ms stops it: t
   away = false;
   await expect(following.done).rejects.toThrow(LogTruncatedError);
   await expect(following.done).rejects.toThrow(/metros\/0@1: it went unread/);
-});
-
-test('a look-up that is neither answered nor refused is told of from its beginning, and has not failed', async () => {
-  await using kafka = new TestKafka();
-  await kafka.createTopics();
-  const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<'unknown'>();
-  const lookUp = () => {
-    asked.resolve();
-    return answer.promise;
-  };
-  await kafka.sendRaw('metros', [{ key: 'framed', value: Buffer.from([0, 0, 0, 0, 9, 0]) }]);
-  const log = kafka.eventLog({ schemas: { lookUp } });
-  const following = kafka.follow(log, positionAt(1));
-  const before = realClock.nowMs();
-  await asked.promise;
-  const waits = () => log.status!()!.partitions.flatMap((one) => one.waits ?? []);
-  await vi.waitFor(() => expect(waits()).toMatchObject([{ for: 'registry' }]), soon);
-  expect(waits()[0]!.sinceMs).toBeGreaterThanOrEqual(before);
-  expect(following.waits).toEqual([]);
-  answer.resolve('unknown');
-  await vi.waitFor(() => expect(waits()).toEqual([]), soon);
-  await following.stop();
 });
