@@ -7,12 +7,12 @@ import {
   anyChange,
   anyRsvp,
   type Change,
-  LiveChain,
   nothingObserved,
   type Observed,
   probeChange,
   probes,
   sharedNowMs,
+  startLiveChain,
 } from './live-chain.ts';
 import { startPinned } from './pinned-process.ts';
 import { type Bench, type Figures, quantile, type Row } from './versions.ts';
@@ -55,7 +55,7 @@ export const freshness: Bench = {
         { name: `${name}: projector's CPU, of a second`, unit: 'ms' },
       ]),
       async measure(version) {
-        await using chain = await LiveChain.start(version);
+        await using chain = await startLiveChain(version);
         // Not kept to one core: Kafka, Redis, two services and the observer share both.
         const observer = await startPinned('freshness-observer.ts', [], null);
         const live = await redisLiveViews({ url: chain.redis.url, cluster: false, keyPrefix: 'ride-calendar:' });
@@ -63,7 +63,7 @@ export const freshness: Bench = {
           const projector = await (await chain.projector()).ready(120_000);
           const api = await (await chain.api()).ready(60_000);
           await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
-          const bench = new Freshness(chain, () => observer.ask<Observed>('collect'), live, projector.pid);
+          const bench = new Freshness(chain.publish, () => observer.ask<Observed>('collect'), live, projector.pid);
           await bench.phase({ rate: 1_000, repair: false, change: anyChange }, 5_000);
           const figures: Figures = {};
           for (const { name, ...phase } of phases) {
@@ -105,14 +105,19 @@ interface Latencies {
 }
 
 class Freshness {
-  readonly #chain: LiveChain;
+  readonly #publish: (changes: readonly Change[]) => Promise<void>;
   readonly #collect: () => Promise<Observed>;
   readonly #live: LiveViews;
   readonly #projector: number;
   #seq = 0;
 
-  constructor(chain: LiveChain, collect: () => Promise<Observed>, live: LiveViews, projector: number) {
-    this.#chain = chain;
+  constructor(
+    publish: (changes: readonly Change[]) => Promise<void>,
+    collect: () => Promise<Observed>,
+    live: LiveViews,
+    projector: number,
+  ) {
+    this.#publish = publish;
     this.#collect = collect;
     this.#live = live;
     this.#projector = projector;
@@ -150,7 +155,7 @@ class Freshness {
       const due = Math.floor((elapsedMs * rate) / 1_000) - produced;
       while (changes.length < due) changes.push(change());
       produced += changes.length;
-      if (changes.length > 0) under.push(this.#chain.publish(changes));
+      if (changes.length > 0) under.push(this.#publish(changes));
       await sleep(tickMs);
     }
     await Promise.all(under);

@@ -1,11 +1,11 @@
-import kafkajs, { type Producer } from 'kafkajs';
-import { type KafkaBroker, startKafkaBroker } from '../../infra/local/kafka-broker.ts';
-import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import kafkajs from 'kafkajs';
+import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
+import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { liveKey, marks, metro, night, place, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { Processes, type RunningService } from '../support/processes/process.ts';
+import { Processes } from '../support/processes/process.ts';
 import { kafkaClient } from '../support/servers/kafka.ts';
 import { runCommand } from './commands.ts';
 import type { Version } from './versions.ts';
@@ -76,44 +76,17 @@ export type Observed = Record<'alone' | 'read', [seq: number, atMs: number][][]>
 
 export const nothingObserved = (): Observed => ({ alone: probes.map(() => []), read: probes.map(() => []) });
 
-export class LiveChain {
-  readonly broker: KafkaBroker;
-  readonly redis: RedisServer;
-  readonly #processes: Processes;
-  readonly #producer: Producer;
-
-  private constructor(broker: KafkaBroker, redis: RedisServer, producer: Producer, version: Version) {
-    this.broker = broker;
-    this.redis = redis;
-    this.#processes = new Processes(version.folder);
-    this.#producer = producer;
-  }
-
-  /** Kafka with a world, and Redis. The services are those of a version. */
-  static async start(version: Version): Promise<LiveChain> {
-    const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
-    await runCommand(version, ['topics'], { KAFKA_BROKERS: broker.brokers });
-    const producer = kafkaClient(broker.brokers).producer({
-      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-    });
-    await producer.connect();
-    const chain = new LiveChain(broker, redis, producer, version);
-    const records = [...world()];
-    for (let i = 0; i < records.length; i += 2_000) await chain.publish(records.slice(i, i + 2_000));
-    return chain;
-  }
-
-  projector(): Promise<RunningService> {
-    return this.#processes.start('projector', { KAFKA_BROKERS: this.broker.brokers, REDIS_URL: this.redis.url });
-  }
-
-  api(): Promise<RunningService> {
-    return this.#processes.start('api', { REDIS_URL: this.redis.url });
-  }
-
-  async publish(changes: readonly Change[]): Promise<void> {
-    const byTopic = Map.groupBy(changes, ({ topic }) => topic);
-    const topicMessages = [...byTopic].map(([topic, all]) => ({
+/** Kafka with a world, and Redis. The services are those of a version. */
+export async function startLiveChain(version: Version) {
+  const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
+  await runCommand(version, ['topics'], { KAFKA_BROKERS: broker.brokers });
+  const processes = new Processes(version.folder);
+  const producer = kafkaClient(broker.brokers).producer({
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+  });
+  await producer.connect();
+  async function publish(changes: readonly Change[]): Promise<void> {
+    const topicMessages = [...Map.groupBy(changes, ({ topic }) => topic)].map(([topic, all]) => ({
       topic: topicPrefix + topic,
       messages: all.map(({ key, value, seq }) => ({
         key,
@@ -121,12 +94,20 @@ export class LiveChain {
         ...(seq !== undefined && { headers: { seq: String(seq) } }),
       })),
     }));
-    await this.#producer.sendBatch({ topicMessages, acks: -1 });
+    await producer.sendBatch({ topicMessages, acks: -1 });
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#producer.disconnect();
-    await this.#processes.close();
-    await Promise.all([this.broker.stop(), this.redis.stop()]);
-  }
+  const records = [...world()];
+  for (let i = 0; i < records.length; i += 2_000) await publish(records.slice(i, i + 2_000));
+  return {
+    broker,
+    redis,
+    publish,
+    projector: () => processes.start('projector', { KAFKA_BROKERS: broker.brokers, REDIS_URL: redis.url }),
+    api: () => processes.start('api', { REDIS_URL: redis.url }),
+    async [Symbol.asyncDispose](): Promise<void> {
+      await producer.disconnect();
+      await processes.close();
+      await Promise.all([broker.stop(), redis.stop()]);
+    },
+  };
 }

@@ -14,9 +14,9 @@ import { HistoryWriter, nowMs } from './history-writer.ts';
 import { type Done, doFaults } from './nemesis.ts';
 import { type Asker, keyHeaders, reader } from './probes.ts';
 import { Publisher } from './publisher.ts';
-import { Readers, readersOf } from './readers.ts';
+import { readersOf, startReaders } from './readers.ts';
 import { Service } from './service.ts';
-import { Watcher } from './watcher.ts';
+import { watch } from './watcher.ts';
 
 /** The calendar's clock: Portland's archive is of that week. */
 const now = '2015-06-13T19:00:00Z';
@@ -91,8 +91,8 @@ export async function runFaults(options: RunOptions): Promise<Done & { history: 
   for (const service of services) await service.ready();
   for (const place of await rejectedPlaces(kafkaEnv))
     history.add({ type: 'publish', sent: nowMs(), as: 'bad', ...place, version: null });
-  const watcher = new Watcher(services, history);
-  const readers = new Readers(apis, headersOf, history);
+  const watcher = watch(services, history);
+  const readers = startReaders(apis, headersOf, history);
   publisher.start();
 
   /** Until each API shows what was published before, and all are ready; a limit is no judgement: that is the checker's. */

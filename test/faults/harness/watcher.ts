@@ -14,34 +14,26 @@ function valuesIn(text: string): Record<string, number> {
 const everyMs = 1_000;
 
 /** Writes down every second what each process says of itself: metrics, readiness, and what it logged. */
-export class Watcher {
-  readonly #history: HistoryWriter;
-  readonly #stopped = new AbortController();
-  readonly #running: Promise<unknown>;
+export function watch(services: readonly Service[], history: HistoryWriter) {
+  const stopped = new AbortController();
   /** The instances that said last that they lead. */
-  readonly leaders = new Set<string>();
-
-  constructor(services: readonly Service[], history: HistoryWriter) {
-    this.#history = history;
-    this.#running = Promise.all(services.map((service) => this.#watch(service)));
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped.abort();
-    await this.#running;
-  }
-
-  async #watch(service: Service): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
+  const leaders = new Set<string>();
+  const watching = services.map(async (service) => {
+    while (!stopped.signal.aborted) {
       const { process } = service;
       const [{ status, body }, readiness] = await Promise.all([service.get('/metrics'), service.readiness()]);
       const values = status === 200 ? valuesIn(body) : null;
-      this.#history.add({ type: 'metrics', process, values });
-      this.#history.add({ type: 'ready', process, ...readiness });
+      history.add({ type: 'metrics', process, values });
+      history.add({ type: 'ready', process, ...readiness });
       service.takeNotes();
-      if (values?.['ride_calendar_role{role="leader"}'] === 1) this.leaders.add(service.name);
-      else this.leaders.delete(service.name);
+      if (values?.['ride_calendar_role{role="leader"}'] === 1) leaders.add(service.name);
+      else leaders.delete(service.name);
       await sleep(everyMs);
     }
-  }
+  });
+  const stop = async (): Promise<void> => {
+    stopped.abort();
+    await Promise.all(watching);
+  };
+  return { leaders, stop };
 }
