@@ -43,15 +43,22 @@ test('a batch that is refused is waited for until it succeeds, whatever else doe
   expect(since()).toBeUndefined();
 });
 
-test('a tag that is refused is waited for until it is taken, or takes a sign of life, whatever other tags do', async () => {
+test('a tag that is refused is waited for until it is taken, or takes a sign of life, whatever other tags do, also as it is given up', async () => {
   const clock = { ms: 0, nowMs: () => clock.ms, wallMs: () => 0, sleep: async () => {} };
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
   const store = new SharedStore().writer();
   let isRefused = true;
-  const take = store.leadership!.take;
-  store.leadership!.take = async (tag, ...how) => {
+  const { take, free } = store.leadership!;
+  const refuse = (tag: number): void => {
     if (tag === 1 && isRefused) throw new Error('READONLY');
+  };
+  store.leadership!.take = async (tag, ...how) => {
+    refuse(tag);
     return take(tag, ...how);
+  };
+  store.leadership!.free = async (tag) => {
+    refuse(tag);
+    return free(tag);
   };
   const { leadership } = measuredWriter(store, { waits, clock, metrics: noMetrics });
   const causes = () => waits.causes('redis').map(({ message }) => message);
@@ -64,6 +71,10 @@ test('a tag that is refused is waited for until it is taken, or takes a sign of 
     await end();
     expect(causes()).toEqual([]);
   }
+  isRefused = true;
+  await leadership!.free(1).catch(() => {});
+  await leadership!.free(2);
+  expect(causes()).toEqual(['READONLY']);
 });
 
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
