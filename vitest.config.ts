@@ -21,8 +21,9 @@ function roomyFolder(): string {
   }
 }
 
-// Faults mostly wait, and nothing else lasts as long: begun last, they would run alone.
-const longest = /faults\.e2e/;
+// Faults mostly wait, and nothing else lasts as long: begun last, they would run alone. What counts the objects of its process
+// wants one that is new.
+const longest = /(faults|long-life)\.e2e/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -36,6 +37,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Tests of processes mostly wait: two workers left a third of two cores idle.
     maxWorkers: 4,
+    // Files share a process and its modules, which are most of a small file's work. So no test may leave a global changed.
+    isolate: false,
     // On a busy machine vitest's own second is no time at all. What never comes fails a minute later.
     expect: { poll: { timeout: 60_000 } },
     // The ride-management system of tests has oidc-provider's own pages, and it warns of them.
@@ -49,8 +52,6 @@ export default defineConfig({
           exclude: [...needServers, ...worlds],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // Files share a process and its modules: seven times as fast. So no test may leave a global changed.
-          isolate: false,
           env: { TMPDIR: roomyFolder() },
         },
       },

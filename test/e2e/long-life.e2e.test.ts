@@ -36,7 +36,11 @@ afterAll(() => processes.close());
 
 /** One count for all kinds that were left behind once: to count is to collect all garbage first, which takes most of a second. */
 class Counted {}
-for (const { prototype } of [Promise, EventTarget, EventEmitter]) Object.setPrototypeOf(prototype, Counted.prototype);
+const prototypes = [Promise, EventTarget, EventEmitter].map(({ prototype }) => prototype);
+for (const prototype of prototypes) Object.setPrototypeOf(prototype, Counted.prototype);
+afterAll(() => {
+  for (const prototype of prototypes) Object.setPrototypeOf(prototype, Object.prototype);
+});
 
 /** What lives in this process, once all that can be is collected. */
 async function living() {
