@@ -43,7 +43,8 @@ export const start: Bench = {
       const folder = profile && `${profile}/${version.name}-${name}`;
       if (folder) mkdirSync(folder, { recursive: true });
       // As in infra/deploy/systemd.
-      const execArgv = ['--max-semi-space-size=32', ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [])];
+      const young = ['--min-semi-space-size=32', '--max-semi-space-size=32'];
+      const execArgv = [...young, ...(folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [])];
       const projector = await startServer(version, 'projector', settings, { execArgv });
       const used = await projector.used();
       await sleep(settleMs);
