@@ -38,17 +38,17 @@ describe('a standby folds', () => {
   async function stoodBy(
     fence: (look: number) => string,
     looks: { positions: (string | null)[]; rides?: number }[],
-    { ends = [], ...eventLog }: Pick<EventLog, 'judgesAnew'> & { ends?: ('lost' | 'free')[] } = {},
+    { ends = [], ...eventLog }: Pick<EventLog, 'judgesAnew'> & { ends?: ('lost' | 'fenced' | 'free')[] } = {},
   ) {
     const taken: [tag: number, doubtful: boolean][] = [];
     const stop = new AbortController();
     const over = Object.assign(new Error('no more looks'), { retry: false });
-    let [look, rides, took] = [-1, 0, -1];
+    let [look, rides, took, rejectsEnded] = [-1, 0, -1, 0];
     const followed: (string | number | undefined)[][] = [];
     const folding = {
       limit: null as Position | null,
       isBehind: (position: Position) => rides < position.rides[0]!,
-      intake: { aside: { end() {} } },
+      intake: { aside: { end: () => void rejectsEnded++ } },
     };
     const leadership = {
       isFree: async () => false,
@@ -93,7 +93,7 @@ describe('a standby folds', () => {
     await run.catch((cause) => {
       if (cause !== over) throw cause;
     });
-    return { followed, took, taken };
+    return { followed, took, taken, rejectsEnded };
   }
   const moving = (look: number) => `led ${look}`;
   const led = () => 'led';
@@ -128,8 +128,14 @@ describe('a standby folds', () => {
   });
 
   it('and takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
-    const { taken } = await stoodBy(led, still([null, null, null]), { ends: ['lost', 'free'] });
+    const { taken, rejectsEnded } = await stoodBy(led, still([null, null, null]), { ends: ['lost', 'free'] });
     expect(taken).toEqual([...tags.map((tag) => [tag, false]), ...tags.map((tag) => [tag, tag === 4])]);
+    expect(rejectsEnded).toBe(0);
+  });
+
+  // docs/rules.md#rejected
+  it('and stands by again where another projector leads, which tells the rejects', async () => {
+    expect(await stoodBy(led, still([null]), { ends: ['fenced'] })).toMatchObject({ rejectsEnded: 1, took: 9 });
   });
 
   // docs/rules.md#kept-schemas
