@@ -59,7 +59,7 @@ function add(total: Progress, part: Progress): void {
   for (const [pair, count] of Object.entries(part.met)) total.met[pair] = (total.met[pair] ?? 0) + count;
 }
 
-// A thread tells of so many worlds at a time.
+// A thread tells of so many worlds at a time, and of a failure at once.
 const toldSeeds = 50;
 
 async function runShare({ from, end, step }: Share): Promise<void> {
@@ -67,7 +67,7 @@ async function runShare({ from, end, step }: Share): Promise<void> {
   for (let seed = from; seed < end; seed += step) {
     const { fault, ...outcome } = await runSeed(seed);
     add(part, { ...outcome, seeds: 1, failures: fault ? [{ seed, message: fault.message }] : [] });
-    if (part.seeds < toldSeeds && seed + step < end) continue;
+    if (!fault && part.seeds < toldSeeds && seed + step < end) continue;
     parentPort!.postMessage(part);
     part = nothingYet();
   }
