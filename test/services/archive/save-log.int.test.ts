@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import avro, { type Schema } from 'avsc';
 import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
@@ -65,6 +68,25 @@ describe('archive save from Kafka', () => {
       { id: null, fingerprint, schema, references: [] },
       { id: 42, fingerprint, schema, references: [] },
     ]);
+  });
+
+  test('that follows the log ends where a file has no room, and goes on with the same archive once there is', async () => {
+    await using archive = await TestArchive.make();
+    await using kafka = new TestKafka();
+    await kafka.createTopics();
+    await kafka.sendMetros(Array.from({ length: 500 }, (_, i) => `metro${i}`));
+    const env = { KAFKA_BROKERS: kafka.connection.brokers.join(','), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+    const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
+    const line = `ulimit -f 4; exec timeout -s KILL 60 "${process.execPath}" "${bin}" archive save --follow "${archive.dir}"`;
+    const full = promisify(execFile)('bash', ['-c', line], { env: { PATH: process.env.PATH, ...env } });
+    await expect(full).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Cannot write \S+\.avro: EFBIG/m),
+    });
+    const settings = loadSettings({ ...env, LOG_LEVEL: 'error' });
+    await heard((io) => runArchiveSave({ dir: archive.dir, json: true }, settings, io), signal);
+    expect((await readArchive(archive.dir, { prefix: kafka.topicPrefix })).records).toHaveLength(500);
+    expect((await checkArchive(archive.dir)).code).toBe(0);
   });
 
   test('follows the log until it is told to end, and goes on later; topics that were made again are refused', async () => {
