@@ -2,6 +2,7 @@ import type { Folding } from '../intake/folding.ts';
 import { silentMsMax } from '../ports/leading.ts';
 import type { Clock } from '../running/clock.ts';
 import { race } from '../running/stop.ts';
+import { Turns } from '../running/waiting.ts';
 import type { UnreadableChanges } from '../status/unreadable-changes.ts';
 import type { FanOuts } from '../writing/fan-outs.ts';
 import type { Rounds } from '../writing/rounds.ts';
@@ -73,5 +74,7 @@ export async function writeRounds(deps: WriteRoundsDeps): Promise<void> {
     if (faults.length > 0) throw faults[0];
     const isStill = rounds.idle && doubt.folded === provenAfter;
     if (isStill && !signal.aborted) await folding.moved.waitAtMost(idleMs, clock, signal);
+    // What came together is folded in one turn: all of it is in the next round.
+    await new Turns(clock).take();
   }
 }

@@ -1,9 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LogTruncatedError } from '../../../projector/ports/event-log.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { countText } from '../../../projector/running/log.ts';
 import { race, Stop } from '../../../projector/running/stop.ts';
-import { WakeUp } from '../../../projector/running/waiting.ts';
+import { Turns, WakeUp } from '../../../projector/running/waiting.ts';
 import { type KafkaCluster, type KafkaTopic, kafkaErrors } from '../client/kafka-cluster.ts';
 import { type Asking, LoggedBackOff } from '../client/logged-back-off.ts';
 import type { FetchedPartition } from '../protocol/fetch-api.ts';
@@ -257,21 +256,20 @@ export class Fetcher {
   async #handleAll(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const ready = this.#partitions.filter(({ waiting, fetched }) => !waiting && fetched.length > 0);
-      if (ready.length === 0) await this.#wakeUp.wait(this.#stop.signal);
-      for (const partition of ready) {
-        if (this.#stop.signal.aborted) return;
-        await this.#handle(partition);
-      }
+      // Changes that came together are folded in one turn, and so written in one round.
+      const turns = new Turns();
+      for (const partition of ready) if (!this.#stop.signal.aborted) await this.#handle(partition, turns);
+      await (ready.length > 0 ? turns.take() : this.#wakeUp.wait(this.#stop.signal));
     }
   }
 
-  async #handle(partition: FollowedPartition): Promise<void> {
+  async #handle(partition: FollowedPartition, turns: Turns): Promise<void> {
     const fetched = partition.fetched[0]!;
     const { batches, nextOffset: end, sinceMs } = fetched;
     for (const piece of recordPieces(batches, fetched.from, end, this.#deps.limits)) {
       const remainder = await this.#deps.handler.onPiece(partition, { ...piece, sinceMs });
       // A handler may never wait for anything. Sockets and timers must run too.
-      await nextTurn();
+      if (turns.due()) await turns.take();
       if (remainder) {
         // What is left is unpacked again then: nothing unpacked is kept while it waits.
         fetched.from = Math.max(fetched.from, remainder.from);
