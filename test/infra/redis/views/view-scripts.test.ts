@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { viewWriterOver } from '../../../../infra/redis/views/redis-view-writer.ts';
+import { lead } from '../../../support/stores/lead.ts';
 import { SharedStore } from '../../../support/stores/shared-store.ts';
 import { viewScriptCases } from './script-cases.ts';
 
@@ -15,4 +16,22 @@ it('the masters have as much room as if each were as full as the fullest', async
   expect(await roomOf(info(10, 100), info(30, 100), info(20, 100))).toBe(210);
   expect(await roomOf(info(10, 100), 'used_memory:5\r\n')).toBe(180);
   expect(await roomOf('used_memory:5\r\n')).toBeNull();
+});
+
+it.each([
+  'NOAUTH Authentication required.',
+  'READONLY You cannot write',
+  'OOM command not allowed',
+  'BUSY Redis is busy',
+])('a batch that Redis refuses with %s is not written, and is once it is sent again', async (refusal) => {
+  const { connection } = new SharedStore();
+  let refuses = false;
+  const command: typeof connection.command = (...args) =>
+    refuses ? Promise.reject(new Error(refusal)) : connection.command(...args);
+  const writer = viewWriterOver({ ...connection, command }, redisKeys(''), 'one');
+  await lead(writer, [1]);
+  refuses = true;
+  await expect(writer.commit(1, [])).rejects.toThrow(refusal);
+  refuses = false;
+  expect(await writer.commit(1, [])).toMatchObject({ committed: true });
 });
