@@ -9,7 +9,7 @@ import { type RedisCluster, startRedisCluster } from '../../support/servers/redi
 import { type Carries, type Ends, type Gets, silentProxy } from '../../support/servers/silent-proxy.ts';
 
 /** Far longer than any command may take, on a busy machine too. */
-const forEverMs = 5 * owedReplyMsMax;
+const forEverMs = 20 * owedReplyMsMax;
 const everyMs = 300;
 type Ask = (key: string, args: Arg[]) => Promise<unknown>;
 
@@ -40,7 +40,7 @@ async function askOn(ask: Ask, keys: readonly string[]): Promise<Set<string>> {
 }
 
 const untilAnswered = (ask: Ask, key: string) =>
-  vi.waitFor(() => ask(key, ['GET', key]), { timeout: 2 * forEverMs, interval: 200 });
+  vi.waitFor(() => ask(key, ['GET', key]), { timeout: forEverMs, interval: 200 });
 
 /** Each client there is of a single Redis: how it is asked, and closed. */
 const clients = {
