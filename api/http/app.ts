@@ -60,7 +60,7 @@ export function httpApp(options: HttpAppOptions): FastifyInstance {
     closing = true;
   });
   // The edge has ended a request that has no body. Its parser would wait for that end.
-  app.addHook('preParsing', async (_request, _reply, body) => (body.readableEnded ? Readable.from([]) : body));
+  app.addHook('preParsing', (_, __, body, done) => done(null, body.readableEnded ? Readable.from([]) : body));
   // This runs before any body is parsed: a path that does not exist is a 404 even with a wrong body.
   app.route({
     method: app.supportedMethods,

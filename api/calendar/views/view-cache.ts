@@ -39,9 +39,9 @@ export class Entry {
     return made;
   }
 
-  /** Bytes in a cache, approximately: as much again for what callers make of the stored ones, compressed bodies among it. */
+  /** Bytes in a cache, approximately: twice as much again for what callers make of the stored ones, compressed bodies among it. */
   get bytes(): number {
-    return 2 * (this.#stored?.length ?? 0) + 400;
+    return 3 * (this.#stored?.length ?? 0) + 400;
   }
 }
 

@@ -192,6 +192,14 @@ describe('what the parser refuses', () => {
     expect([answers[0]!.status, closed, rest.length > 0]).toEqual([400, true, hasBody]);
   });
 
+  it.each(['BAD\r\n\r\n', 'PUT /docs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'])(
+    'behind a request in the same packet, whose answer is sent: %j',
+    async (second) => {
+      const { answers } = await service.converse(requestText('GET', '/healthz') + second);
+      expect(answers[0]!.status).toBe(200);
+    },
+  );
+
   it('closes the connection also of a client that keeps its side open', async () => {
     const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.write('nonsense\r\n\r\n');
