@@ -64,11 +64,11 @@ export function publishedRide(facts: Facts, number: RideNumber): Pick<PublishedN
 
 /** The published night with this number. Null if nobody may see it. */
 export function publishedNight(facts: Facts, number: NightNumber): PublishedNight | null {
-  const night = facts.nightRecords[number];
-  const shown = night && publishedRide(facts, facts.nightRide[number]!);
-  if (!shown) return null;
-  const order: NightOrder = { day: night.day, sort: [minuteOf(night), shown.ride.title, shown.ride.ride] };
-  return { ...shown, night, goingCount: facts.nightGoing[number]!, order };
+  if (nightHidings(facts, number).length > 0) return null;
+  const { metro, ride } = publishedRide(facts, facts.nightRide[number]!)!;
+  const night = facts.nightRecords[number]!;
+  const order: NightOrder = { day: night.day, sort: [minuteOf(night), ride.title, ride.ride] };
+  return { metro, ride, night, goingCount: facts.nightGoing[number]!, order };
 }
 
 /** A text of length zero counts as null (docs/rules.md#empty-text). */
