@@ -1,35 +1,34 @@
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
-import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { type Env, Processes } from '../support/processes/process.ts';
+import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { portlandDirectory, portlandKeys } from '../support/worlds/portland.ts';
 
-// What a load balancer sees: who is ready, and who is about to end.
+// What a load balancer sees: who is ready, and who is about to end. Health and metrics are on a port for operators.
 
 const processes = new Processes();
-let redis: RedisServer;
-let env: Env;
-let projectorPorts: number[];
+const redis = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+const env = { ...redis, NOW: '2015-06-13T19:00:00Z', DRAIN_SECONDS: '2' };
+/** Of the projector and two APIs: its own port, and that for operators. */
+let ports: [own: number, operators: number][];
+const startAt = (i: number, command: string, more: Env): Promise<RunningService> => {
+  const [PORT, METRICS_PORT] = ports[i]!.map(String) as [string, string];
+  return processes.start(command, { ...more, PORT, METRICS_PORT });
+};
 
 beforeAll(async () => {
-  redis = await startRedisServer();
-  env = { REDIS_URL: redis.url, NOW: '2015-06-13T19:00:00Z' };
-  projectorPorts = await freePorts(2);
-  const [PORT, METRICS_PORT] = projectorPorts.map(String) as [string, string];
-  const projector = await processes.start('projector', {
-    ARCHIVE_DIR: portlandDirectory,
-    REDIS_URL: redis.url,
-    PORT,
-    METRICS_PORT,
-  });
+  const [a, b, c, d, e, f] = (await freePorts(6)) as [number, number, number, number, number, number];
+  ports = [
+    [a, b],
+    [c, d],
+    [e, f],
+  ];
+  const projector = await startAt(0, 'projector', { ...redis, ARCHIVE_DIR: portlandDirectory });
   await projector.printed('Ready: ');
 });
-afterAll(async () => {
-  await processes.close();
-  await redis.stop();
-});
+afterAll(() => processes.close());
 
 const path = '/api/metros/portland/days/2015-06-13';
 const headers = { 'X-Api-Key': portlandKeys.live };
@@ -43,109 +42,74 @@ function ask(url: string): Promise<IncomingMessage> {
     }).on('error', reject);
   });
 }
+/** Its status, or how it failed. */
+const statusOf = (port: number, route: string): Promise<number | string> =>
+  ask(`http://127.0.0.1:${port}${route}`).then(
+    ({ statusCode }) => statusCode!,
+    ({ code }) => code,
+  );
 
-/** Which APIs are ready, asked four times a second, as a load balancer does. */
-function followReadyz(ports: readonly number[]) {
+it('a rolling restart of APIs loses no read of clients that open a connection for each, to an API that is ready; one that was told to stop is unready at once, and its answers are the last of their connections', async () => {
+  const apis = await Promise.all([1, 2].map((i) => startAt(i, 'api', env)));
+  // For a proxy that did not notice that it was gone, an API answers from its first connection on.
+  const first = async (): Promise<number | string> => {
+    const status = await statusOf(ports[1]![0], path);
+    return status === 'ECONNREFUSED' ? first() : status;
+  };
+  expect(await first()).toBe(200);
+  // Which APIs are ready, asked four times a second, as a load balancer does.
   const ready = new Set<number>();
-  const stop = new AbortController();
-  const follow = async (port: number): Promise<void> => {
-    while (!stop.signal.aborted) {
-      const response = await ask(`http://127.0.0.1:${port}/readyz`).catch(() => null);
-      if (response?.statusCode === 200) ready.add(port);
-      else ready.delete(port);
-      await sleep(250);
+  let over = false;
+  const follow = async ([own, operators]: [number, number]): Promise<void> => {
+    for (; !over; await sleep(250)) {
+      if ((await statusOf(operators, '/readyz')) === 200) ready.add(own);
+      else ready.delete(own);
     }
   };
-  const following = ports.map(follow);
-  const end = () => {
-    stop.abort();
-    return Promise.all(following);
-  };
-  return { ready, end };
-}
-
-describe('a rolling restart of APIs', () => {
-  it('loses no read of clients that open a connection for each, to an API that is ready', async () => {
-    const ports = await freePorts(2);
-    const start = async (port: number) =>
-      (await processes.start('api', { ...env, PORT: String(port), DRAIN_SECONDS: '2' })).ready();
-    const apis = await Promise.all(ports.map(start));
-    const { ready, end } = followReadyz(ports);
-    await expect.poll(() => ready.size, { timeout: 10_000 }).toBe(2);
-    const statuses: Record<string, number> = {};
-    let over = false;
-    let turn = 0;
-    const read = async (): Promise<void> => {
-      while (!over) {
-        const port = [...ready][turn++ % ready.size];
-        const status = await ask(`http://127.0.0.1:${port}${path}`).then(({ statusCode }) => statusCode, String);
-        statuses[`${status}`] = (statuses[`${status}`] ?? 0) + 1;
-        // The APIs that start meanwhile need the core.
-        await sleep(25);
-      }
-    };
-    const readers = [read(), read(), read()];
-    for (const [i, port] of ports.entries()) {
-      expect(await apis[i]!.stop()).toMatchObject({ code: 0 });
-      apis[i] = await start(port);
-      await expect.poll(() => ready.size, { timeout: 10_000 }).toBe(2);
+  const statuses: Record<string, number> = {};
+  const read = async (): Promise<void> => {
+    // The APIs that start meanwhile need the core.
+    for (let turn = 0; !over; await sleep(25)) {
+      const status = await statusOf([...ready][turn++ % ready.size]!, path);
+      statuses[status] = (statuses[status] ?? 0) + 1;
     }
-    over = true;
-    await Promise.all(readers);
-    await end();
-    expect(Object.keys(statuses)).toEqual(['200']);
-    expect(statuses[200]).toBeGreaterThan(50);
-    for (const api of apis) await api.kill();
-  }, 90_000);
-
-  it('an API answers from its first connection on, for a proxy that did not notice that it was gone; told to stop it is unready at once, and its answers are the last of their connections', async () => {
-    const api = await processes.start('api', { ...env, DRAIN_SECONDS: '2' });
-    const first = async (): Promise<number> => {
-      const answer = await ask(`${api.origin}${path}`).catch(() => null);
-      return answer?.statusCode ?? first();
-    };
-    expect(await first()).toBe(200);
+  };
+  const bothReady = () => expect.poll(() => ready.size, { timeout: 30_000 }).toBe(2);
+  const following = ports.slice(1).map(follow);
+  await bothReady();
+  const readers = [read(), read()];
+  for (const [i, api] of apis.entries()) {
     const stopped = api.stop();
-    await api.printed('not ready any more');
-    const readyz = await fetch(`${api.origin}/readyz`);
-    const reason = 'the process was told to stop';
-    expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'not ready', reason }]);
-    const answer = await fetch(api.origin + path, { headers });
-    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    if (i === 0) {
+      await api.printed('not ready any more');
+      const readyz = await fetch(`http://127.0.0.1:${ports[1]![1]}/readyz`);
+      const reason = 'the process was told to stop';
+      expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'not ready', reason }]);
+      const answer = await fetch(api.origin + path, { headers });
+      expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    }
     expect(await stopped).toMatchObject({ code: 0 });
-  });
-});
+    await startAt(i + 1, 'api', env);
+    await bothReady();
+  }
+  over = true;
+  await Promise.all([...readers, ...following]);
+  expect(Object.keys(statuses)).toEqual(['200']);
+  expect(statuses[200]).toBeGreaterThan(50);
+}, 120_000);
 
-describe('a port for operators', () => {
-  it('takes health and metrics of an API and of a projector off the service’s own, and shows of each what is its alone', async () => {
-    const ports = await freePorts(2);
-    const [PORT, METRICS_PORT] = ports.map(String) as [string, string];
-    const api = await processes.start('api', { ...env, PORT, METRICS_PORT });
-    const statusOf = (route: string) => (port: number) =>
-      ask(`http://127.0.0.1:${port}${route}`).then(
-        ({ statusCode }) => statusCode,
-        ({ code }) => code as string,
-      );
-    await expect.poll(() => statusOf('/readyz')(ports[1]!), { timeout: 30_000 }).toBe(200);
-    for (const route of ['/healthz', '/readyz', '/metrics'])
-      expect(await Promise.all([...ports, ...projectorPorts].map(statusOf(route)))).toEqual([
-        ...[404, 200],
-        ...['ECONNREFUSED', 200],
-      ]);
-    await fetch(`${api.origin}/.well-known/oauth-authorization-server`);
-    await fetch(`${api.origin}/oauth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'nonsense' }) });
-    const textOf = async (port: string) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    const names = (text: string) => [...text.matchAll(/^# HELP (ride_calendar_\S+)/gm)].map(([, name]) => name);
-    const text = await textOf(METRICS_PORT);
-    const [ofApi, ofProjector] = [names(text), names(await textOf(String(projectorPorts[1])))];
-    const both = ofApi.filter((name) => ofProjector.includes(name));
-    expect(both.sort()).toEqual(['ride_calendar_build_info', 'ride_calendar_certificate_expiry_timestamp_seconds']);
-    expect(ofApi).toContain('ride_calendar_http_answer_seconds');
-    expect(ofProjector).toContain('ride_calendar_unreadable_age_seconds');
-    expect(text).toMatch(/http_answer_seconds_count\{operation="\/oauth\/token",status="400"\} 1/);
-    expect(text).toMatch(
-      /http_answer_seconds_count\{operation="\/.well-known\/oauth-authorization-server",status="200"\} 1/,
-    );
-    await api.kill();
-  });
+it('a port for operators takes health and metrics of an API and of a projector off the service’s own, and shows of each what is its alone', async () => {
+  const [[own, operators], [ofApi, operatorsOfApi]] = ports as [[number, number], [number, number]];
+  const four = [ofApi, operatorsOfApi, own, operators];
+  for (const route of ['/healthz', '/readyz', '/metrics'])
+    expect(await Promise.all(four.map((port) => statusOf(port, route)))).toEqual([404, 200, 'ECONNREFUSED', 200]);
+  const names = async (port: number) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return [...text.matchAll(/^# HELP (ride_calendar_\S+)/gm)].map(([, name]) => name);
+  };
+  const [api, projector] = [await names(operatorsOfApi), await names(operators)];
+  const both = api.filter((name) => projector.includes(name));
+  expect(both.sort()).toEqual(['ride_calendar_build_info', 'ride_calendar_certificate_expiry_timestamp_seconds']);
+  expect(api).toContain('ride_calendar_http_answer_seconds');
+  expect(projector).toContain('ride_calendar_unreadable_age_seconds');
 });

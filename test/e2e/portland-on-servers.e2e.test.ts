@@ -1,7 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../../services/command-line.ts';
+import { dayText } from '../reference/dates.ts';
 import { latestRecords } from '../reference/facts.ts';
 import {
   askAll,
@@ -15,56 +17,54 @@ import { type Env, Processes, type RunningService } from '../support/processes/p
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { readTopic, type TopicRecord } from '../support/servers/kafka-topic.ts';
 import { riderTokens } from '../support/sign-in/rider-tokens.ts';
+import { dumpRedis } from '../support/stores/redis-dump.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/worlds/portland.ts';
 
 // Portland by every way: the embedded default, Kafka and Redis, and archives of that Kafka. Each gives the same bytes, with
-// the same ETags.
+// the same ETags; and none tells a secret place, wherever it writes.
 
-const now = '2015-06-13T19:00:00Z';
 const processes = new Processes();
 afterAll(() => processes.close());
 
+const records = await readPortland();
+const facts = latestRecords(records);
+const now = '2015-06-13T19:00:00Z';
+const kafka: Env = {
+  KAFKA_BROKERS: kafkaBrokers(),
+  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
+  KAFKA_GROUP: freshGroup(),
+  KAFKA_PARTITIONER: 'crc32',
+};
+const redis = { REDIS_URL: redisUrl(), AUTH_REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
 let tokens: Awaited<ReturnType<typeof riderTokens>>;
 let portland: string;
 let questions: Question[];
-/** What the embedded default answers. */
-let embedded: Map<string, GotAnswer>;
-let kafka: Env;
-let redis: Env;
+/** What the embedded default answers, and what it says of bytes and ETags. */
+let embedded: GotAnswer[];
+let projector: RunningService;
+let api: RunningService;
 
 const startOn = async (command: string, env: Env): Promise<RunningService> =>
   (await processes.start(command, { NOW: now, ...tokens.env, ...env })).ready();
 
 /** A tool's exit code, and the JSON that it prints. */
-async function run(args: string[], env: Env = kafka): Promise<object> {
-  const { code, out } = await heard((io) => runCli([...args, '--json'], io, { ...env, LOG_LEVEL: 'error' }));
+async function run(args: string[]): Promise<object> {
+  const { code, out } = await heard((io) => runCli([...args, '--json'], io, { ...kafka, LOG_LEVEL: 'error' }));
   return { code, ...JSON.parse(out.at(-1)!) };
 }
 
-async function stop(...services: RunningService[]): Promise<void> {
-  for (const service of services) {
-    expect(await service.stop()).toMatchObject({ code: 0, signal: null });
-  }
-}
+const stop = async (service: RunningService): Promise<void> =>
+  expect(await service.stop()).toMatchObject({ code: 0, signal: null });
 
-async function expectSameAnswers(service: RunningService): Promise<void> {
-  const got = await askAll(service.api, questions);
+async function expectSameAnswers({ api }: RunningService): Promise<void> {
+  const got = await askAll(api, questions);
   expect(differences(questions, got).slice(0, 5)).toEqual([]);
-  expect(got).toEqual(embedded);
+  const etags = (answers: GotAnswer[]) => answers.map(({ headers }) => headers.get('etag'));
+  expect(etags(got)).toEqual(etags(embedded));
 }
-
-const freshTopics = (): Env => ({
-  KAFKA_BROKERS: kafkaBrokers(),
-  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-  KAFKA_GROUP: freshGroup(),
-  KAFKA_PARTITIONER: 'crc32',
-});
 
 beforeAll(async () => {
   tokens = await riderTokens(await processes.folder());
-  kafka = freshTopics();
-  redis = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
-  const facts = latestRecords(await readPortland());
   const riders = await tokens.of('r0020', 'r0007', 'r0133');
   const deadKeys = [portlandKeys.deleted, 'nonsense'];
   questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
@@ -74,61 +74,119 @@ beforeAll(async () => {
   await stop(service);
 });
 
-describe('Portland in Kafka and Redis', () => {
-  let projector: RunningService;
-  let api: RunningService;
-
-  it('is loaded by topics and archive load', async () => {
-    expect(await run(['topics', '--partitions', '4'])).toMatchObject({ code: 0 });
-    const records = (await readPortland()).length;
-    expect(await run(['archive', 'load', portland])).toMatchObject({ code: 0, rejected: 0, records });
-  });
-
-  it('gives the same bytes as the embedded default', async () => {
-    projector = await startOn('projector', { ...kafka, ...redis });
-    api = await startOn('api', redis);
-    await expectSameAnswers(api);
-  });
-
-  it('sets the four bad records aside once, as they came, with where they lay and why', async () => {
-    const sent = await badRecords(kafka);
-    const header = (record: TopicRecord, name: string): string => record.headers[`ride-calendar.${name}`]!;
-    // What follows the kind says which field and rule.
-    expect(sent.map((record) => header(record, 'reason').split(':')[0]).sort()).toEqual([
-      'key disagrees with value',
-      'key does not match its pattern',
-      'rider related to themself',
-      'time zone is not in the IANA database',
-    ]);
-    for (const record of sent) {
-      const [partition, offset] = [Number(header(record, 'partition')), Number(header(record, 'offset'))];
-      const topic = await readTopic(kafkaBrokers(), `${kafka.KAFKA_TOPIC_PREFIX}${header(record, 'topic')}`);
-      const original = topic.find((one) => one.partition === partition && one.offset === offset)!;
-      expect({ key: record.key, value: record.value }).toEqual({ key: original.key, value: original.value });
-    }
-  });
-
-  it('is read with the projector down', async () => {
-    await stop(projector);
-    await expectSameAnswers(api);
-    await stop(api);
-  });
+it('is loaded by topics and archive load, and then gives the same bytes as the embedded default', async () => {
+  expect(await run(['topics', '--partitions', '4'])).toMatchObject({ code: 0 });
+  const loaded = await run(['archive', 'load', portland]);
+  expect(loaded).toMatchObject({ code: 0, rejected: 0, records: records.length });
+  const logged = { LOG_LEVEL: 'trace' };
+  [projector, api] = await Promise.all([
+    startOn('projector', { ...kafka, ...redis, ...logged }),
+    startOn('api', { ...redis, ...logged }),
+  ]);
+  await expectSameAnswers(api);
 });
 
-describe('an archive of that Kafka', () => {
-  let saved: string;
-
-  it('serves the same bytes', async () => {
-    saved = join(await processes.folder(), 'saved');
-    const records = (await readPortland()).length;
-    expect(await run(['archive', 'save', saved])).toMatchObject({ code: 0, records, rejected: 4 });
-    const { KAFKA_TOPIC_PREFIX } = kafka as { KAFKA_TOPIC_PREFIX: string };
-    const service = await startOn('start', { ARCHIVE_DIR: saved, KAFKA_TOPIC_PREFIX });
-    await expectSameAnswers(service);
-    // The bad records came with it, and are not set aside again.
-    expect(await readdir(join(saved, `${KAFKA_TOPIC_PREFIX}rejected`))).toHaveLength(1);
-    await stop(service);
-  });
+it('sets the four bad records aside once, as they came, with where they lay and why', async () => {
+  const sent = await readTopic(kafkaBrokers(), `${kafka.KAFKA_TOPIC_PREFIX}rejected`);
+  const header = (record: TopicRecord, name: string): string => record.headers[`ride-calendar.${name}`]!;
+  // What follows the kind says which field and rule.
+  expect(sent.map((record) => header(record, 'reason').split(':')[0]).sort()).toEqual([
+    'key disagrees with value',
+    'key does not match its pattern',
+    'rider related to themself',
+    'time zone is not in the IANA database',
+  ]);
+  for (const record of sent) {
+    const [partition, offset] = [Number(header(record, 'partition')), Number(header(record, 'offset'))];
+    const topic = await readTopic(kafkaBrokers(), `${kafka.KAFKA_TOPIC_PREFIX}${header(record, 'topic')}`);
+    const original = topic.find((one) => one.partition === partition && one.offset === offset)!;
+    expect({ key: record.key, value: record.value }).toEqual({ key: original.key, value: original.value });
+  }
 });
 
-const badRecords = ({ KAFKA_TOPIC_PREFIX }: Env) => readTopic(kafkaBrokers(), `${KAFKA_TOPIC_PREFIX}rejected`);
+/** Names of secret places that no night shows openly. Most have this one's mark. */
+const mark = 'Lantern Yard';
+function secretNames(): string[] {
+  const places = records.flatMap(({ topic, value }) =>
+    topic === 'nights' && value && 'meeting' in value && value.meeting ? [value.meeting] : [],
+  );
+  const open = new Set(places.filter(({ secret }) => !secret).map(({ place_name }) => place_name));
+  const names = places.filter(({ secret, place_name }) => secret && place_name && !open.has(place_name));
+  return [...new Set(names.map(({ place_name }) => place_name!))];
+}
+
+/** As folding for searches leaves a text. */
+const folded = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase();
+
+/** All that comes back from questions that name a place, and from pages; but addresses sent back are what was asked. */
+async function askFor(names: string[]): Promise<string[]> {
+  const byKey = { 'X-Api-Key': portlandKeys.live };
+  const days = [...facts.nights.values()]
+    .filter(({ meeting }) => meeting?.secret)
+    .map(({ ride, day }) => `/metros/${facts.rides.get(ride)?.metro ?? 'unknown'}/days/${dayText(day)}`);
+  const asked = [...new Set(days)].flatMap((path, i) => {
+    const name = names[i % names.length]!;
+    const queries = [name, name.split(' ')[0]!, name.toLowerCase()].map((q) => `q=${encodeURIComponent(q)}`);
+    return [...queries, `where=${encodeURIComponent(name)}`].map((query) => `${path}?${query}`);
+  });
+  const odd = encodeURIComponent(names[0]!);
+  const paths = [...asked, '/openapi.json', `/rides/${odd}`, `/${odd}`, `/metros/${odd}/days/${odd}`];
+  const got = [
+    ...(await askAll(api.api, questions)),
+    ...(await askAll(
+      api.api,
+      paths.map((path) => ({ path, headers: byKey })),
+    )),
+    ...(await askAll(api.api, [{ path: '/me/nights', headers: { Authorization: `Bearer ${odd}` } }])),
+    ...(await askAll(
+      api.origin,
+      ['/docs', '/metrics', '/readyz', `/oauth/authorize?client_id=${odd}`].map((path) => ({ path, headers: {} })),
+    )),
+    ...(await askAll(
+      projector.origin,
+      ['/metrics', '/readyz'].map((path) => ({ path, headers: {} })),
+    )),
+  ];
+  return got.map(({ status, body, headers }) => {
+    const known = [...headers].filter(([name]) => name !== 'location');
+    return `${status} ${JSON.stringify(known)} ${body}`;
+  });
+}
+
+// docs/rules.md#secret-meeting
+it('is read with the projector down; no secret place is in an answer, header, metric, Redis key or value, or log line at trace level', async () => {
+  const names = secretNames();
+  expect(names.length).toBeGreaterThan(3);
+  expect(names.some((name) => name.startsWith(mark))).toBe(true);
+  const answers = (await askFor(names)).join('\n');
+  const out = [await projector.stop()];
+  await expectSameAnswers(api);
+  const client = new Redis(redisUrl());
+  const dump = await dumpRedis(client, redis.REDIS_KEY_PREFIX);
+  client.disconnect();
+  const stored = [...dump].map(([key, value]) => `${key} ${Buffer.from(value, 'latin1').toString()}`).join('\n');
+  out.push(await api.stop());
+  expect(out.map(({ code }) => code)).toEqual([0, 0]);
+  const said = out.map((each) => each.out + each.err).join('\n');
+  const found = (text: string, all: string[]) => all.filter((name) => folded(text).includes(folded(name)));
+  for (const text of [answers, stored, said]) expect(found(text, [...names, mark])).toEqual([]);
+  // The scan finds what is there.
+  for (const text of [answers, stored]) expect(text).toContain('"withheld":true');
+  expect(dump.size).toBeGreaterThan(1_000);
+  expect(said).toContain('"level":"info"');
+  expect(
+    found(answers, [facts.nights.values().find(({ meeting }) => meeting?.secret === false)!.meeting!.place_name!]),
+  ).toHaveLength(1);
+});
+
+it('serves the same bytes from an archive of that Kafka', async () => {
+  const saved = join(await processes.folder(), 'saved');
+  expect(await run(['archive', 'save', saved])).toMatchObject({ code: 0, records: records.length, rejected: 4 });
+  const { KAFKA_TOPIC_PREFIX } = kafka as { KAFKA_TOPIC_PREFIX: string };
+  const service = await startOn('start', { ARCHIVE_DIR: saved, KAFKA_TOPIC_PREFIX });
+  await expectSameAnswers(service);
+  // The bad records came with it, and are not set aside again.
+  expect(await readdir(join(saved, `${KAFKA_TOPIC_PREFIX}rejected`))).toHaveLength(1);
+  await stop(service);
+});
