@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { ViewCache } from '../../../../api/calendar/views/view-cache.ts';
 import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../../projector/ports/view-writer.ts';
@@ -13,30 +13,21 @@ const write = (writer: ViewWriter, value: Buffer | null) =>
   writer.commit(parseKey(card).tag, [valueWrite(card, value)]);
 
 // docs/rules.md#ended-tokens
-describe('a rider whose card changes', () => {
-  let writer: ViewWriter;
+it('a rider whose card is gone is erased, and left to the sweep while the store is not complete, since the card may only be missing', async () => {
+  const store = new MemoryViewStore();
+  const writer = store.writer();
   const eraseRider = vi.fn(async () => {});
   const sweepSoon = vi.fn();
   const calls = () => [eraseRider.mock.calls, sweepSoon.mock.calls.length];
-  beforeEach(() => {
-    const store = new MemoryViewStore();
-    writer = store.writer();
-    eraseGoneRiders(new ViewCache(store.reader()), { eraseRider, sweepSoon });
-    vi.clearAllMocks();
-  });
-
-  it('is erased where the card is gone, and kept where it is there', async () => {
-    await complete(writer, allTags);
-    vi.clearAllMocks();
-    await write(writer, Buffer.from('Ada'));
-    await expect.poll(calls).toEqual([[], 0]);
-    await write(writer, null);
-    await expect.poll(calls).toEqual([[['rider-ada']], 0]);
-  });
-
-  it('is left to the sweep while the store is not complete, since the card may only be missing', async () => {
-    await write(writer, Buffer.from('Ada'));
-    await write(writer, null);
-    await expect.poll(calls).toEqual([[], 1]);
-  });
+  eraseGoneRiders(new ViewCache(store.reader()), { eraseRider, sweepSoon });
+  vi.clearAllMocks();
+  await write(writer, Buffer.from('Ada'));
+  await write(writer, null);
+  await expect.poll(calls).toEqual([[], 1]);
+  await complete(writer, allTags);
+  vi.clearAllMocks();
+  await write(writer, Buffer.from('Ada'));
+  await expect.poll(calls).toEqual([[], 0]);
+  await write(writer, null);
+  await expect.poll(calls).toEqual([[['rider-ada']], 0]);
 });
