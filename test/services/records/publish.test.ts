@@ -3,7 +3,6 @@ import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Publishing } from '../../../services/backends/publishing.ts';
 import { runCli } from '../../../services/command-line.ts';
@@ -18,26 +17,17 @@ const publish = (args: string[], lines: readonly string[] = []) =>
     undefined,
     () => Readable.from([Buffer.from(lines.map((line) => `${line}\n`).join(''))]),
   );
-let files = 0;
-const fileOf = async (...lines: string[]): Promise<string> => {
-  const path = join(folder, `${files++}.jsonl`);
-  await writeFile(path, lines.join('\n'));
-  return path;
-};
-const fresh = () => join(folder, `archive-${files++}`);
+let archives = 0;
+const fresh = () => join(folder, `archive-${archives++}`);
 
 // docs/rules.md#json-lines
 describe('records publish --archive', () => {
   it('writes an archive that archive check accepts, and says each record’s place', async () => {
     const dir = fresh();
-    const { code, out } = await publish(['--archive', dir, '--json'], [rider('a'), rider('b'), rider('a')]);
+    const { code, out } = await publish(['-', '--archive', dir, '--json'], [rider('a'), rider('b'), rider('a')]);
     const places = out.map((line) => JSON.parse(line));
-    expect(code).toBe(0);
-    expect(places.map(({ line, topic, key }) => `${line} ${topic} ${key}`)).toEqual([
-      '1 riders a',
-      '2 riders b',
-      '3 riders a',
-    ]);
+    const told = places.map(({ line, topic, key }) => `${line} ${topic} ${key}`);
+    expect({ code, told }).toEqual({ code: 0, told: ['1 riders a', '2 riders b', '3 riders a'] });
     const [first, second, last] = places;
     expect(last.partition).toBe(first.partition);
     expect(last.offset - first.offset).toBe(second.partition === first.partition ? 2 : 1);
@@ -49,22 +39,11 @@ describe('records publish --archive', () => {
     });
   });
 
-  it('takes - as standard input, as records check does', async () => {
-    const dir = fresh();
-    const { out } = await publish(['-', '--archive', dir], [rider('a'), rider('b')]);
-    expect(out).toEqual(['Published 2 records of standard input']);
-    const lines = () => Readable.from([Buffer.from('x')]);
-    const checked = await heard((io) => runCli(['records', 'check', '-'], io, {}), undefined, lines);
-    expect(checked).toMatchObject({
-      code: 1,
-      out: [expect.stringContaining('line 1'), expect.stringMatching(/in standard input: 1 error/)],
-    });
-  });
-
   it('leaves nothing behind of lines that are bad, and says each of a file', async () => {
     const dir = fresh();
     const bad = [rider('a'), '{"topic":"riders"}', rider('not an id')];
-    const file = await fileOf(...bad);
+    const file = join(folder, 'bad.jsonl');
+    await writeFile(file, bad.join('\n'));
     expect(await publish([file, '--archive', dir])).toEqual({
       code: 1,
       out: [],
@@ -74,11 +53,8 @@ describe('records publish --archive', () => {
         '2 of 3 lines break a rule: nothing was published',
       ],
     });
-    const piped = await publish(['--archive', dir], bad);
-    expect(piped).toMatchObject({ code: 1, out: [] });
-    expect(piped.err).toEqual([
-      'standard input: line 2: value is missing, want an object, or null for a tombstone: nothing was written',
-    ]);
+    const err = [expect.stringMatching(/^standard input: line 2: value is missing, .*: nothing was written$/)];
+    expect(await publish(['--archive', dir], bad)).toEqual({ code: 1, out: [], err });
     expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
     expect(existsSync(dir)).toBe(false);
   });
@@ -109,15 +85,13 @@ describe('publishing', () => {
     };
     const publishing = new Publishing(target, null);
     const record = readLine(Buffer.from(rider('a')), 0);
-    expect(publishing.add(record, 1)).toBe(undefined);
-    publishing.flush();
-    let line = 2;
+    let line = 1;
     let full: Promise<void> | undefined;
     while (full === undefined) {
       full = publishing.add(record, line++);
       publishing.flush();
     }
-    await sleep(1);
+    await new Promise((resolve) => setImmediate(resolve));
     expect({ line, flights: flights.length }).toEqual({ line: 5_002, flights: 1 });
     expect(publishing.place).toBe(
       '0 records acknowledged, all up to line 0; those that were under way may be there too',

@@ -9,6 +9,7 @@ import { schemaRows } from '../../../services/records/schemas.ts';
 import { heard } from '../../support/processes/heard.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const examples = read('docs/example-records.jsonl').trim().split('\n');
 
 it('records schemas says what a value of each topic begins with, and examples that records publish takes', async () => {
   const { code, out } = await heard((io) => runCli(['records', 'schemas', '--json'], io, {}));
@@ -28,11 +29,20 @@ it('docs/event-schemas.md has the same table, and docs/example-records.jsonl the
   expect(rows.map((row) => row.slice(1))).toEqual(
     schemaRows.map(({ topic, fingerprint, header }) => [topic, fingerprint, header]),
   );
-  const lines = read('docs/example-records.jsonl')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const lines = examples.map((line) => JSON.parse(line));
   for (const { topic, key, value } of schemaRows) expect(lines).toContainEqual({ topic, key, value });
+});
+
+it('docs/publishing.md shows of each topic a good record, one of the examples, and its tombstone', () => {
+  const blocks = [...read('docs/publishing.md').matchAll(/^```jsonl\n(.*)\n(.*)\n```$/gm)];
+  const shown = blocks.map(([, record, tombstone]) => ({ record: record!, tombstone: JSON.parse(tombstone!) }));
+  expect(shown.map(({ tombstone }) => tombstone.topic).sort()).toEqual([...topicNames].sort());
+  for (const { record, tombstone } of shown) {
+    const { topic, key } = readLine(Buffer.from(record), 0);
+    expect(examples).toContain(record);
+    expect(tombstone).toEqual({ topic, key, value: null });
+  }
+  expect(examples.map((line) => whyBad(readLine(Buffer.from(line), 0))).filter(Boolean)).toEqual([]);
 });
 
 test.each([...topicNames, 'Rejected'] as const)('each field of %s.avsc says what it is', (name) => {

