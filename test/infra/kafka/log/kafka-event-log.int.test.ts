@@ -56,11 +56,7 @@ class KafkaFixture implements EventLogFixture {
   }
 
   async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
-    // kafkajs finds the leader of a topic only after it has asked for something else of it.
-    await this.#end(topic, partition);
-    const admin = await this.#kafka.admin();
-    const partitions = [{ partition, offset: String(offset) }];
-    await admin.deleteTopicRecords({ topic: this.#kafka.topicPrefix + topic, partitions });
+    await this.#kafka.deleteRecords(topic, offset, partition);
   }
 
   open() {

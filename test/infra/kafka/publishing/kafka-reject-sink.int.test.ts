@@ -38,7 +38,7 @@ describe('rejected', () => {
   });
 
   // docs/rules.md#rejected-once
-  test('holds a bad record once, though it is published again, by another process or twice at a time', async () => {
+  test('holds a bad record once, though it is published again, by another process, twice at a time, or after the topic was made anew', async () => {
     await using kafka = new TestKafka();
     await ensureTopics(kafka.options);
     await using one = sinkOf(kafka);
@@ -49,5 +49,9 @@ describe('rejected', () => {
     // At a place where another one stood, of topics that have been made anew.
     await other.publish([reject(1, { timestampMs: 99 })]);
     expect((await readAll(kafka)).map(({ offset }) => offset)).toEqual([1, 2, 3, 0, 1]);
+    await kafka.makeAnew('rejected');
+    await other.publish([reject(4), reject(5)]);
+    await one.publish([reject(1), reject(4), reject(5)]);
+    expect((await readAll(kafka)).map(({ offset }) => offset)).toEqual([4, 5, 1]);
   });
 });
