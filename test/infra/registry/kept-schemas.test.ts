@@ -1,20 +1,11 @@
 import { expect, it } from 'vitest';
 import { KeptSchemas } from '../../../infra/registry/kept-schemas.ts';
-import { SchemaAwayError, type SchemaSource } from '../../../infra/registry/schema-registry.ts';
+import { SchemaAwayError } from '../../../infra/registry/schema-registry.ts';
 import { type FoundSchema, type SchemaName, WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { silentLog } from '../../support/processes/heard.ts';
 
 const url = 'http://reader:hunter2@registry:8081/base';
 const known = { schema: '"int"', references: ['"long"'] };
-
-/** What a registry says of ids; it is away for those without an answer. */
-const registryOf = (answers: Record<SchemaName, FoundSchema>): SchemaSource => ({
-  async lookUp(id) {
-    const answer = answers[id];
-    if (!answer) throw new SchemaAwayError('away');
-    return answer;
-  },
-});
 
 /** Texts that outlive a process, and may be away. */
 function store() {
@@ -36,9 +27,11 @@ function store() {
   return made;
 }
 
+/** `answers`: what a registry says of ids; it is away for those without an answer. Null: there is none. */
 function kept(texts: ReturnType<typeof store>, answers: Record<SchemaName, FoundSchema> | null, at = url) {
   const writers = new WriterSchemas();
-  const registry = answers && { source: registryOf(answers), url: at };
+  const lookUp = async (id: SchemaName) => answers?.[id] ?? Promise.reject(new SchemaAwayError('away'));
+  const registry = answers && { source: { lookUp }, url: at };
   return { schemas: new KeptSchemas({ registry, store: texts, writers, log: silentLog, keeps: true }), writers };
 }
 
@@ -47,18 +40,13 @@ it.each<[what: string, first: FoundSchema, then: FoundSchema | null, found: Foun
   ['a schema that was looked up once is there, though the registry is away', known, null, known],
   ['a schema that the registry has lost is still the one that records were read with', known, 'unknown', known],
   ['an id that the registry did not know is known once it was registered', 'unknown', known, known],
+  ['an id that could not be used is asked for again', 'unusable', known, known],
 ])('for later processes %s', async (_, first, then, found) => {
   const texts = store();
   expect(await kept(texts, { 7: first }).schemas.lookUp(7)).toEqual(first);
   expect(await kept(texts, then ? { 7: then } : {}).schemas.lookUp(7)).toEqual(found);
   expect(await kept(texts, {}).schemas.lookUp(7)).toEqual(found);
   await expect(kept(texts, {}).schemas.lookUp(8)).rejects.toThrow(SchemaAwayError);
-});
-
-it.each(['unknown', 'unusable'] as const)('a verdict is not kept: %s', async (verdict) => {
-  const texts = store();
-  expect(await kept(texts, { 7: verdict }).schemas.lookUp(7)).toBe(verdict);
-  expect([...texts.stored]).toEqual([]);
 });
 
 it('no record is folded with a schema that could not be stored, or judged while it cannot be looked up', async () => {
@@ -94,34 +82,35 @@ it('schemas are stored again after the store was emptied, those that were found 
   expect(texts.stored.size).toBe(own + 2);
 });
 
-const text = '{"type":"record","name":"Unheard","fields":[]}';
-const fingerprint = () => {
-  const writers = new WriterSchemas();
-  writers.addKnown(text);
-  return String(writers.known.at(-1)![0]);
-};
+/** A text, its fingerprint, and who was asked for that before it was there. */
+async function unknownOnce() {
+  const text = '{"type":"record","name":"Unheard","fields":[]}';
+  const other = new WriterSchemas();
+  other.addKnown(text);
+  const name = String(other.known.at(-1)![0]);
+  const texts = store();
+  const { schemas, writers } = kept(texts, null);
+  const look = async () => writers.add(name, await schemas.lookUp(name));
+  await look();
+  const keep = (schema: string) => texts.keep(new Map([[name, JSON.stringify({ schema, references: [] })]]));
+  return { text, schemas, keep, look, knows: () => writers.known.some(([one]) => one === name) };
+}
 
 // docs/rules.md#kept-schemas
 it('a fingerprint that was judged unknown is known once its text is there, and only that text', async () => {
-  const [texts, name] = [store(), fingerprint()];
-  const { schemas, writers } = kept(texts, null);
-  const look = async () => writers.add(name, await schemas.lookUp(name));
-  const knows = () => writers.known.some(([one]) => one === name);
-  await look();
+  const { text, schemas, keep, knows } = await unknownOnce();
   expect([knows(), await schemas.knowsMore()]).toEqual([false, false]);
-  await texts.keep(new Map([[name, JSON.stringify({ schema: '"int"', references: [] })]]));
+  await keep('"int"');
   expect([await schemas.knowsMore(), knows()]).toEqual([false, false]);
-  await texts.keep(new Map([[name, JSON.stringify({ schema: text, references: [] })]]));
+  await keep(text);
   expect([await schemas.knowsMore(), knows()]).toEqual([true, true]);
   // What is folded anew knows it.
   expect(await schemas.knowsMore()).toBe(false);
 });
 
 it('a fingerprint that was judged unknown, and was known to a later record, has what came before judged anew', async () => {
-  const [texts, name] = [store(), fingerprint()];
-  const { schemas, writers } = kept(texts, null);
-  writers.add(name, await schemas.lookUp(name));
-  await texts.keep(new Map([[name, JSON.stringify({ schema: text, references: [] })]]));
-  writers.add(name, await schemas.lookUp(name));
+  const { text, schemas, keep, look } = await unknownOnce();
+  await keep(text);
+  await look();
   expect([await schemas.knowsMore(), await schemas.knowsMore()]).toEqual([true, false]);
 });

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { errorText } from '../../../../infra/kafka/protocol/broker-refusal.ts';
 import { committedBatches } from '../../../../infra/kafka/protocol/fetch-api.ts';
 import { type RecordBatch, readRecordBatches } from '../../../../infra/kafka/protocol/record-batch.ts';
 import { batchOf, recordsOf } from './batches.ts';
@@ -27,16 +26,7 @@ test.each<[what: string, RecordBatch[], Aborted[], offsets: number[], nextOffset
   ['a batch whose last records were compacted away: its end is by its header', [batch(2, { end: 9 })], [], [2], 10],
   ['a control record: it is passed', [commits(4, 1)], [], [], 5],
   ['an aborted transaction between others of its producer', between, [[1, 2]], [0, 4], 6],
-  [
-    'two aborted ones of one producer, named in any order',
-    twice,
-    [
-      [1, 2],
-      [1, 0],
-    ],
-    [4],
-    5,
-  ],
+  ['two aborted ones of one producer, named in any order', twice, [2, 0].map((first) => [1, first]), [4], 5],
   ['one whose marker comes in a later fetch', [written(0, 1), written(1, 1), written(2, 2)], [[1, 0]], [2], 3],
   ['one that began before the fetch', [written(7, 1), aborts(8, 1), batch(9)], [[1, 3]], [9], 10],
   ['others before its marker', [written(0, 1), batch(1), written(2, 2), aborts(3, 1)], [[1, 0]], [1, 2], 4],
@@ -45,8 +35,4 @@ test.each<[what: string, RecordBatch[], Aborted[], offsets: number[], nextOffset
   const committed = committedBatches(batches, transactions, 0);
   expect(recordsOf(committed.batches).map(({ offset }) => offset)).toEqual(offsets);
   expect(committed.nextOffset).toBe(nextOffset);
-});
-
-test('one of Kafka’s errors is said by its name, and one that is new by its number', () => {
-  expect([74, 9_999].map(errorText)).toEqual(["Kafka's error FENCED_LEADER_EPOCH", "Kafka's error 9999"]);
 });
