@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -66,84 +65,48 @@ test('sign-in keeps its state over TLS, signed in, in a Redis and in a Redis Clu
   expect(certificateEndsMs().get('REDIS_URL')).toBe(endMs);
 });
 
-/** What writing, readiness and sign-in's state say of a Redis. */
-async function said(
-  url: string,
-  cluster: boolean,
-): Promise<{ writing: string; reading: string; heard: string; signingIn: string }> {
-  const settings = { url, cluster, keyPrefix: freshKeyPrefix() };
+/** Asks for all three parts until each says why it is refused. Returns all that was said and logged. */
+async function said(url: string, isCluster: boolean, words: (setting: string) => string): Promise<string> {
+  const settings = { url, cluster: isCluster, keyPrefix: freshKeyPrefix() };
+  const all: string[] = [];
+  const onError = ({ message }: Error) => void all.push(message);
   const writer = await redisViewWriter(settings);
-  const writing = await lead(writer).then(String, ({ message }: Error) => message);
-  await writer.close();
   const reader = redisViewReader(settings);
-  const reading = await vi.waitFor(
-    async () => {
-      const state = await reader.ready();
-      expect(state).toMatchObject({
-        ready: false,
-        reason: expect.not.stringMatching('does not answer|cannot be reached'),
-      });
-      return state.ready ? '' : state.reason;
-    },
-    { timeout: 20_000 },
-  );
-  await reader.close();
-  const heard: string[] = [];
-  const store = redisSignInState({
-    ...settings,
-    commandTimeoutMs: 2_000,
-    onError: ({ message }) => heard.push(message),
-  });
-  await expect(store.find('A', 'x')).rejects.toThrow("Sign-in's Redis ");
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0), { timeout: 20_000 });
-  // By now no command is sent any more.
-  await sleep(1_000);
-  const signingIn = await store.find('A', 'x').then(String, ({ message }: Error) => message);
-  await store.close();
-  return { writing, reading, heard: heard[0]!, signingIn };
+  const state = redisSignInState({ ...settings, commandTimeoutMs: 2_000, onError });
+  const messageOf = (asked: Promise<unknown>) => asked.then(String, ({ message }: Error) => message);
+  const asks: [setting: string, ask: () => Promise<string>][] = [
+    ['REDIS_URL', () => messageOf(lead(writer))],
+    ['REDIS_URL', async () => JSON.stringify(await reader.ready())],
+    ['AUTH_REDIS_URL', () => messageOf(state.find('A', 'x'))],
+  ];
+  try {
+    for (const [setting, ask] of asks) {
+      const answer = async () => all[all.push(await ask()) - 1];
+      await expect.poll(answer, { timeout: 20_000 }).toContain(words(setting));
+    }
+    return all.join();
+  } finally {
+    await Promise.all([writer.close(), reader.close(), state.close()]);
+  }
 }
 
 describe('a Redis that refuses', () => {
   test.each([
-    ['no password', false, '', ''],
-    ['a wrong password, as a cluster', true, '', 'wheel-9'],
-  ])('%s is said to, with the setting and without the password', async (_, isCluster, name, password) => {
-    const { url } = isCluster ? cluster : server;
-    const { writing, reading, heard, signingIn } = await said(
-      password ? signedIn(url, name, password) : url,
-      isCluster,
-    );
-    expect(writing).toContain('Redis refuses the user and password of REDIS_URL');
-    expect(reading).toContain('Redis refuses the user and password of REDIS_URL');
-    expect(heard).toContain('it refuses the user and password of AUTH_REDIS_URL');
-    expect(signingIn).toContain("Sign-in's Redis refuses the user and password of AUTH_REDIS_URL");
-    expect([writing, reading, heard, signingIn].join()).not.toMatch(/wheel-9|ty(@|%40)re/);
+    ['no password', false, () => server.url],
+    ['a wrong password, as a cluster', true, () => signedIn(cluster.url, '', 'wheel-9')],
+  ])('%s is said to, with the setting and without the password', async (_, isCluster, url) => {
+    const all = await said(url(), isCluster, (setting) => `efuses the user and password of ${setting}`);
+    expect(all).not.toMatch(/wheel-9|ty(@|%40)re/);
   });
 
-  test('is not trusted where nobody named its authority, and words say how to', async () => {
-    tls.setDefaultCACertificates(authorities);
-    try {
-      const words = await said(signedIn(server.url), false);
-      // Of a cluster, ioredis tells no reason.
-      const writer = await redisViewWriter({ url: signedIn(cluster.url, ''), cluster: true, keyPrefix: 'x:' });
-      const writing = await lead(writer).then(String, ({ message }: Error) => message);
-      await writer.close();
-      for (const one of [...Object.values(words), writing])
-        expect(one).toMatch(/certificate is not trusted .*NODE_EXTRA_CA_CERTS/);
-    } finally {
-      tls.setDefaultCACertificates([...authorities, certificate.cert]);
-    }
-  });
-
-  test('shows a certificate that has ended: readiness and the log say so', async () => {
+  test('is not trusted where nobody named its authority, or where its certificate has ended, and words say so', async () => {
     const ended = makeCertificate(['localhost', '127.0.0.1'], -1);
-    tls.setDefaultCACertificates([...authorities, ended.cert]);
     const late = await startRedisServer({ tls: ended });
     try {
-      const words = await said(late.url, false);
-      const { heard, ...others } = words;
-      for (const one of Object.values(others)) expect(one).toContain('a certificate that has ended (CERT_HAS_EXPIRED)');
-      expect(heard).toBe('certificate has expired');
+      tls.setDefaultCACertificates(authorities);
+      await said(signedIn(server.url), false, () => 'in NODE_EXTRA_CA_CERTS');
+      tls.setDefaultCACertificates([...authorities, ended.cert]);
+      await said(late.url, false, () => 'a certificate that has ended (CERT_HAS_EXPIRED)');
     } finally {
       tls.setDefaultCACertificates([...authorities, certificate.cert]);
       await late.stop();
@@ -151,14 +114,10 @@ describe('a Redis that refuses', () => {
   });
 
   test('a client without TLS is said to want TLS', async () => {
-    const writer = await redisViewWriter({
-      url: signedIn(server.url).replace('rediss:', 'redis:'),
-      cluster: false,
-      keyPrefix: freshKeyPrefix(),
-    });
-    await vi.waitFor(() => expect(lead(writer)).rejects.toThrow('if it wants TLS, write rediss:// in REDIS_URL'), {
-      timeout: 20_000,
-    });
+    const url = signedIn(server.url).replace('rediss:', 'redis:');
+    const writer = await redisViewWriter({ url, cluster: false, keyPrefix: freshKeyPrefix() });
+    const words = 'if it wants TLS, write rediss:// in REDIS_URL';
+    await vi.waitFor(() => expect(lead(writer)).rejects.toThrow(words), { timeout: 20_000 });
     await writer.close();
   });
 });

@@ -59,8 +59,9 @@ it('each command on a connection that falls silent ends, whatever the moment, an
   const carried: Carries[] = ['nothing', 'commands', 'half a reply'];
   const ends: Ends[] = ['never', 'FIN', 'RST'];
   const gotten: Gets[] = ['all', 'connected', 'one reply'];
+  // Each two values come together.
   const cases = (Object.keys(clients) as (keyof typeof clients)[]).flatMap((client) =>
-    carried.flatMap((carries) => ends.flatMap((end) => gotten.map((gets) => ({ client, carries, end, gets })))),
+    carried.flatMap((carries, i) => ends.map((end, j) => ({ client, carries, end, gets: gotten[(i + j) % 3]! }))),
   );
   const found = cases.map(async ({ client, carries, end, gets }) => {
     const proxy = await silentProxy(redisUrl());
