@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import spectralCore from '@stoplight/spectral-core';
+import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ it("Redocly's recommended rules find nothing", async () => {
 
 it("Spectral's rules for OpenAPI find nothing", async () => {
   const spectral = new spectralCore.Spectral();
-  spectral.setRuleset({ extends: [spectralRulesets.oas] });
+  spectral.setRuleset({ extends: spectralRulesets.oas as RulesetDefinition });
   expect(await spectral.run(JSON.stringify(document))).toEqual([]);
 });
 
