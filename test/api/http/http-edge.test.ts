@@ -30,15 +30,7 @@ const connections = (): Promise<number> => promisify(service.app.server.getConne
 
 const pages = ['/oauth/sign-in/some-sign-in', '/oauth/sign-out', '/oauth/connected-apps'];
 const registered = Object.entries({
-  'GET, HEAD': [
-    '/',
-    '/docs',
-    '/healthz',
-    '/readyz',
-    '/metrics',
-    '/oauth/authorize?client_id=x',
-    '/oauth/authorize/some',
-  ],
+  'GET, HEAD': ['/', '/docs', '/healthz', '/oauth/authorize?client_id=x', '/oauth/authorize/some'],
   'GET, HEAD, OPTIONS': ['oauth-protected-resource/api', 'oauth-authorization-server'].map(
     (name) => `/.well-known/${name}`,
   ),
@@ -78,7 +70,7 @@ describe.each(registered)('%s', (target, allow) => {
 });
 
 it.each([
-  ...['/nowhere', '/docs/x', '/oauth', '/oauth/authorize/a/b', '/api', '/healthz/', '/apix/rides/loop', '/DOCS'],
+  ...['/nowhere', '/docs/x', '/oauth/authorize/a/b', '/api', '/healthz/', '/apix/rides/loop', '/DOCS'],
   // Other endpoints of oidc-provider, and a registered client's.
   ...['/oauth/me', '/oauth/introspection', '/oauth/register/some-client', '/.well-known/openid-configuration'],
   // Too long for any sign-in.
@@ -97,7 +89,6 @@ it.each([
   ['/oauth/nope?code=secret', browser, true],
   ['/nowhere', '*/*', false],
   ['/nowhere', 'application/json, text/html;q=0.9', false],
-  ['/nowhere', 'text/html;q=0, */*', false],
   ['/%61pi/nope', browser, false],
 ])('%s is 404 to Accept: %s, as a page: %s', async (target, accept, isPage) => {
   const answer = await at('GET', target, { Accept: accept });
@@ -119,14 +110,9 @@ it('OPTIONS * is about the server: 204, also as a preflight, and the connection 
   expect(answers[0]!.headers).toMatchObject({ ...allowed, 'access-control-allow-origin': '*' });
 });
 
-it.each(['/', 'http://rides.example?x=1'])('%s leads to /docs', async (target) => {
-  const answer = await at('GET', target);
+it('/ leads to /docs', async () => {
+  const answer = await at('GET', '/');
   expect([answer.status, answer.headers.location]).toEqual([302, 'docs']);
-});
-
-it('a POST that names a type and has no body is read as an empty one', async () => {
-  const answer = await at('POST', '/oauth/token', { 'Content-Type': 'application/x-www-form-urlencoded' });
-  expect([answer.status, json(answer)]).toMatchObject([400, { error: 'invalid_request' }]);
 });
 
 // docs/rules.md#malformed-requests
@@ -156,7 +142,6 @@ it.each(['1.1\r\nHost: x:', '1.1\r\nHost: 127.0.0.1:80', '1.1\r\nHost: [::ffff:1
 it.each([
   ['Transfer-Encoding: gzip\r\n', ''],
   ['Transfer-Encoding: chunked\r\n', 'zz\r\nhello\r\n0\r\n\r\n'],
-  ['Transfer-Encoding: chunked\r\n', `5;${'x'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n`],
 ])('a body that is none, %j %j, is refused where it was to be read, and ends the connection', async (fields, body) => {
   const get = `GET /healthz HTTP/1.1\r\nHost: x\r\n${fields}\r\n${body}`;
   const read = await service.converse(get + requestText('GET', '/healthz'), { answers: 3, methods: ['GET', 'GET'] });
@@ -172,9 +157,7 @@ describe('what the parser refuses', () => {
   it.each([
     ['400', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['400', 'GET / HTTP/1.1\r\nHost x\r\n\r\n'],
-    ['400', 'GET / HTTP/1.1\r\nHost: x\r\nX-Api-Key: a\0b\r\n\r\n'],
     ['400', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
-    ['400', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
     ['405', 'CONNECT rides.example:443 HTTP/1.1\r\nHost: rides.example:443\r\n\r\n'],
     ['431', requestText('GET', '/', { 'X-Long': 'x'.repeat(200_000) })],
     ['431', requestText('GET', `/?${'x'.repeat(70_000)}`)],
@@ -182,14 +165,6 @@ describe('what the parser refuses', () => {
     const { answers, closed, rest } = await service.converse(bytes);
     expectFailure(answers[0]!, Number(status));
     expect([answers.length, answers[0]!.headers.connection, closed, rest.length]).toEqual([1, 'close', true, 0]);
-  });
-
-  it.each([
-    ['has a body', 'HEAD / HTTP/1.1\r\nHost x\r\n\r\n', true],
-    ['has none after it was parsed', 'HEAD / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', false],
-  ])('for HEAD %s', async (_, bytes, hasBody) => {
-    const { answers, closed, rest } = await service.converse(bytes, { methods: ['HEAD'] });
-    expect([answers[0]!.status, closed, rest.length > 0]).toEqual([400, true, hasBody]);
   });
 
   it.each(['BAD\r\n\r\n', 'PUT /docs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'])(

@@ -30,30 +30,6 @@ it.each([
   expect((await service.exchange(request)).status).toBe(status);
 });
 
-it.each([{ Expect: 'the-unexpected' }, { Connection: 'Upgrade', Upgrade: 'websocket' }] as Record<string, string>[])(
-  'a wish for more than HTTP/1.1 is passed over: %j',
-  async (fields) => expect((await service.ask(smallWorld.day, { ...withKey(), ...fields })).status).toBe(200),
-);
-
-it('a connection is kept after 304, 400, 401, 404, 405, 414 and OPTIONS', async () => {
-  const requests = [
-    requestText('GET', dayTarget, { ...withKey(), 'If-None-Match': '*' }),
-    requestText('GET', '/api/rides/x', withKey()),
-    requestText('GET', dayTarget),
-    requestText('GET', '/api/rides/unknown', withKey()),
-    requestText('GET', '/nowhere'),
-    requestText('POST', dayTarget, {}, 'body'),
-    requestText('GET', targetOf(9_000, dayTarget)),
-    requestText('OPTIONS', dayTarget),
-    requestText('GET', '/api/me/nights'),
-    requestText('HEAD', dayTarget, withKey()),
-    good,
-  ];
-  const { answers, closed } = await service.converse(requests[0]!, { later: requests.slice(1) });
-  expect(answers.map(({ status }) => status)).toEqual([304, 400, 401, 404, 404, 405, 414, 204, 401, 200, 200]);
-  expect(closed).toBe(false);
-});
-
 it('while the service stops, a request on a connection that is open is answered, and told to close', async () => {
   const held: (() => void)[] = [];
   const checker = { check: () => new Promise<string>((resolve) => held.push(() => resolve('ada'))) };

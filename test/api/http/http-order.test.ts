@@ -64,7 +64,7 @@ describe.each(publicOperations)('$name', ({ name, path }) => {
       expectError(answer, 401, noKey);
       expect(answer.headers['www-authenticate']).toBe(badTokenChallenge);
     }
-    for (const authorization of ['Bearer', 'Basic YWRhOng=', 'ada', 'Bearerada', 'xBearer ada']) {
+    for (const authorization of ['Bearer', 'Basic YWRhOng=', 'Bearerada', 'xBearer ada']) {
       const answer = await service.ask(path, { Authorization: authorization });
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, challenge]);
     }
