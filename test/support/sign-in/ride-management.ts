@@ -1,6 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { TestBrowser } from './test-browser.ts';
@@ -8,10 +8,13 @@ import { TestBrowser } from './test-browser.ts';
 export type RideManagement = Awaited<ReturnType<typeof startRideManagement>>;
 
 export interface RideManagementOptions {
-  redirectUri: string;
+  redirectUri: string | string[];
   authMethod?: 'client_secret_basic' | 'client_secret_post';
   alg?: 'RS256' | 'ES256';
 }
+
+/** Answers a request in place of the provider. */
+export type Fault = (response: ServerResponse) => void;
 
 /** Starts the ride-management system's OpenID Connect provider. Whatever login is typed in is the `sub`. */
 export async function startRideManagement(options: RideManagementOptions) {
@@ -19,30 +22,38 @@ export async function startRideManagement(options: RideManagementOptions) {
   const [port] = await freePorts(1);
   const issuer = `http://127.0.0.1:${port}`;
   const client = { clientId: 'ride-calendar', clientSecret: 'a-secret-that-only-the-two-know-of' };
-  const pair =
-    alg === 'ES256'
-      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      : generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const jwk = { ...pair.privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: 'upstream' };
-  const provider = new Provider(issuer, {
-    clients: [
-      {
-        client_id: client.clientId,
-        client_secret: client.clientSecret,
-        redirect_uris: [redirectUri],
-        token_endpoint_auth_method: authMethod,
-        id_token_signed_response_alg: alg,
-      },
-    ],
-    clientAuthMethods: [authMethod],
-    jwks: { keys: [jwk] },
-    pkce: { required: () => true },
-    cookies: { keys: ['upstream'] },
-  });
+  const newHandler = () => {
+    const pair =
+      alg === 'ES256'
+        ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+        : generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const provider = new Provider(issuer, {
+      clients: [
+        {
+          client_id: client.clientId,
+          client_secret: client.clientSecret,
+          redirect_uris: [redirectUri].flat(),
+          token_endpoint_auth_method: authMethod,
+          id_token_signed_response_alg: alg,
+        },
+      ],
+      clientAuthMethods: [authMethod],
+      jwks: { keys: [{ ...pair.privateKey.export({ format: 'jwk' }), alg, use: 'sig', kid: randomUUID() }] },
+      pkce: { required: () => true },
+      cookies: { keys: ['upstream'] },
+    });
+    return provider.callback();
+  };
+  let handler = newHandler();
   let server: Server;
+  /** By path: what fails, until it is taken away. */
+  const faults: Partial<Record<'/.well-known/openid-configuration' | '/token' | '/jwks', Fault>> = {};
 
   const start = async (): Promise<void> => {
-    server = provider.listen(port, '127.0.0.1');
+    server = createServer((request, response) => {
+      const fault = faults[request.url!.split('?')[0] as keyof typeof faults];
+      return fault ? fault(response) : handler(request, response);
+    }).listen(port, '127.0.0.1');
     await once(server, 'listening');
   };
   const stop = async (): Promise<void> => {
@@ -61,7 +72,11 @@ export async function startRideManagement(options: RideManagementOptions) {
     }
     return at.url;
   };
+  /** From now on another key signs, and the old one is gone. */
+  const rotateKey = (): void => {
+    handler = newHandler();
+  };
 
   await start();
-  return { issuer, ...client, signIn, stop, start };
+  return { issuer, ...client, faults, signIn, rotateKey, stop, start };
 }

@@ -15,7 +15,7 @@ const service = await startSignInService({
   ],
 });
 afterAll(() => service.close());
-const { origin, register, authorizeUrl, codeFor, redeem, tokenRequest, signedIn } = service;
+const { origin, register, authorizeUrl, codeFor, tokenRequest, signedIn } = service;
 
 describe('dynamic registration', () => {
   const post = async (body: unknown, type = 'application/json') => {
@@ -37,13 +37,10 @@ describe('dynamic registration', () => {
     });
     expect(body.registration_access_token).toBeUndefined();
     const { code, pkce } = await codeFor(body);
-    expect(await redeem(body, code, pkce.verifier)).toMatchObject({ status: 401 });
     const form = { grant_type: 'authorization_code', code, code_verifier: pkce.verifier, redirect_uri: callback };
-    for (const [given, status] of [
-      [`${body.client_secret}x`, 401],
-      [body.client_secret!, 200],
-    ] as const)
-      expect((await tokenRequest(form, basic(body.client_id, given))).status).toBe(status);
+    expect((await tokenRequest({ ...form, client_id: body.client_id })).status).toBe(401);
+    expect((await tokenRequest(form, basic(body.client_id, `${body.client_secret}x`))).status).toBe(401);
+    expect((await tokenRequest(form, basic(body.client_id, body.client_secret!))).status).toBe(200);
   });
 
   test('ends a day after it was made, or 120 days after its last use', async () => {
@@ -59,35 +56,28 @@ describe('dynamic registration', () => {
     expect([await statusAfter(client, 119), await statusAfter(client, 121)]).toEqual([303, 400]);
   });
 
-  test('leaves out what means nothing here', async () => {
-    const { status, body } = await post({
-      redirect_uris: [callback],
-      token_endpoint_auth_method: 'none',
-      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
-      response_types: ['code', 'id_token'],
-      default_max_age: 60,
-      jwks_uri: 'http://169.254.169.254/',
-      client_id: 'mine',
-      unknown: { a: 1 },
-    });
-    expect(status).toBe(201);
-    expect(body.client_id).not.toBe('mine');
-    expect([body.grant_types, body.response_types]).toEqual([['authorization_code', 'refresh_token'], ['code']]);
-    for (const member of ['default_max_age', 'jwks_uri', 'unknown']) expect(body).not.toHaveProperty(member);
-    expect((await codeFor(body)).code).not.toBe('');
-  });
-
   // docs/rules.md#scope
-  test.each(['openid profile email offline_access', 'read write', '', 7])('has scope read: %j', async (scope) => {
-    const { status, body } = await post({ redirect_uris: [callback], token_endpoint_auth_method: 'none', scope });
-    expect([status, body.scope]).toEqual([201, 'read']);
-    expect((await codeFor(body)).code).not.toBe('');
-  });
+  test.each(['openid profile email offline_access', '', 7])(
+    'leaves out what means nothing here, and has scope read: %j',
+    async (scope) => {
+      const { status, body } = await post({
+        redirect_uris: [callback],
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        response_types: ['code', 'id_token'],
+        jwks_uri: 'http://169.254.169.254/',
+        client_id: 'mine',
+        scope,
+      });
+      expect([status, body.scope, body.jwks_uri, body.client_id === 'mine']).toEqual([201, 'read', undefined, false]);
+      expect([body.grant_types, body.response_types]).toEqual([['authorization_code', 'refresh_token'], ['code']]);
+      expect((await codeFor(body)).code).not.toBe('');
+    },
+  );
 
   // docs/rules.md#consent
   test.each([
     ['native', 'http://127.0.0.1/cb', 'web'],
-    ['native', 'com.example.app:/cb', undefined],
     ['web', 'https://site.example/cb', undefined],
     ['native', 'https://site.example/cb', 'native'],
   ])('makes a %s client of one with the address %s that says %s', async (type, uri, application_type) => {
@@ -101,7 +91,6 @@ describe('dynamic registration', () => {
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
     ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
     ['http to sign out to', { post_logout_redirect_uris: ['http://a.example/'] }, undefined, 'must be https'],
-    ['keys', { token_endpoint_auth_method: 'private_key_jwt' }, undefined, 'must be one of none, client_'],
     ['a name that turns text around', { client_name: 'a\u202eb' }],
     ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }],
     ['the name of the service’s own page', { client_name: 'Connected Apps' }],
@@ -112,10 +101,8 @@ describe('dynamic registration', () => {
 
   test.each([
     ['no JSON', '{', 'application/json', 400, 'invalid_request'],
-    ['empty', '', 'application/json', 400, 'invalid_request'],
     ['no object', 'null', 'application/json', 400, 'invalid_redirect_uri'],
     ['a form', 'a=b', 'application/x-www-form-urlencoded', 415, 'invalid_request'],
-    ['of no type', '{}', 'json', 415, 'invalid_request'],
     ['too long', JSON.stringify('x'.repeat(20_000)), 'application/json', 413, 'invalid_request'],
   ])('refuses a body that is %s', async (_, body, type, status, error) => {
     expect(await post(body, type)).toMatchObject({ status, body: { error } });
@@ -134,7 +121,6 @@ test.each([
   ['by basic', {}, basic('site', secret), 'invalid_grant', 200],
   ['by form', { client_id: 'poster', client_secret: secret }, {}, 'invalid_grant', 200],
   ['not at all', { client_id: 'site' }, {}, 'invalid_client', 401],
-  ['both ways', { client_secret: secret }, basic('site', secret), 'invalid_request', 400],
 ])('a client that has a secret shows it %s', async (_, more, headers, error, ofRevocation) => {
   const form = { grant_type: 'refresh_token', refresh_token: 'x', ...more };
   expect((await tokenRequest(form, headers)).body.error).toBe(error);

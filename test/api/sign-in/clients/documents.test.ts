@@ -24,7 +24,6 @@ describe('a client that is its own metadata document', () => {
     '/other-id.json': { client_id: `${host}/x` },
     '/secret.json': { client_secret: 'x'.repeat(40) },
     '/http.json': { redirect_uris: ['http://app.example/cb'] },
-    '/name.json': { client_name: 'a\u202eb' },
     '/own-name.json': { client_name: 'ride calendar' },
   };
   let away = false;
@@ -63,7 +62,7 @@ describe('a client that is its own metadata document', () => {
     expect(page).toContain('as “Document app” of <strong>client.example</strong>');
   });
 
-  const wrong = ['missing', 'other-id', 'secret', 'http', 'name', 'own-name', 'x'.repeat(1000)];
+  const wrong = ['missing', 'other-id', 'secret', 'http', 'own-name', 'x'.repeat(1000)];
   test.each(wrong)('is refused for a document that is wrong: %s', async (name) => {
     const path = `/${name}.json`;
     const url = service.authorizeUrl({ client_id: host + path });

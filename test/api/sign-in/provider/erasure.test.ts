@@ -1,12 +1,20 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { approve, nights, type SignedIn } from '../../../support/sign-in/sign-in-flow.ts';
+import { nights, type SignedIn } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 // docs/rules.md#ended-tokens
-const store = memorySignInState();
+const memory = memorySignInState();
+let beforeToken = async (): Promise<void> => {};
+const store: StateStore = {
+  ...memory,
+  async put(kind, ...rest) {
+    if (kind === 'RefreshToken') await beforeToken();
+    await memory.put(kind, ...rest);
+  },
+};
 let number = 0;
 // Each test erases a rider of its own.
 const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
@@ -47,16 +55,6 @@ describe('a rider who is erased', () => {
     await service.signIn.sweep();
     expect(await store.ofAccount(rider)).toEqual([]);
     expect((await refresh(other.client, other.tokens.refresh_token)).status).toBe(200);
-  });
-
-  test('is asked to sign in anew where a browser still has their session', async () => {
-    const rider = nextRider();
-    const client = await register();
-    const browser = new TestBrowser(origin);
-    await approve(browser, authorizeUrl(client), rider);
-    service.riders.erase(rider);
-    const at = await browser.open(authorizeUrl(client));
-    expect([at.response.status, at.page]).toEqual([200, expect.stringContaining('Pick any rider')]);
   });
 
   // docs/rules.md#republished-rider
@@ -111,31 +109,21 @@ describe('a rider who is erased', () => {
 });
 
 test('what is written in the midst of an erasure does not outlive it', async () => {
-  const state = memorySignInState();
-  let erase = async (): Promise<void> => {};
-  const store: StateStore = {
-    ...state,
-    async put(kind, ...rest) {
-      if (kind === 'RefreshToken') await erase();
-      await state.put(kind, ...rest);
-    },
+  const rider = nextRider();
+  const { client, tokens } = await signedIn(rider);
+  beforeToken = async () => {
+    service.riders.erase(rider);
+    await service.signIn.eraseRider(rider);
   };
-  const service = await startSignInService({ store });
-  const { client, tokens } = await service.signedIn('rider-ada');
-  erase = async () => {
-    service.riders.erase('rider-ada');
-    await service.signIn.eraseRider('rider-ada');
-  };
-  await service.refresh(client, tokens.refresh_token);
-  await expect.poll(() => store.ofAccount('rider-ada')).toEqual([]);
-  await service.close();
+  await refresh(client, tokens.refresh_token);
+  beforeToken = async () => {};
+  await expect.poll(() => store.ofAccount(rider)).toEqual([]);
 });
 
 test('while it is not known who exists, riders are told to come back, and nobody is signed out', async () => {
-  const service = await startSignInService();
-  const { client, tokens } = await service.signedIn();
-  const browser = new TestBrowser(service.origin);
-  const request = service.authorizeUrl(client);
+  const { client, tokens } = await signedIn();
+  const browser = new TestBrowser(origin);
+  const request = authorizeUrl(client);
   const { url } = await browser.open(request);
   const pick = () => browser.submit(url, { do: 'pick', rider: 'rider-ada' });
   const expectAway = ({ response, page }: Opened) =>
@@ -152,5 +140,4 @@ test('while it is not known who exists, riders are told to come back, and nobody
   expectAway(await browser.open(request));
   service.riders.away = false;
   expect((await browser.open(asked.url)).page).toContain('Ada Lovelace');
-  await service.close();
 });

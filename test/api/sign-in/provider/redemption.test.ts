@@ -154,52 +154,40 @@ describe('at the token endpoint', () => {
   });
 
   // docs/rules.md#code-flow
-  test('a thief who uses up a connection’s refreshes does not keep a replay from being found', async () => {
+  test('a replay is found also of a connection whose refreshes are used up', async () => {
     const { client, ...of } = await signedIn();
     const stolen = await useUp({ client, ...of });
     later(11);
-    expect((await refresh(client, stolen)).status).toBe(429);
     expect(await refresh(client, of.tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
     expect(told).toContainEqual(['replay_found', { client: client.client_id, cause: 'refresh_token' }]);
     expect(await refresh(client, stolen)).toMatchObject(refused('invalid_grant'));
   });
 
-  test('a refresh that asks for another resource or scope is refused, and does not use the token up', async () => {
-    const { client, tokens } = await signedIn();
-    const token = tokens.refresh_token;
-    const elsewhere = { resource: 'https://elsewhere.example/api' };
-    expect(await refresh(client, token, elsewhere)).toMatchObject(refused('invalid_target'));
-    for (const scope of ['read write', 'read "ä']) {
-      const { status, body } = await refresh(client, token, { scope });
-      const wanted = [400, 'invalid_scope', 'the only scope here is read'];
-      expect([status, body.error, body.error_description]).toEqual(wanted);
-    }
-    later(11);
-    expect((await refresh(client, token, { resource: `${service.baseUrl}/`, scope: 'read' })).status).toBe(200);
-  });
-
   // docs/rules.md#scope
-  test.each(['offline_access  read', ''])('an app may repeat the scope it asked for wherever: %j', async (scope) => {
+  test('the scope that was asked for may be repeated wherever; another one or another resource is refused, and uses nothing up', async () => {
+    const scope = 'offline_access  read';
     const client = await register({ scope });
     const { code, pkce } = await codeFor(client, { scope });
-    const { body } = await redeem(client, code, pkce.verifier, { scope });
-    expect((await refresh(client, body.refresh_token, { scope })).body.scope).toBe('read');
+    const { refresh_token: token } = (await redeem(client, code, pkce.verifier, { scope })).body;
+    const elsewhere = { resource: 'https://elsewhere.example/api' };
+    expect(await refresh(client, token, elsewhere)).toMatchObject(refused('invalid_target'));
+    const { body } = await refresh(client, token, { scope: 'read write' });
+    expect(body).toMatchObject({ error: 'invalid_scope', error_description: 'the only scope here is read' });
+    later(11);
+    expect((await refresh(client, token, { resource: `${service.baseUrl}/`, scope })).body.scope).toBe('read');
   });
 
   // docs/rules.md#redirect-uris
   test('a token request may leave redirect_uri out, for any port of a native app too, and one that is sent must match', async () => {
     const client = await register({ redirect_uris: [callback, 'https://app.example/cb'] });
-    const at = { redirect_uri: 'http://127.0.0.1:54321/callback' };
-    const { code, pkce } = await codeFor(client, at);
-    const { client_id } = client;
-    const ask = (more: Record<string, string>) =>
-      tokenRequest({ grant_type: 'authorization_code', client_id, code, ...more });
-    const code_verifier = pkce.verifier;
+    const { code, pkce } = await codeFor(client, { redirect_uri: 'http://127.0.0.1:54321/callback' });
+    const form = { grant_type: 'authorization_code', client_id: client.client_id, code, code_verifier: pkce.verifier };
     for (const redirect_uri of [callback, '', 'https://app.example/cb'])
-      expect((await ask({ code_verifier, redirect_uri })).status).toBe(400);
+      expect((await tokenRequest({ ...form, redirect_uri })).status).toBe(400);
     // The verifier proves whose code it is.
-    expect(await ask({ code_verifier: 'v'.repeat(43) })).toMatchObject(refused('invalid_grant'));
-    expect((await ask({ code_verifier })).status).toBe(200);
+    const guessed = { ...form, code_verifier: 'v'.repeat(43) };
+    expect(await tokenRequest(guessed)).toMatchObject(refused('invalid_grant'));
+    expect((await tokenRequest(form)).status).toBe(200);
   });
 
   const revoke = async ({ client_id }: Client, token: string, more: Record<string, string> = {}) => {
@@ -244,20 +232,16 @@ describe('at the token endpoint', () => {
   test('what looks like an access token and is none of ours ends nothing', async () => {
     const { client, tokens } = await signedIn();
     const [header, claims] = tokens.access_token.split('.');
-    const of = (more: object) => new SignJWT({ ...decodeJwt(tokens.access_token), ...more });
-    const sign = (jwt: SignJWT, keys: SigningKeys, typ: string) =>
-      jwt.setProtectedHeader({ alg: 'ES256', typ, kid: keys[0].kid }).sign(privateKeyOf(keys[0]));
+    const sign = (keys: SigningKeys, typ: string) =>
+      new SignJWT(decodeJwt(tokens.access_token))
+        .setProtectedHeader({ alg: 'ES256', typ, kid: keys[0].kid })
+        .sign(privateKeyOf(keys[0]));
     const sample = { rider: 'rider-ada', keys: service.keys, issuer: origin, audience: service.baseUrl };
     for (const token of [
       `${header}.${claims}.`,
-      `${header}.${claims}.${'A'.repeat(86)}`,
-      'a.b.c',
-      '..',
       String(decodeJwt(tokens.access_token).grant),
-      await sign(of({}), await newSigningKeys(), 'at+jwt'),
-      await sign(of({}), service.keys, 'JWT'),
-      await sign(of({ iss: 'https://elsewhere.example' }), service.keys, 'at+jwt'),
-      await sign(of({ grant: undefined }), service.keys, 'at+jwt'),
+      await sign(await newSigningKeys(), 'at+jwt'),
+      await sign(service.keys, 'JWT'),
       await signSampleToken(sample),
     ])
       expect(await revoke(client, token)).toEqual(revoked);
@@ -268,16 +252,16 @@ describe('at the token endpoint', () => {
     const client = await register();
     const { code, pkce } = await codeFor(client);
     const away = { status: 503, body: { error: 'temporarily_unavailable' } };
-    const redeeming = () => redeem(client, code, pkce.verifier);
-    service.riders.away = true;
-    expect(await redeeming()).toMatchObject(away);
-    service.riders.away = false;
-    const { refresh_token: token } = (await redeeming()).body;
-    service.riders.away = true;
-    expect(await refresh(client, token)).toMatchObject(away);
-    service.riders.away = false;
-    later(11);
-    expect((await refresh(client, token)).status).toBe(200);
+    let token = '';
+    for (const use of [() => redeem(client, code, pkce.verifier), () => refresh(client, token)]) {
+      service.riders.away = true;
+      expect(await use()).toMatchObject(away);
+      service.riders.away = false;
+      later(11);
+      const { status, body } = await use();
+      expect(status).toBe(200);
+      token = body.refresh_token;
+    }
   });
 });
 

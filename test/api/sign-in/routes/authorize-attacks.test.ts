@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { requestText } from '../../../support/processes/http-service.ts';
 import { exchange } from '../../../support/servers/raw-http.ts';
-import { type Client, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
+import { type Client, callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -34,15 +34,15 @@ const ask = async (more: Record<string, string>, by: Client = client) => {
 };
 
 describe('an authorization request', () => {
-  test.each([
-    ...[callback.replace('callback', 'Callback'), `${callback}/`, `${callback}?x=1`, 'http://localhost:9/callback'],
-    ...['http://127.0.0.1:9/x/../callback', 'http://127.0.0.1.evil.example/callback', 'javascript:alert(1)'],
-  ])('goes nowhere with another redirect URI: %s', async (redirect_uri) => {
-    const { status, location, page } = await ask({ redirect_uri });
-    expect([status, location]).toEqual([400, null]);
-    expect(page).toContain('invalid_redirect_uri');
-    expect(page).not.toContain('evil.example');
-  });
+  test.each([`${callback}/`, 'http://localhost:9/callback', 'http://127.0.0.1.evil.example/callback'])(
+    'goes nowhere with another redirect URI: %s',
+    async (redirect_uri) => {
+      const { status, location, page } = await ask({ redirect_uri });
+      expect([status, location]).toEqual([400, null]);
+      expect(page).toContain('invalid_redirect_uri');
+      expect(page).not.toContain('evil.example');
+    },
+  );
 
   // docs/rules.md#redirect-uris
   test('from a native client may name any port of its loopback address, and no other client may', async () => {
@@ -54,25 +54,19 @@ describe('an authorization request', () => {
     expect((await ask({ redirect_uri: '' }, web)).status).toBe(400);
   });
 
-  test.each(['x'.repeat(3000), 'https://evil.example/client.json', '%00'])(
-    'of nobody goes nowhere: %s',
-    async (client_id) => {
-      const { status, location, page } = await ask({}, { client_id });
-      expect([status, location]).toEqual([400, null]);
-      expect(page).toContain('invalid_client');
-      expect(page).not.toContain('127.0.0.1:9');
-    },
-  );
+  test.each(['x'.repeat(3000), 'https://evil.example/client.json'])('of nobody goes nowhere: %s', async (client_id) => {
+    const { status, location, page } = await ask({}, { client_id });
+    expect([status, location]).toEqual([400, null]);
+    expect(page).toContain('invalid_client');
+    expect(page).not.toContain('127.0.0.1:9');
+  });
 
   const faulty: [string, Record<string, string>, string][] = [
     ['without PKCE', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
     ['with PKCE by plain text', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['for code and token', { response_type: 'code token' }, 'unsupported_response_type'],
     ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
     ['for more than read', { scope: 'read write' }, 'invalid_scope'],
-    ['for what can be no scope', { scope: 'read "lä' }, 'invalid_scope'],
     ['for another resource', { resource: 'https://elsewhere.example/api' }, 'invalid_target'],
-    ['with a request object', { request: 'e30.e30.' }, 'request_not_supported'],
     ['with a request by reference', { request_uri: 'http://127.0.0.1:1/x' }, 'request_uri_not_supported'],
     ['without pages, of nobody signed in', { prompt: 'none' }, 'login_required'],
   ];
@@ -98,28 +92,24 @@ describe('an authorization request', () => {
   );
 
   // docs/rules.md#scope, #resource
-  test.each([
+  test.each<Record<string, string>>([
     { scope: ' ' },
     { scope: 'read offline_access', prompt: 'consent' },
-    { resource: 'ours' },
-    { resource: 'ours/' },
-  ] as Record<string, string>[])('with %j gets a token for read', async (given) => {
-    const resource = given.resource?.replace('ours', service.baseUrl);
-    const { code, pkce } = await codeFor(client, { ...given, ...(resource && { resource }) });
-    const { body } = await redeem(client, code, pkce.verifier, resource ? { resource } : {});
+    { resource: `${service.baseUrl}/` },
+  ])('with %j gets a token for read', async ({ resource, ...given }) => {
+    const named: Record<string, string> = resource ? { resource } : {};
+    const { code, pkce } = await codeFor(client, { ...given, ...named });
+    const { body } = await redeem(client, code, pkce.verifier, named);
     expect(decodeJwt(body.access_token)).toMatchObject({ scope: 'read', aud: service.baseUrl });
-    expect((await nights(service.baseUrl, body.access_token)).status).toBe(200);
   });
 
   test('is kept without what has no meaning here, and refused with a state over 1,000 characters', async () => {
     const { location } = await ask({ state: 'n'.repeat(1001) }, { client_id: 'named' });
     expect(new URL(location!).searchParams.get('error')).toBe('invalid_request');
-    const long = 'n'.repeat(3000);
-    for (const name of ['nonce', 'claims', 'made_up']) {
-      pending.length = 0;
-      expect((await ask({ [name]: long })).location).toContain('/oauth/sign-in/');
-      expect(pending).toEqual([expect.not.stringContaining(long)]);
-    }
+    const long = 'n'.repeat(2000);
+    pending.length = 0;
+    expect((await ask({ nonce: long, claims: long, made_up: long })).location).toContain('/oauth/sign-in/');
+    expect(pending).toEqual([expect.not.stringContaining(long)]);
   });
 });
 

@@ -40,8 +40,8 @@ describe('connected apps', () => {
     const mine = await service.signedIn('rider-bo');
     const theirs = await service.signedIn('rider-cy');
     const other = await service.register({ client_name: 'Another app' });
-    for (let devices = 0; devices < 2; devices++)
-      await approve(new TestBrowser(origin), service.authorizeUrl(other), 'rider-bo');
+    for (const device of [new TestBrowser(origin), new TestBrowser(origin)])
+      await approve(device, service.authorizeUrl(other), 'rider-bo');
     const browser = new TestBrowser(origin);
     const { asked, page } = await signIn(browser, apps(), 'rider-bo');
     expect(asked).toContain('Sign in to see the apps connected');
@@ -99,11 +99,8 @@ describe('a client that skips consent', () => {
     const browser = new TestBrowser(origin);
     const { page, url } = await signIn(browser, atSite(site, { prompt: 'consent' }));
     expect(page).toContain('Let site read your rides?');
-    const denied = await browser.submit(url, { do: 'deny' });
-    expect(new URL(denied.url).searchParams.get('error')).toBe('access_denied');
-    const again = await browser.open(atSite(site, { prompt: 'consent' }));
-    expect(codeAt(await browser.submit(again.url, { do: 'allow' }))).not.toBeNull();
-    expect(told()).toEqual(['sign_in', 'consent_denied', 'consent']);
+    expect((await browser.submit(url, { do: 'deny' })).url).toContain('error=access_denied');
+    expect(told()).toEqual(['sign_in', 'consent_denied']);
   });
 
   test('with prompt=login connects the rider who signs in, and not the one before', async () => {
@@ -118,7 +115,6 @@ describe('a client that skips consent', () => {
     const browser = new TestBrowser(origin);
     expect((await signIn(browser, atSite({ client_id: 'other' }))).page).toContain('Let other read your rides?');
     await expect(service.register({ skip_consent: true })).rejects.toThrow(/400 .*is for clients of the operator/);
-    expect((await service.register({ skip_consent: false })).client_id).not.toBe('');
     const answer = await browser.open(atSite({ client_id: document }));
     expect([answer.response.status, answer.page]).toEqual([400, expect.stringContaining('introduced itself wrongly')]);
   });
