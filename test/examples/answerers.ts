@@ -1,47 +1,14 @@
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import { answer, isLive, type ReferenceAnswer } from '../reference/answers.ts';
+import type { ReferenceAnswer } from '../reference/answers.ts';
 import { evening, liveKey } from '../reference/example-log.ts';
-import { type LoggedRecord, latestRecords } from '../reference/facts.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
 import type { NightAnswer } from '../reference/nights.ts';
 import type { CalendarRequest, DayFilters } from '../reference/requests.ts';
-import { answering, type Got, projecting } from '../support/processes/service.ts';
+import { answering, projecting } from '../support/processes/service.ts';
 import { toLogRecord } from '../support/worlds/histories.ts';
 
-/** Who answers the examples, given a log: the reference, and the service itself. */
+/** The service answers the examples, given a log: the projector's parts write views into memory, and the API answers. */
 
-type Ask = (log: readonly LoggedRecord[], request: CalendarRequest, now?: string) => Promise<ReferenceAnswer>;
-
-export interface Answerer {
-  name: string;
-  asked: Ask;
-  /** The answer's body, parsed; the request must succeed. */
-  // biome-ignore lint/suspicious/noExplicitAny: examples reach into answers of every shape.
-  told(...question: Parameters<Ask>): Promise<any>;
-  /** The nights of metro `pdx` on a day. */
-  nightsOn(log: readonly LoggedRecord[], day: string, filters?: DayFilters, now?: string): Promise<NightAnswer[]>;
-  /** Whether a public read takes a developer key. */
-  takesKey(log: readonly LoggedRecord[], keyText: string): Promise<boolean>;
-}
-
-function answerer(name: string, asked: Ask, takesKey: Answerer['takesKey']): Answerer {
-  const told: Answerer['told'] = async (log, request, now) => {
-    const found = await asked(log, request, now);
-    if (found.status !== 200) throw new Error(`Cannot read the answer to ${request.operation}: it is ${found.status}.`);
-    return JSON.parse(found.body);
-  };
-  const nightsOn: Answerer['nightsOn'] = async (log, day, filters, now) =>
-    (await told(log, { operation: 'getDay', metro: 'pdx', day, ...filters }, now)).nights;
-  return { name, asked, told, nightsOn, takesKey };
-}
-
-/** Works every answer out from the facts (test/reference). */
-const reference = answerer(
-  'the reference',
-  async (log, request, now = evening) => answer(latestRecords([...log]), Date.parse(now), request),
-  async (log, keyText) => isLive(latestRecords([...log]), keyText),
-);
-
-/** The projector's parts write views into memory, and the API answers from them. */
 async function service(log: readonly LoggedRecord[], now = evening) {
   const store = new MemoryViewStore();
   const projector = await projecting(store.writer());
@@ -56,24 +23,37 @@ async function service(log: readonly LoggedRecord[], now = evening) {
 
 const someKey = 'some key';
 
-/** As the reference has it, which knows no refusal's `detail`. */
-function inWordsOfReference({ status, body }: Got): ReferenceAnswer {
+/** The answer, as test/reference has it: it knows no refusal's `detail`. */
+export async function asked(
+  log: readonly LoggedRecord[],
+  request: CalendarRequest,
+  now?: string,
+): Promise<ReferenceAnswer> {
+  const { ask } = await service([liveKey(someKey), ...log], now);
+  const { status, body } = await ask(request, someKey);
   if (status === 200) return { status, body };
-  if (body === '') return { status } as ReferenceAnswer;
-  const { detail: _, ...refused } = JSON.parse(body);
+  const { detail: _, ...refused } = body === '' ? {} : JSON.parse(body);
   return { status, ...refused };
 }
 
-const theService = answerer(
-  'the service',
-  async (log, request, now) => {
-    const { ask } = await service([liveKey(someKey), ...log], now);
-    return inWordsOfReference(await ask(request, someKey));
-  },
-  async (log, keyText) => {
-    const { ask } = await service(log);
-    return (await ask({ operation: 'getRide', ride: 'nosuchride' }, keyText)).status !== 401;
-  },
-);
+/** The answer's body, parsed; the request must succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: examples reach into answers of every shape.
+export async function told(...[log, request, now]: Parameters<typeof asked>): Promise<any> {
+  const found = await asked(log, request, now);
+  if (found.status !== 200) throw new Error(`Cannot read the answer to ${request.operation}: it is ${found.status}.`);
+  return JSON.parse(found.body);
+}
 
-export const answerers: readonly Answerer[] = [reference, theService];
+/** The nights of metro `pdx` on a day. */
+export const nightsOn = async (
+  log: readonly LoggedRecord[],
+  day: string,
+  filters: DayFilters = {},
+  now?: string,
+): Promise<NightAnswer[]> => (await told(log, { operation: 'getDay', metro: 'pdx', day, ...filters }, now)).nights;
+
+/** Whether a public read takes a developer key. */
+export async function takesKey(log: readonly LoggedRecord[], keyText: string): Promise<boolean> {
+  const { ask } = await service(log);
+  return (await ask({ operation: 'getRide', ride: 'nosuchride' }, keyText)).status !== 401;
+}

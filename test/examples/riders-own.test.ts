@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { evening, gone, marks, metro, night, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { answerers } from './answerers.ts';
+import { asked, told } from './answerers.ts';
 
 /**
- * One small example for each rule of a rider's own answers (docs/rules.md#a-riders-own), held up to the reference and
- * to the service. The reader is `me`.
+ * One small example for each rule of a rider's own answers (docs/rules.md#a-riders-own), held up to the service. The reader is `me`.
  */
 
 const day = '2015-06-13';
@@ -15,172 +14,169 @@ const handles = (riders: { handle: string }[]): string[] => riders.map(({ handle
 const goingTo = (id: string, date: string, ...riders: string[]): LoggedRecord[] =>
   riders.map((who) => says(who, 'GOING', id, date));
 
-describe.each(answerers)('$name', ({ asked, told }) => {
-  const known = async (...log: LoggedRecord[]) =>
-    (await told([...base, ...log], { operation: 'getKnown', ...range })).nights;
-  const friends = async (...log: LoggedRecord[]) =>
-    await told([...base, ...log], { operation: 'getFriends', ...range });
-  const flagged = async (...log: LoggedRecord[]) =>
-    (await told([...base, ...log], { operation: 'getFlagged', ...range })).nights;
+const known = async (...log: LoggedRecord[]) =>
+  (await told([...base, ...log], { operation: 'getKnown', ...range })).nights;
+const friends = async (...log: LoggedRecord[]) => await told([...base, ...log], { operation: 'getFriends', ...range });
+const flagged = async (...log: LoggedRecord[]) =>
+  (await told([...base, ...log], { operation: 'getFlagged', ...range })).nights;
 
-  // docs/rules.md#why
-  describe('why a night is mine', () => {
-    const why = async (now: string, ...log: LoggedRecord[]): Promise<string | undefined> =>
-      (await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now)).nights[0]?.why;
-    const after = '2015-06-20T00:00:00Z';
+// docs/rules.md#why
+describe('why a night is mine', () => {
+  const why = async (now: string, ...log: LoggedRecord[]): Promise<string | undefined> =>
+    (await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now)).nights[0]?.why;
+  const after = '2015-06-20T00:00:00Z';
 
-    it('is led for a leader, whatever they answered', async () => {
-      const led = ride('loop1', { leaders: ['r1', 'me'] });
-      expect(await why(after, led, says('me', 'CONFIRMED', 'loop1', day))).toBe('led');
-    });
-
-    it('is ridden once a night that was confirmed is past', async () => {
-      expect(await why(after, says('me', 'CONFIRMED', 'loop1', day))).toBe('ridden');
-      for (const answer of ['CONFIRMED', 'GOING'] as const)
-        expect(await why(evening, says('me', answer, 'loop1', day, true))).toBe('going');
-    });
-
-    it('is saved where that is all', async () => {
-      expect(await why(evening, says('me', 'NONE', 'loop1', day, true))).toBe('saved');
-      expect(await why(evening, says('me', 'NONE', 'loop1', day))).toBeUndefined();
-    });
-
-    // docs/rules.md#posted
-    it('is nothing where the ride is not posted', async () => {
-      expect(await why(evening, ride('loop1', { leaders: ['me'], posted: false }))).toBeUndefined();
-    });
+  it('is led for a leader, whatever they answered', async () => {
+    const led = ride('loop1', { leaders: ['r1', 'me'] });
+    expect(await why(after, led, says('me', 'CONFIRMED', 'loop1', day))).toBe('led');
   });
 
-  // docs/rules.md#my-nights
-  describe('my nights', () => {
-    const mine = async (now: string, ...log: LoggedRecord[]) =>
-      await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
-
-    // In UTC it is a day later in Los Angeles, and a day earlier on Kiritimati.
-    it.each([
-      ['America/Los_Angeles', '2015-06-17T06:59:59.999Z', ['2015-05-17', day, '2015-09-14']],
-      ['America/Los_Angeles', '2015-06-17T07:00:00Z', [day, '2015-09-14', '2015-09-15']],
-      ['Pacific/Kiritimati', '2015-06-15T09:59:59.999Z', ['2015-05-16', '2015-05-17', day]],
-      ['Pacific/Kiritimati', '2015-06-15T10:00:00Z', ['2015-05-17', day, '2015-09-14']],
-    ])('are from 30 days back to 90 days ahead of today in %s, at %s', async (zone, now, days) => {
-      const dates = ['2015-05-16', '2015-05-17', '2015-09-14', '2015-09-15'].map((date) => night('loop1', date));
-      const log = [metro('pdx', { time_zone: zone }), ride('loop1', { leaders: ['me'] }), ...dates];
-      const { nights } = await mine(now, ...log);
-      expect(nights.map((found: { night: { day: string } }) => found.night.day)).toEqual(days);
-    });
-
-    it('have the riders I flagged on them, blocked or not, and on no other', async () => {
-      const other = [ride('loop2'), night('loop2', day), ...goingTo('loop2', day, 'r1')];
-      const log = [marks('me', 'r1', 'flagged'), marks('r1', 'me', 'blocked'), ...goingTo('loop1', day, 'r1', 'r2')];
-      expect((await mine(evening, ...other, ...log, says('me', 'NONE', 'loop1', day, true))).flagged).toEqual([
-        { ride: 'loop1', day, riders: [{ handle: 'h-r1', name: 'r1' }] },
-      ]);
-    });
+  it('is ridden once a night that was confirmed is past', async () => {
+    expect(await why(after, says('me', 'CONFIRMED', 'loop1', day))).toBe('ridden');
+    for (const answer of ['CONFIRMED', 'GOING'] as const)
+      expect(await why(evening, says('me', answer, 'loop1', day, true))).toBe('going');
   });
 
-  // docs/rules.md#blocks
-  describe('a block', () => {
-    const going = [...goingTo('loop1', day, 'r1')];
-    it.each([
-      ['mine', marks('me', 'r1', 'follows', 'flagged', 'blocked'), marks('r1', 'me')],
-      ['theirs', marks('me', 'r1', 'follows', 'flagged'), marks('r1', 'me', 'blocked')],
-    ])('%s hides a friend and not a flag', async (_whose, one, other) => {
-      expect(await known(...going, one, other)).toEqual([]);
-      expect(await friends(...going, one, other)).toEqual({ nights: [], flagged: [] });
-      expect(await flagged(...going, one, other)).toHaveLength(1);
-    });
+  it('is saved where that is all', async () => {
+    expect(await why(evening, says('me', 'NONE', 'loop1', day, true))).toBe('saved');
+    expect(await why(evening, says('me', 'NONE', 'loop1', day))).toBeUndefined();
   });
 
-  // docs/rules.md#known
-  describe('known', () => {
-    it('counts whom I follow among those going, with close ones named first', async () => {
-      const log = [
-        ...goingTo('loop1', day, 'r1', 'r3'),
-        says('r2', 'CONFIRMED', 'loop1', day),
-        marks('me', 'r1', 'follows'),
-        marks('me', 'r2', 'follows', 'flagged'),
-        marks('me', 'r3', 'follows', 'close'),
-      ];
-      const names = ['r3', 'r1'].map((id) => ({ handle: `h-${id}`, name: id, flagged: false }));
-      expect(await known(...log)).toEqual([{ ride: 'loop1', day, known: 3, names }]);
-    });
+  // docs/rules.md#posted
+  it('is nothing where the ride is not posted', async () => {
+    expect(await why(evening, ride('loop1', { leaders: ['me'], posted: false }))).toBeUndefined();
+  });
+});
 
-    // docs/rules.md#erased-riders
-    it('leaves out whom I only marked close, whoever was erased, and nights without anybody', async () => {
-      const going = goingTo('loop1', day, 'r1');
-      expect(await known(...going, marks('me', 'r1', 'close'))).toEqual([]);
-      expect(await known(...going, marks('me', 'r1', 'follows'), gone('riders', 'r1'))).toEqual([]);
-    });
+// docs/rules.md#my-nights
+describe('my nights', () => {
+  const mine = async (now: string, ...log: LoggedRecord[]) =>
+    await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
+
+  // In UTC it is a day later in Los Angeles, and a day earlier on Kiritimati.
+  it.each([
+    ['America/Los_Angeles', '2015-06-17T06:59:59.999Z', ['2015-05-17', day, '2015-09-14']],
+    ['America/Los_Angeles', '2015-06-17T07:00:00Z', [day, '2015-09-14', '2015-09-15']],
+    ['Pacific/Kiritimati', '2015-06-15T09:59:59.999Z', ['2015-05-16', '2015-05-17', day]],
+    ['Pacific/Kiritimati', '2015-06-15T10:00:00Z', ['2015-05-17', day, '2015-09-14']],
+  ])('are from 30 days back to 90 days ahead of today in %s, at %s', async (zone, now, days) => {
+    const dates = ['2015-05-16', '2015-05-17', '2015-09-14', '2015-09-15'].map((date) => night('loop1', date));
+    const log = [metro('pdx', { time_zone: zone }), ride('loop1', { leaders: ['me'] }), ...dates];
+    const { nights } = await mine(now, ...log);
+    expect(nights.map((found: { night: { day: string } }) => found.night.day)).toEqual(days);
   });
 
-  // docs/rules.md#order-of-riders, #empty-text
-  it('the order of riders is by folded name, or folded handle where there is none, then handle, then id', async () => {
+  it('have the riders I flagged on them, blocked or not, and on no other', async () => {
+    const other = [ride('loop2'), night('loop2', day), ...goingTo('loop2', day, 'r1')];
+    const log = [marks('me', 'r1', 'flagged'), marks('r1', 'me', 'blocked'), ...goingTo('loop1', day, 'r1', 'r2')];
+    expect((await mine(evening, ...other, ...log, says('me', 'NONE', 'loop1', day, true))).flagged).toEqual([
+      { ride: 'loop1', day, riders: [{ handle: 'h-r1', name: 'r1' }] },
+    ]);
+  });
+});
+
+// docs/rules.md#blocks
+describe('a block', () => {
+  const going = [...goingTo('loop1', day, 'r1')];
+  it.each([
+    ['mine', marks('me', 'r1', 'follows', 'flagged', 'blocked'), marks('r1', 'me')],
+    ['theirs', marks('me', 'r1', 'follows', 'flagged'), marks('r1', 'me', 'blocked')],
+  ])('%s hides a friend and not a flag', async (_whose, one, other) => {
+    expect(await known(...going, one, other)).toEqual([]);
+    expect(await friends(...going, one, other)).toEqual({ nights: [], flagged: [] });
+    expect(await flagged(...going, one, other)).toHaveLength(1);
+  });
+});
+
+// docs/rules.md#known
+describe('known', () => {
+  it('counts whom I follow among those going, with close ones named first', async () => {
     const log = [
-      rider('r1', { name: 'Zoë', handle: 'a' }),
-      rider('r2', { name: '', handle: 'zoe' }),
-      rider('r3', { name: 'ÁNA', handle: 'x' }),
-      rider('r4', { name: 'zoe', handle: 'a' }),
-      rider('r5', { name: '🚲', handle: 'bike' }),
-      rider('r6', { name: '～', handle: 'wave' }),
+      ...goingTo('loop1', day, 'r1', 'r3'),
+      says('r2', 'CONFIRMED', 'loop1', day),
+      marks('me', 'r1', 'follows'),
+      marks('me', 'r2', 'follows', 'flagged'),
+      marks('me', 'r3', 'follows', 'close'),
     ];
-    const ids = ['r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
-    const all = [...log, ...goingTo('loop1', day, ...ids), ...ids.map((id) => marks('me', id, 'follows', 'flagged'))];
-    const expected = ['x', 'a', 'a', 'zoe', 'wave', 'bike'];
-    expect(handles((await friends(...all)).nights[0].friends)).toEqual(expected);
-    expect(handles((await flagged(...all))[0].riders)).toEqual(expected);
+    const names = ['r3', 'r1'].map((id) => ({ handle: `h-${id}`, name: id, flagged: false }));
+    expect(await known(...log)).toEqual([{ ride: 'loop1', day, known: 3, names }]);
   });
 
-  // docs/rules.md#friends
-  describe('friends', () => {
-    const close = [marks('me', 'r1', 'follows'), marks('me', 'r2', 'close'), marks('me', 'r3', 'flagged')];
-    const loop2 = [ride('loop2'), night('loop2', day), ...goingTo('loop2', day, 'r1', 'r2', 'r3')];
-    const twoNights = [...goingTo('loop1', day, 'r1', 'r3'), ...loop2];
+  // docs/rules.md#erased-riders
+  it('leaves out whom I only marked close, whoever was erased, and nights without anybody', async () => {
+    const going = goingTo('loop1', day, 'r1');
+    expect(await known(...going, marks('me', 'r1', 'close'))).toEqual([]);
+    expect(await known(...going, marks('me', 'r1', 'follows'), gone('riders', 'r1'))).toEqual([]);
+  });
+});
 
-    it('are those I follow or marked close, close ones first, in nights with a close one first', async () => {
-      const found = await friends(...close, ...twoNights);
-      expect(found.nights.map((one: { night: { ride: string } }) => one.night.ride)).toEqual(['loop2', 'loop1']);
-      expect(found.nights[0].friends).toEqual([
-        { handle: 'h-r2', name: 'r2', close: true, following: false, flagged: false },
-        { handle: 'h-r1', name: 'r1', close: false, following: true, flagged: false },
-      ]);
-      // Those I flagged are in the order of nights.
-      expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop1', 'loop2']);
-      expect(handles(found.flagged[0].riders)).toEqual(['h-r3']);
-    });
+// docs/rules.md#order-of-riders, #empty-text
+it('the order of riders is by folded name, or folded handle where there is none, then handle, then id', async () => {
+  const log = [
+    rider('r1', { name: 'Zoë', handle: 'a' }),
+    rider('r2', { name: '', handle: 'zoe' }),
+    rider('r3', { name: 'ÁNA', handle: 'x' }),
+    rider('r4', { name: 'zoe', handle: 'a' }),
+    rider('r5', { name: '🚲', handle: 'bike' }),
+    rider('r6', { name: '～', handle: 'wave' }),
+  ];
+  const ids = ['r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
+  const all = [...log, ...goingTo('loop1', day, ...ids), ...ids.map((id) => marks('me', id, 'follows', 'flagged'))];
+  const expected = ['x', 'a', 'a', 'zoe', 'wave', 'bike'];
+  expect(handles((await friends(...all)).nights[0].friends)).toEqual(expected);
+  expect(handles((await flagged(...all))[0].riders)).toEqual(expected);
+});
 
-    // docs/rules.md#close-friends-only
-    it('are asked for nights with a close one alone', async () => {
-      const request = { operation: 'getFriends', ...range, closeFriendsOnly: 'true' } as const;
-      const found = await told([...base, ...close, ...twoNights], request);
-      expect(found.nights.map((one: { friends: { handle: string }[] }) => handles(one.friends))).toEqual([
-        ['h-r2', 'h-r1'],
-      ]);
-      expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop2']);
-    });
+// docs/rules.md#friends
+describe('friends', () => {
+  const close = [marks('me', 'r1', 'follows'), marks('me', 'r2', 'close'), marks('me', 'r3', 'flagged')];
+  const loop2 = [ride('loop2'), night('loop2', day), ...goingTo('loop2', day, 'r1', 'r2', 'r3')];
+  const twoNights = [...goingTo('loop1', day, 'r1', 'r3'), ...loop2];
 
-    it('never include whom I only flagged', async () => {
-      const nobody = { nights: [], flagged: [] };
-      expect(await friends(marks('me', 'r3', 'flagged'), ...goingTo('loop1', day, 'r3'))).toEqual(nobody);
-    });
+  it('are those I follow or marked close, close ones first, in nights with a close one first', async () => {
+    const found = await friends(...close, ...twoNights);
+    expect(found.nights.map((one: { night: { ride: string } }) => one.night.ride)).toEqual(['loop2', 'loop1']);
+    expect(found.nights[0].friends).toEqual([
+      { handle: 'h-r2', name: 'r2', close: true, following: false, flagged: false },
+      { handle: 'h-r1', name: 'r1', close: false, following: true, flagged: false },
+    ]);
+    // Those I flagged are in the order of nights.
+    expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop1', 'loop2']);
+    expect(handles(found.flagged[0].riders)).toEqual(['h-r3']);
   });
 
-  // docs/rules.md#range-of-dates, #flagged
-  it('from and to are both included, and only in the metro asked for', async () => {
-    const dates = ['2015-06-11', '2015-06-12', '2015-06-13', '2015-06-14'];
-    const log = [
-      // All in one week, whose flags are read together.
-      ...dates.flatMap((date) => [night('loop1', date), says('r1', 'GOING', 'loop1', date)]),
-      ...[metro('sfo'), ride('else1', { metro: 'sfo' }), night('else1', day), says('r1', 'GOING', 'else1', day)],
-      marks('me', 'r1', 'flagged'),
-    ];
-    const request = { operation: 'getFlagged', rider: 'me', metro: 'pdx', from: '2015-06-12', to: day } as const;
-    const found: { ride: string; day: string }[] = (await told([...base, ...log], request)).nights;
-    expect(found.map((one) => `${one.ride} ${one.day}`)).toEqual(['loop1 2015-06-12', 'loop1 2015-06-13']);
+  // docs/rules.md#close-friends-only
+  it('are asked for nights with a close one alone', async () => {
+    const request = { operation: 'getFriends', ...range, closeFriendsOnly: 'true' } as const;
+    const found = await told([...base, ...close, ...twoNights], request);
+    expect(found.nights.map((one: { friends: { handle: string }[] }) => handles(one.friends))).toEqual([
+      ['h-r2', 'h-r1'],
+    ]);
+    expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop2']);
   });
 
-  // docs/rules.md#live-token
-  it('a token of a rider who no longer exists is no live token, before any input is looked at', async () => {
-    const log = [...base, gone('riders', 'me')];
-    expect(await asked(log, { operation: 'getKnown', rider: 'me' })).toEqual({ status: 401 });
+  it('never include whom I only flagged', async () => {
+    const nobody = { nights: [], flagged: [] };
+    expect(await friends(marks('me', 'r3', 'flagged'), ...goingTo('loop1', day, 'r3'))).toEqual(nobody);
   });
+});
+
+// docs/rules.md#range-of-dates, #flagged
+it('from and to are both included, and only in the metro asked for', async () => {
+  const dates = ['2015-06-11', '2015-06-12', '2015-06-13', '2015-06-14'];
+  const log = [
+    // All in one week, whose flags are read together.
+    ...dates.flatMap((date) => [night('loop1', date), says('r1', 'GOING', 'loop1', date)]),
+    ...[metro('sfo'), ride('else1', { metro: 'sfo' }), night('else1', day), says('r1', 'GOING', 'else1', day)],
+    marks('me', 'r1', 'flagged'),
+  ];
+  const request = { operation: 'getFlagged', rider: 'me', metro: 'pdx', from: '2015-06-12', to: day } as const;
+  const found: { ride: string; day: string }[] = (await told([...base, ...log], request)).nights;
+  expect(found.map((one) => `${one.ride} ${one.day}`)).toEqual(['loop1 2015-06-12', 'loop1 2015-06-13']);
+});
+
+// docs/rules.md#live-token
+it('a token of a rider who no longer exists is no live token, before any input is looked at', async () => {
+  const log = [...base, gone('riders', 'me')];
+  expect(await asked(log, { operation: 'getKnown', rider: 'me' })).toEqual({ status: 401 });
 });
