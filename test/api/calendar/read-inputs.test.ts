@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../../api/calendar/read-inputs.ts';
-import { audiences, distanceBands } from '../../../schemas/events/patterns.ts';
 
 /** Inputs as they are sent. What they mean once they are decoded is in test/examples. */
 
@@ -122,56 +120,5 @@ describe('a query', () => {
   ])('from %s may end on %s to %s, and not on %s', (from, first, last, wrong) => {
     const range = (to: string) => readInputs('getKnown', [], `metro=pdx&from=${from}&to=${to}`);
     expect([range(first).ok, range(last).ok, inputOf(range(wrong))]).toEqual([true, true, 'to']);
-  });
-});
-
-describe('any inputs', () => {
-  /** Every legal way to write a character: itself where it may stand so, or percent-encoded in either case. */
-  const encode = (text: string, bare: RegExp, choices: number[]) =>
-    [...text]
-      .map((c, i) => {
-        const choice = (choices[i % choices.length] ?? 0) % 3;
-        if (bare.test(c) && choice !== 0) return c;
-        if (c === ' ' && bare === inQuery && choice !== 0) return '+';
-        const bytes = [...Buffer.from(c)].map((b) => `%${b.toString(16).padStart(2, '0')}`).join('');
-        return choice === 2 ? bytes.toUpperCase() : bytes;
-      })
-      .join('');
-  const inPath = /^[A-Za-z0-9._~!$&'()*+,;=:@-]$/;
-  const inQuery = /^[A-Za-z0-9._~!$'()*,;:@/?-]$/;
-
-  const choices = fc.array(fc.nat(2), { minLength: 1, maxLength: 7 });
-  const dates = fc
-    .date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-11-28T00:00:00Z'), noInvalidDate: true })
-    .map((d) => d.toISOString().slice(0, 10));
-  const metros = fc.stringMatching(/^[a-z0-9-]{2,32}$/);
-  const words = fc.string({ unit: 'grapheme-composite', minLength: 2, maxLength: 60 }).filter((q) => {
-    const length = [...q].length;
-    return length >= 2 && length <= 200;
-  });
-
-  it('decode to themselves, however they are encoded and whatever stands between them', () => {
-    const queries = fc.record(
-      {
-        q: words,
-        far: fc.subarray([...distanceBands], { minLength: 1 }),
-        who: fc.subarray([...audiences], { minLength: 1 }),
-        where: fc.uniqueArray(fc.stringMatching(/^[a-z0-9-]{1,80}$/), { minLength: 1, maxLength: 5 }),
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(metros, dates, queries, choices, fc.boolean(), (metro, date, query, ways, backwards) => {
-        const parts = Object.entries(query).map(
-          ([name, value]) => `${encode(name, inQuery, ways)}=${encode(String(value), inQuery, ways)}`,
-        );
-        if (backwards) parts.reverse();
-        const text = ['utm=%FF', ...parts].join('&');
-        expect(readInputs('getDay', [encode(metro, inPath, ways), encode(date, inPath, ways)], text)).toEqual({
-          ok: true,
-          inputs: { metro, day: date, ...query },
-        });
-      }),
-    );
   });
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import tzdata from 'tzdata' with { type: 'json' };
 import { expect, it } from 'vitest';
 import { dayAt } from '../../../../api/calendar/views/local-days.ts';
@@ -8,10 +7,10 @@ import { localDay } from '../../../reference/dates.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-/** Every Zone and Link name of the IANA database, but for Factory. */
-const everyName = Object.keys(tzdata.zones).filter((zone) => zone !== 'Factory');
-/** Zones alone: a Link is another name of one. */
-const everyZone = everyName.filter((name) => typeof tzdata.zones[name as keyof typeof tzdata.zones] !== 'string');
+/** Zones of the IANA database: a text is a Link, another name of one. */
+const everyZone = Object.entries(tzdata.zones).flatMap(([name, of]) =>
+  typeof of === 'string' || name === 'Factory' ? [] : [name],
+);
 
 /** The instant within a span, to `stepMs`, at which what is read becomes another; null if it is the same at both ends. */
 function turn<T>(read: (ms: number) => T, [low, high]: [number, number], stepMs: number): number | null {
@@ -50,17 +49,5 @@ it('a local date is right in every zone at every half hour around its clock chan
       }
     }
   }
-  expect([everyName.length > 550, everyZone.length > 300, checked > 50_000]).toEqual([true, true, true]);
-});
-
-it('a local date is right whatever was asked before, in any order, in years 1 to 9999', () => {
-  const instant = fc.oneof(
-    { weight: 3, arbitrary: fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(2040, 0, 1) }) },
-    { weight: 1, arbitrary: fc.integer({ min: Date.parse('0001-01-02T00:00:00Z'), max: Date.UTC(9999, 11, 30) }) },
-  );
-  const nearby = fc.tuple(instant, fc.array(fc.integer({ min: -2 * dayMs, max: 2 * dayMs }), { minLength: 5 }));
-  const check = fc.property(fc.constantFrom(...everyName), nearby, (zone, [base, offsets]) => {
-    for (const offset of offsets) expect(dayAt(zone, base + offset)).toBe(localDay(zone, base + offset));
-  });
-  fc.assert(check, { numRuns: 1_000 });
+  expect([everyZone.length > 300, checked > 50_000]).toEqual([true, true]);
 });

@@ -12,9 +12,12 @@ import { valueWrite } from '../../../support/stores/view-names.ts';
 
 let writer: ViewWriter;
 let reader: ViewReader;
+let cache: ViewCache;
 let heard: ChangeListener;
 let replies: Promise<void>;
 let reads: number;
+/** Whether the process was paused, which nobody has noticed yet. */
+let paused: boolean;
 
 beforeEach(async () => {
   const store = new MemoryViewStore();
@@ -23,6 +26,7 @@ beforeEach(async () => {
   await complete(writer, allTags);
   replies = Promise.resolve();
   reads = 0;
+  paused = false;
   const direct = store.reader();
   reader = {
     ...direct,
@@ -35,39 +39,43 @@ beforeEach(async () => {
     // Changes are told by the test alone.
     listen(listener) {
       heard = listener;
-      listener.hearing(true);
+    },
+    noticePause() {
+      if (paused) heard.allChanged();
+      paused = false;
     },
   };
+  cache = new ViewCache(reader);
+  heard.hearing(true);
 });
 
 const key = rideKey('loop');
 const put = (value: string | null, at = key) =>
   writer.commit(parseKey(at).tag, [valueWrite(at, value === null ? null : Buffer.from(value))]);
-const textOf = async (cache: ViewCache, at = key) => (await cache.load([at]))[0]!.value?.toString() ?? null;
+const textOf = async (at = key) => (await cache.load([at]))[0]!.value?.toString() ?? null;
 
 describe('the view cache', () => {
-  it('reads a view once, until it hears that it changed', async () => {
-    const cache = new ViewCache(reader);
+  it('reads a view once, until it hears that it changed; another listener hears it after that', async () => {
     await put('one');
-    expect([await textOf(cache), await textOf(cache), reads]).toEqual(['one', 'one', 1]);
+    expect([await textOf(), await textOf(), reads]).toEqual(['one', 'one', 1]);
+    const told: string[] = [];
+    cache.onChange({
+      changed: (changed) => void told.push(`${changed} ${cache.peek(changed) === undefined}`),
+      allChanged: () => void told.push('all'),
+    });
     await put('two');
     heard.changed(key);
-    expect([await textOf(cache), reads]).toEqual(['two', 2]);
+    expect([await textOf(), reads]).toEqual(['two', 2]);
+    heard.allChanged();
+    expect(told).toEqual([`${key} true`, 'all']);
   });
 
-  it('keeps no absence: keys that somebody makes up push nothing out', async () => {
-    const cache = new ViewCache(reader);
-    for (let i = 0; i < 100; i++) expect(await textOf(cache, rideKey(`made${i}`))).toBeNull();
-    expect(cache.bytes).toBe(0);
-    expect(cache.peek(rideKey('made1'))).toBeUndefined();
-  });
-
-  // Else a missing view would count as gone in a store that was emptied.
-  it('keeps no word that a tag is complete', async () => {
-    const cache = new ViewCache(reader);
+  it('keeps no absence, so that made-up keys push nothing out, and no word that a tag is complete', async () => {
+    for (let i = 0; i < 100; i++) expect(await textOf(rideKey(`made${i}`))).toBeNull();
+    // Else a missing view would count as gone in a store that was emptied.
     await put('1', completeKey(3));
-    expect(await textOf(cache, completeKey(3))).toBe('1');
-    expect(cache.peek(completeKey(3))).toBeUndefined();
+    expect(await textOf(completeKey(3))).toBe('1');
+    expect([cache.bytes, cache.peek(completeKey(3))]).toEqual([0, undefined]);
   });
 
   it.each([
@@ -75,11 +83,10 @@ describe('the view cache', () => {
     ['that anything may have changed', () => heard.allChanged()],
     ['that changes are no longer heard', () => heard.hearing(false)],
   ])('does not keep a reply that comes after word of %s', async (_what, tell) => {
-    const cache = new ViewCache(reader);
     await put('old');
     const { promise, resolve } = Promise.withResolvers<void>();
     replies = promise;
-    const slow = textOf(cache);
+    const slow = textOf();
     await new Promise(setImmediate);
     await put('new');
     tell();
@@ -87,22 +94,17 @@ describe('the view cache', () => {
     expect(await slow).toBe('old');
     expect(cache.peek(key)).toBeUndefined();
     heard.hearing(true);
-    expect(await textOf(cache)).toBe('new');
+    expect(await textOf()).toBe('new');
   });
 
   it('keeps nothing before changes are heard, and forgets all when they no longer are', async () => {
-    const cache = new ViewCache({
-      ...reader,
-      listen(listener) {
-        heard = listener;
-      },
-    });
+    cache = new ViewCache(reader);
     await put('one');
-    await textOf(cache);
+    await textOf();
     expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
     for (let twice = 0; twice < 2; twice++) {
       heard.hearing(true);
-      await textOf(cache);
+      await textOf();
     }
     expect([cache.peek(key)?.value?.toString(), cache.bytes]).toEqual(['one', 3 * 3 + 400]);
     heard.hearing(false);
@@ -112,10 +114,11 @@ describe('the view cache', () => {
   it('tells of each view that is looked up, each round trip, and what was found', async () => {
     const used: string[] = [];
     const took: [operation: string, seconds: number][] = [];
-    const cache = new ViewCache(reader, {
+    cache = new ViewCache(reader, {
       onUsed: (looked) => used.push(looked),
       onRead: (operation, seconds) => took.push([operation, seconds]),
     });
+    heard.hearing(true);
     await put('one');
     await cache.load([key, completeKeyOf(key)]);
     cache.peek(key);
@@ -130,11 +133,12 @@ describe('the view cache', () => {
   });
 
   it('holds as many bytes as it may: the oldest make room', async () => {
-    const cache = new ViewCache(reader, { bytesMax: 2 * 409 });
+    cache = new ViewCache(reader, { bytesMax: 2 * 409 });
+    heard.hearing(true);
     const keys = ['aaaa', 'bbbb', 'cccc'].map(rideKey);
     for (const each of keys) {
       await put('one', each);
-      await textOf(cache, each);
+      await textOf(each);
     }
     expect(keys.map((each) => cache.peek(each) !== undefined)).toEqual([false, true, true]);
     expect(cache.bytes).toBe(2 * 409);
@@ -142,35 +146,11 @@ describe('the view cache', () => {
     expect(cache.bytes).toBe(0);
   });
 
-  it('lets another listener hear, once the change is forgotten here', async () => {
-    const cache = new ViewCache(reader);
-    await put('one');
-    await textOf(cache);
-    const told: string[] = [];
-    cache.onChange({
-      changed: (changed) => void told.push(`${changed} ${cache.peek(changed) === undefined}`),
-      allChanged: () => void told.push('all'),
-    });
-    heard.changed(key);
-    heard.allChanged();
-    expect(told).toEqual([`${key} true`, 'all']);
+  it('answers from nothing kept before it is known that the process was not paused', async () => {
+    await put('before');
+    expect([await textOf(), cache.peek(key)?.value?.toString()]).toEqual(['before', 'before']);
+    await put('after');
+    paused = true;
+    expect([cache.peek(key), await textOf()]).toEqual([undefined, 'after']);
   });
-});
-
-it('nothing kept is answered from before it is known that the process was not paused', async () => {
-  let paused = false;
-  const pausing: ViewReader = {
-    ...reader,
-    noticePause() {
-      if (paused) heard.allChanged();
-      paused = false;
-    },
-  };
-  await put('before');
-  const cache = new ViewCache(pausing);
-  await cache.load([key]);
-  expect(cache.peek(key)?.value?.toString()).toBe('before');
-  await put('after');
-  paused = true;
-  expect([cache.peek(key), await textOf(cache)]).toEqual([undefined, 'after']);
 });
