@@ -2,13 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
-import type { CommitResult, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { latestRecords } from '../reference/facts.ts';
 import { projecting } from '../support/processes/service.ts';
-import { fastClock } from '../support/stores/fast-clock.ts';
-import { MemoryEventLog } from '../support/stores/memory-event-log.ts';
-import { projected, type Running, startProjector } from '../support/stores/projector-run.ts';
-import { SharedStore } from '../support/stores/shared-store.ts';
+import { projected } from '../support/stores/projector-run.ts';
 import { dumpViews } from '../support/stores/view-dump.ts';
 import { type History, historyArb } from '../support/worlds/histories.ts';
 import { compactions, deliveries, interleavings } from '../support/worlds/log-orders.ts';
@@ -63,83 +59,4 @@ describe('the views', { timeout: 120_000 }, () => {
       { numRuns },
     );
   });
-
-  // docs/rules.md#beginning
-  it('are those of a fresh replay after kills at any moment, while the log grows and is compacted, and others lead', async () => {
-    const scenario = historyArb().chain((history) =>
-      fc.record({
-        history: fc.constant(history),
-        compacted: compactions(history),
-        lives: fc.array(fc.record({ upTo: fc.nat(1000), commits: fc.nat(400) }), { minLength: 1, maxLength: 3 }),
-      }),
-    );
-    await fc.assert(
-      fc.asyncProperty(scenario, async ({ history, compacted, lives }) => {
-        const store = new SharedStore();
-        for (const { upTo, commits } of lives.toSorted((a, b) => a.upTo - b.upTo)) {
-          const count = Math.ceil((history.records.length * upTo) / 1000);
-          const { writer, kill, killed } = mortalWriter(store.writer(), commits);
-          const log = new MemoryEventLog({ ...history, records: history.records.slice(0, count) });
-          const running = startProjector(log, writer, null, { clock: fastClock });
-          const ending = new AbortController();
-          await Promise.race([killed, leading(running, ending.signal)]);
-          kill();
-          ending.abort();
-          await running.stop();
-        }
-        const last = startProjector(new MemoryEventLog(compacted), store.writer(), null, { clock: fastClock });
-        await leading(last);
-        const wanted = await replayed(compacted);
-        await expect.poll(() => dumpViews(store)).toEqual(wanted);
-        await last.stop();
-      }),
-      // Each life waits for the fences to stand still.
-      { numRuns: Math.ceil(numRuns / 4) },
-    );
-  });
 });
-
-/** Resolves once a projector leads, and its views stand at the ends; and when told to stop. */
-async function leading({ projector }: Running, signal?: AbortSignal): Promise<void> {
-  while (!signal?.aborted && (projector.role !== 'leader' || !projector.ready))
-    await new Promise((resolve) => setTimeout(resolve, 1));
-}
-
-/**
- * A writer whose process can be killed, and dies by itself after so many batches: from then on nothing of it reaches the
- * store, its goodbyes neither.
- */
-function mortalWriter(writer: ViewWriter, commits: number) {
-  const { promise: killed, resolve } = Promise.withResolvers<void>();
-  let [left, dead] = [commits, false];
-  const kill = (): void => {
-    dead = true;
-    resolve();
-  };
-  const alive = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => {
-    return async (...args: A): Promise<R> => {
-      if (dead) throw new Error('killed');
-      return call(...args);
-    };
-  };
-  const leadership = writer.leadership!;
-  return {
-    kill,
-    killed,
-    writer: {
-      ...writer,
-      commit: alive<Parameters<ViewWriter['commit']>, CommitResult>(async (...args) => {
-        if (left-- > 0) return writer.commit(...args);
-        kill();
-        throw new Error('killed');
-      }),
-      leadership: {
-        ...leadership,
-        look: alive(leadership.look),
-        coming: alive(leadership.coming),
-        take: alive(leadership.take),
-        free: alive(leadership.free),
-      },
-    },
-  };
-}

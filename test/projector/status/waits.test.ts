@@ -1,22 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Clock } from '../../../projector/running/clock.ts';
-import type { Log } from '../../../projector/running/log.ts';
 import { Waits } from '../../../projector/status/waits.ts';
-
-/** A log that is kept, by level. */
-function keptLog() {
-  const lines: string[] = [];
-  const log: Log = {
-    info: (message) => void lines.push(`info ${message}`),
-    warn: (message) => void lines.push(`warn ${message}`),
-    error: (message) => void lines.push(`error ${message}`),
-  };
-  return { lines, log };
-}
+import { keptLog } from '../../support/processes/heard.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 function watched() {
   const { lines, log } = keptLog();
-  const clock = { ms: 1_000_000, nowMs: () => clock.ms, wallMs: () => 0, sleep: async () => {} };
+  const clock = new SteppingClock();
   const waits = new Waits({ clock, log, logStatus: () => null });
   const after = (ms: number): void => {
     clock.ms += ms;
@@ -40,8 +29,8 @@ test('a wait that lasts is told once, as is its end, each counted from its own b
   after(5_000);
   after(500);
   expect(lines).toEqual([
-    'warn Waiting for 2.1 s for Kafka, which does not answer or lacks topics: changes are not read',
-    'info Kafka answers again, after 12.1 s',
+    'Waiting for 2.1 s for Kafka, which does not answer or lacks topics: changes are not read',
+    'Kafka answers again, after 12.1 s',
   ]);
 });
 
@@ -53,31 +42,27 @@ test('a wait goes on while one of several things is waited for, and says why it 
   waits.begin('redis', 'tag 2');
   waits.begin('redis', 'tag 1', new Error('OOM'));
   after(1_000);
-  expect(lines).toEqual([expect.stringMatching(/^warn Waiting for 2\.0 s for the view store, .* \(OOM\)$/)]);
+  expect(lines).toEqual([expect.stringMatching(/^Waiting for 2\.0 s for the view store, .* \(OOM\)$/)]);
   waits.end('redis', 'tag 1');
   after(1_000);
   expect(waits.current()).toEqual(new Map([['redis', begunMs + 1_000]]));
   waits.end('redis', 'tag 2');
   after(1_000);
-  expect(lines.slice(1)).toEqual(['info The view store answers again, after 4.0 s']);
+  expect(lines.slice(1)).toEqual(['The view store answers again, after 4.0 s']);
 });
 
 test('a process that stood still says so, and blames nobody else', async () => {
   const { lines, log } = keptLog();
   const stop = new AbortController();
-  let nowMs = 0;
-  let looks = 0;
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    wallMs: () => 0,
-    async sleep(ms) {
-      looks += 1;
-      nowMs += looks === 2 ? 5_000 + ms : ms;
-      if (looks === 4) stop.abort();
-    },
+  const clock = new SteppingClock();
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = (ms) => {
+    if (clock.slept.length === 1) clock.ms += 5_000;
+    if (clock.slept.length === 3) stop.abort();
+    return sleep(ms);
   };
   // What was asked before it stood still was answered meanwhile, and is read a moment later.
-  const logStatus = () => (looks === 2 ? { partitions: [], silentSinceMs: 500 } : null);
+  const logStatus = () => (clock.slept.length === 2 ? { partitions: [], silentSinceMs: 1_000_500 } : null);
   await new Waits({ clock, log, logStatus }).run(stop.signal);
-  expect(lines).toEqual(['warn This process stood still for 5.0 s: stopped, or without a processor']);
+  expect(lines).toEqual(['This process stood still for 5.0 s: stopped, or without a processor']);
 });

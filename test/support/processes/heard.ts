@@ -5,6 +5,12 @@ import type { Io } from '../../../services/cli/io.ts';
 
 export const silentLog: Log = { info() {}, warn() {}, error() {} };
 
+/** A log whose lines are kept. */
+export function keptLog(lines: string[] = []) {
+  const keep = (line: string): void => void lines.push(line);
+  return { lines, log: { info: keep, warn: keep, error: keep } satisfies Log };
+}
+
 /** Where a command prints that nobody listens to. */
 export const quietIo: Io = {
   out() {},
