@@ -8,10 +8,9 @@ import type { ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { positionOf } from '../../../projector/position/position.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { viewsOf } from '../../support/stores/rendered-views.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { dumpViews } from '../../support/stores/view-dump.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
@@ -19,13 +18,13 @@ const everyMs = 1_000;
 
 /** A leader's views of a small world, which the test may damage, and checks of some tags. `listMs`: how long it takes to list one. */
 async function checking(tags: readonly number[], listMs = 0) {
-  const [store, clock, stop] = [new MemoryViewStore(), new SteppingClock(), new AbortController()];
+  const store = new MemoryViewStore();
   const eventLog = logOf(smallWorld.records);
-  const [faulty, said]: [string[], string[]] = [[], []];
-  const log = { ...silentLog, error: (line: string) => void said.push(line) };
+  const { clock, lines, stop, ...shared } = sharedDeps();
+  const faulty: string[] = [];
   let passes = 0;
   const metrics = { ...noMetrics, faulty: (kind: string) => void faulty.push(kind), checkedAll: () => void passes++ };
-  const deps = { clock, log, metrics, signal: stop.signal, eventLog, rejects: null };
+  const deps = { ...shared, clock, metrics, eventLog, rejects: null };
   const bounds = await eventLog.bounds();
   const folding = new Folding(bounds, null, deps);
   void folding.follow(stop.signal);
@@ -50,8 +49,9 @@ async function checking(tags: readonly number[], listMs = 0) {
       await end(ms);
     };
     clock.slept.length = 0;
+    lines.length = 0;
     await check.run(stop.signal);
-    return { faulty, said, passes, slept: clock.slept.filter((ms) => ms >= everyMs) };
+    return { faulty, said: lines, passes, slept: clock.slept.filter((ms) => ms >= everyMs) };
   };
   return { store, writer, repairs, run };
 }

@@ -4,21 +4,21 @@ import { Repairs } from '../../../projector/checking/repairs.ts';
 import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { dumpViews } from '../../support/stores/view-dump.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 // docs/rules.md#complete
 it('tags in doubt are compared, mended, and in doubt no more: by their digests, or all bytes where an open list asks for it', async () => {
   const { facts } = foldOf(smallWorld.records);
-  const [store, stop] = [new MemoryViewStore(), new AbortController()];
+  const store = new MemoryViewStore();
   const writer = store.writer();
-  const [said, counts]: [string[], number[]] = [[], []];
-  const log = { ...silentLog, info: (line: string) => void said.push(line) };
+  const counts: number[] = [];
+  const { lines, stop, ...shared } = sharedDeps();
   const metrics = { ...noMetrics, reconciled: (views: number) => void counts.push(views) };
-  const deps = { clock: fastClock, signal: stop.signal, log, metrics, writer };
+  const deps = { ...shared, clock: fastClock, metrics, writer };
   const lanes = new TagLanes({ ...deps, tags: allTags, onWritten() {}, onCompare() {} });
   const repairs = new Repairs({ ...deps, facts, lanes });
   const running = repairs.run(stop.signal);
@@ -41,8 +41,8 @@ it('tags in doubt are compared, mended, and in doubt no more: by their digests, 
   expect(await repair([tag], false)).not.toEqual(right);
   expect(await repair([tag], true)).toEqual(right);
   expect(counts).toEqual([right.size, 0, 1]);
-  expect(said[0]).toBe(`Wrote ${right.size} views into an empty store; 0 parts left`);
-  expect(said.at(-1)).toBe(
+  expect(lines[0]).toBe(`Wrote ${right.size} views into an empty store; 0 parts left`);
+  expect(lines.at(-1)).toBe(
     'Compared 1 part of the store with the log: 1 view missing or different, and rewritten; 0 parts left',
   );
   stop.abort();

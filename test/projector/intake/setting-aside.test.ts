@@ -1,49 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { SettingAside } from '../../../projector/intake/setting-aside.ts';
 import type { Reject, RejectSink } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
-import { byTopic } from '../../../schemas/events/records.ts';
-import { silentLog } from '../../support/processes/heard.ts';
+import { gone } from '../../reference/example-log.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { logOf, placed, positionAt } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 
-const bad = { topic: 'riders' as const, partition: 0, timestampMs: 7, value: null };
-const wait = () => new Promise((resolve) => setTimeout(resolve, 20));
+const bad = (count: number) => Array.from({ length: count }, (_, i) => gone('riders', `not an id ${i}`));
 
-function asideOf(eventLog: MemoryEventLog, sink: RejectSink) {
-  const stop = new AbortController();
-  const barriers = new PositionBarriers(byTopic(() => [0]));
-  const aside = new SettingAside({ eventLog, sink, barriers, clock: fastClock, log: silentLog, signal: stop.signal });
-  return { aside, stop };
+function asideOf(eventLog: MemoryEventLog, sink: Partial<RejectSink>) {
+  const deps = { ...sharedDeps(), clock: fastClock, eventLog, barriers: new PositionBarriers(positionAt()) };
+  return { stop: deps.stop, aside: new SettingAside({ ...deps, sink: { ...eventLog.rejects, ...sink } }) };
 }
 
-const placed = { partition: 0, timestampMs: 7, value: null };
-/** Every other one is a tombstone with a key that no rider has. */
-const records = (from: number, to: number) =>
-  Array.from({ length: to - from }, (_, i) => ({
-    topic: 'riders' as const,
-    offset: from + i,
-    key: (from + i) % 2 === 0 ? `not an id ${from + i}` : 'r1',
-    ...placed,
-  }));
-
-const offsetsIn = ({ rejected }: MemoryEventLog): number[] =>
-  rejected.map(({ offset }) => offset).toSorted((a, b) => a - b);
 const isSetAside = (log: MemoryEventLog, ...offsets: number[]) =>
-  expect.poll(() => offsetsIn(log), { timeout: 10_000 }).toEqual(offsets);
+  expect
+    .poll(() => log.rejected.map(({ offset }) => offset).toSorted((a, b) => a - b), { timeout: 10_000 })
+    .toEqual(offsets);
 
 // docs/rules.md#rejected
 it('bad records that are lost where they were set aside are set aside again, however old, each once, while a projector goes on and as one begins', async () => {
-  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records: records(0, 8) });
+  // Every other one is a tombstone with a key that no rider has.
+  const records = bad(10).map((one, i) => (i % 2 === 0 ? one : gone('riders', 'r1')));
+  const log = logOf(records.slice(0, 8));
   const start = () => startProjector(log, new MemoryViewStore().writer(), log.rejects, { clock: fastClock });
   const first = start();
   await isSetAside(log, 0, 2, 4, 6);
   log.rejected.splice(1, 2);
   await isSetAside(log, 0, 2, 4, 6);
-  log.append(...records(8, 10));
+  log.append(...placed(records).slice(8));
   await isSetAside(log, 0, 2, 4, 6, 8);
   await first.stop();
   log.rejected.splice(0, 4);
@@ -53,17 +44,15 @@ it('bad records that are lost where they were set aside are set aside again, how
 });
 
 it('a standby sets aside what it meets, waits for none of it, and has the rest set aside once it leads', async () => {
-  const records = Array.from({ length: 1_200 }, (_, offset) => ({ ...bad, offset, key: `not an id ${offset}` }));
-  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records });
+  const log = logOf(bad(1_200));
   let accept = Promise.withResolvers<void>();
-  const sink: RejectSink = { ...log.rejects, publish: (some) => accept.promise.then(() => log.rejects.publish(some)) };
-  const { aside, stop } = asideOf(log, sink);
-  const encoded = records.map((record) => toLogRecord(record));
-  for (const record of encoded) {
+  const { aside, stop } = asideOf(log, { publish: (some) => accept.promise.then(() => log.rejects.publish(some)) });
+  const met = placed(bad(1_200)).map((record) => {
     const batch: Reject[] = [];
-    aside.met(record, 'no id', batch);
-    await aside.add(batch);
-  }
+    aside.met(toLogRecord(record), 'no id', batch);
+    return batch;
+  });
+  for (const batch of met) await aside.add(batch);
   expect(log.rejected).toHaveLength(0);
   accept.resolve();
   await aside.drain();
@@ -72,15 +61,9 @@ it('a standby sets aside what it meets, waits for none of it, and has the rest s
   const watching = aside.watch(stop.signal);
   await expect.poll(() => log.rejected.length, { timeout: 10_000 }).toBe(1_200);
   accept = Promise.withResolvers();
-  const batch: Reject[] = [];
-  aside.met(encoded[0]!, 'no id', batch);
-  let isDone = false;
-  const many = aside.add(Array.from({ length: 1_001 }, () => batch[0]!)).then(() => {
-    isDone = true;
-  });
-  await wait();
+  const many = aside.add(met.slice(0, 1_001).flat());
   // A leader waits.
-  expect(isDone).toBe(false);
+  expect(await Promise.race([many, sleep(20, 'waits')])).toBe('waits');
   accept.resolve();
   await many;
   stop.abort();
@@ -88,19 +71,17 @@ it('a standby sets aside what it meets, waits for none of it, and has the rest s
 });
 
 it('a loss that is told once a term has ended is mended in the next one', async () => {
-  const records = [0, 1].map((offset) => ({ ...bad, offset, key: `not an id ${offset}` }));
-  const log = new MemoryEventLog({ partitions: byTopic(() => 1), records });
+  const log = logOf(bad(2));
   const answer = Promise.withResolvers<boolean>();
   const answers = [answer.promise];
-  const sink: RejectSink = { ...log.rejects, holdsAll: async () => answers.shift() ?? true };
-  const { aside, stop } = asideOf(log, sink);
+  const { aside, stop } = asideOf(log, { holdsAll: async () => answers.shift() ?? true });
   const term = new AbortController();
   const watching = aside.watch(term.signal);
-  await wait();
+  await sleep(20);
   term.abort();
   await watching;
   answer.resolve(false);
-  await wait();
+  await sleep(20);
   expect(log.rejected).toEqual([]);
   const next = aside.watch(stop.signal);
   await isSetAside(log, 0, 1);

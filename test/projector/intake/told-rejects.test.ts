@@ -1,15 +1,14 @@
 import { expect, it } from 'vitest';
 import { tellRejects } from '../../../projector/intake/told-rejects.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 // docs/rules.md#rejected
 it('bad records are told in a line a second at most, and how many it leaves out', async () => {
-  const lines: string[] = [];
-  const note = (line: string): void => void lines.push(line);
+  const { lines, clock, ...deps } = sharedDeps();
   let second = Promise.withResolvers<void>();
-  const clock = { nowMs: () => 0, wallMs: () => 0, sleep: () => second.promise };
-  const { signal } = new AbortController();
-  const told = tellRejects({ clock, signal, log: { info: note, warn: note, error: note } });
+  clock.sleep = () => second.promise;
+  const told = tellRejects({ clock, ...deps });
   const tell = (offset: number) => told({ topic: 'nights', partition: 3, offset } as EncodedRecord, 'no key');
   const passes = async () => {
     const { resolve } = second;

@@ -1,28 +1,18 @@
 import { expect, it, vi } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import { foldToBeginning } from '../../../projector/leading/beginning.ts';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { ride } from '../../reference/example-log.ts';
 import { logOf, positionAt } from '../../support/stores/placed-log.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 const at = (rides: number) => positionAt({ rides });
 
 /** A fold of nine rides that has got so far. */
 async function folding(rides: number) {
   const eventLog = logOf(Array.from({ length: 9 }, (_, i) => ride(`ride${i}`)));
-  const stop = new AbortController();
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const deps = {
-    eventLog,
-    rejects: null,
-    metrics: noMetrics,
-    clock: realClock,
-    log: { info: say, warn: say, error: say },
-    signal: stop.signal,
-    identity: 'the log',
-  };
+  const { stop, lines: said, ...shared } = sharedDeps();
+  const deps = { ...shared, eventLog, rejects: null, clock: realClock, identity: 'the log' };
   const folding = new Folding(await eventLog.bounds(), at(rides), deps);
   void folding.follow(stop.signal);
   await folding.foldTo(at(rides), stop.signal);

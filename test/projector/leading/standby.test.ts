@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Life } from '../../../projector/leading/life.ts';
 import { standBy } from '../../../projector/leading/standby.ts';
 import type { Clock } from '../../../projector/running/clock.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 const tags = [3, 4, 5];
 
@@ -27,7 +28,8 @@ async function stoodBy({
   fails = () => false,
   stopMs = Number.POSITIVE_INFINITY,
 }: Store) {
-  const [began, blind, said]: [number[], number[], string[]] = [[], [], []];
+  const [began, blind]: [number[], number[]] = [[], []];
+  const { lines: said, log, stop, signal } = sharedDeps();
   let nowMs = 0;
   const clock: Clock = {
     nowMs: () => nowMs,
@@ -49,15 +51,12 @@ async function stoodBy({
     },
     isFree: async (tag: number): Promise<boolean> => (await leadership.look([tag]))[0]!.fence.endsWith(':free'),
   };
-  const stop = new AbortController();
-  const { signal } = stop;
   const looks: unknown[] = [];
-  const say = (message: string) => void said.push(message);
   const fences = await standBy({
     leadership,
     tags,
     clock,
-    log: { info: say, warn: say, error: say },
+    log,
     signal,
     life: new Life('stand by', () => {}),
     onLook: (all) => void looks.push(all.map(({ fence }) => fence)),

@@ -1,13 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { rider } from '../../reference/example-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
 
@@ -67,19 +66,15 @@ test('Kafka is waited for while it does not say where it ends, and an archive, w
 });
 
 test('a standby is ready once it is folded, stays so while it falls behind, and is not beside views of another log', () => {
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const clock = new SteppingClock();
-  const log = { info: say, warn: say, error: say };
-  const deps = { eventLog: logOf(), clock, log, metrics: noMetrics };
-  const status = new Status(deps);
+  const { lines, ...deps } = sharedDeps();
+  const status = new Status({ ...deps, eventLog: logOf() });
   const followed = (fold: Parameters<Status['followed']>[0]): boolean => {
     status.followed(fold);
     return status.ready;
   };
   const all = ['no views', 'behind', 'folded', 'behind', 'of another log', 'of another log', 'behind'] as const;
   expect(all.map(followed)).toEqual([false, false, true, true, false, false, false]);
-  expect(said.map((line) => line.split(':')[0])).toEqual(['Ready', 'Not ready']);
+  expect(lines.map((line) => line.split(':')[0])).toEqual(['Ready', 'Not ready']);
   status.followed('of another log');
   expect(status.now(null).troubles).toEqual([expect.stringContaining('of another log')]);
   status.stand('leader');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { digestLength, digestOf } from '../../../schemas/views/view-values.ts';
-import { district, liveKey, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
-import { applyTo, foldOf, rendered } from '../../support/stores/rendered-views.ts';
+import { liveKey, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
+import { foldOf, rendered } from '../../support/stores/rendered-views.ts';
 
 /** The bytes of every kind of view, of a few facts. What views say of all other facts: `test/examples`, by rule. */
 const facts = [
@@ -37,30 +37,4 @@ it('every view has these bytes', () => {
   expect(Object.fromEntries(texts)).toEqual({ ...values, ...fields });
   for (const [name, text] of found)
     if (name in values) expect(text).toBe(digestOf(text.slice(digestLength)) + text.slice(digestLength));
-});
-
-// docs/rules.md#law
-it('a night that was rendered before shows each change of what it is made of', () => {
-  const at = (title: string) => ride('loop', { title, leaders: ['ada'], distance: 'UNDER_5' });
-  const meets = (hour: number) =>
-    night('loop', '2015-06-13', {
-      meet_time: hour * 3_600_000,
-      ...place({ place_name: 'Fountain', district: 'pearl' }),
-    });
-  const fold = foldOf([...facts, meets(19)]);
-  const changes = [
-    ...[
-      metro('pdx', { time_zone: 'Europe/Berlin' }),
-      district('pearl', { metro: 'pdx' }),
-      district('pearl', { name: 'P' }),
-    ],
-    ...[at('Other'), at('Others'), says('ada', 'GOING', 'loop', '2015-06-13'), meets(20)],
-  ];
-  for (const [i, change] of changes.entries()) {
-    rendered(fold.facts);
-    applyTo(fold, change);
-    // Copies, of which nothing was rendered.
-    const fresh = foldOf(structuredClone([...facts, meets(19), ...changes.slice(0, i + 1)]));
-    expect(Object.fromEntries(rendered(fold.facts))).toEqual(Object.fromEntries(rendered(fresh.facts)));
-  }
 });

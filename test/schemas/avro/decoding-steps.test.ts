@@ -69,19 +69,15 @@ describe('a field that our schema lacks', () => {
 });
 
 describe("a writer's schema", () => {
-  test.each([256, 100_000])('of %i levels is unusable', (levels) => {
-    const type = `${'{"type":"array","items":'.repeat(levels)}"int"${'}'.repeat(levels)}`;
-    const text = schemaWith(0).replace('"type":0', `"type":${type}`);
-    expect(withMore(null, Buffer.alloc(1), [], text)).toMatchObject({
-      bad: expect.stringMatching('unusable writer schema: 1 is'),
-    });
-  });
-
-  test('of 100,000 types, which name one another in a row, is unusable', () => {
+  test('of 256 levels, or of 100,000 types which name one another in a row, is unusable', () => {
+    const type = `${'{"type":"array","items":'.repeat(256)}"int"${'}'.repeat(256)}`;
     const row = (i: number) => JSON.stringify(record(`Row${i}`, i === 0 ? 'int' : `Row${i - 1}`));
     const references = Array.from({ length: 100_000 }, (_, i) => row(i));
-    const read = withMore('Row99999', Buffer.alloc(1), references);
-    expect(read).toMatchObject({ bad: expect.stringMatching('unusable writer schema: 1 is') });
+    for (const read of [
+      withMore(null, Buffer.alloc(1), [], schemaWith(0).replace('"type":0', `"type":${type}`)),
+      withMore('Row99999', Buffer.alloc(1), references),
+    ])
+      expect(read).toMatchObject({ bad: expect.stringMatching('unusable writer schema: 1 is') });
   });
 
   test('whose unions fail branch by branch is looked at once a pair of types', () => {

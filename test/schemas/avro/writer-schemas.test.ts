@@ -25,9 +25,11 @@ function schemaLike(topic: TopicName, change: Change): RecordSchema {
 
 const without =
   (name: string): Change =>
-  (schema) => {
-    schema.fields = schema.fields.filter((field) => field.name !== name);
-  };
+  ({ fields }) =>
+    fields.splice(
+      fields.findIndex((field) => field.name === name),
+      1,
+    );
 
 /** Fields that have other types. */
 const typed =
@@ -50,20 +52,14 @@ function readWith(topic: TopicName, schema: unknown, value: unknown, references:
   return { ...read, holdsAll: typeof decoder === 'object' && decoder.holdsAll };
 }
 
-const { riders: rider, attendance, districts, nights: night } = sampleRecords;
+const { riders: rider, attendance, districts } = sampleRecords;
 const wrappedRider = { ...rider, name: { string: 'Ada' } };
 const nameless = { ...rider, name: null };
 const enumOf = (name: string, ...symbols: string[]) => ({ type: 'enum', name, symbols });
 
 const manyMore: Change = ({ fields }) => {
-  const change = [
-    { name: 'at', type: 'long' },
-    { name: 'empty', type: 'null' },
-  ];
-  fields.unshift({
-    name: 'history',
-    type: { type: 'array', items: { type: 'record', name: 'Change', fields: change } },
-  });
+  const items = { type: 'record', name: 'Change', fields: [{ name: 'at', type: 'long' }] };
+  fields.unshift({ name: 'history', type: { type: 'array', items } });
   fields.splice(2, 0, { name: 'tags', type: { type: 'map', values: ['null', 'double', 'bytes'] } });
   fields.push(
     { name: 'ratio', type: 'float' },
@@ -77,15 +73,12 @@ const riderWithMore = {
   ...wrappedRider,
   tags: { a: { double: 1 }, b: null, c: { bytes: Buffer.from('xyz') } },
   // Wider than JavaScript's numbers, which must not matter in a field that nobody wants.
-  history: [
-    { at: 9007199254740990, empty: null },
-    { at: 2, empty: null },
-  ],
+  history: [{ at: 9007199254740990 }, { at: 2 }],
   ratio: 0.5,
   level: 'HIGH',
   mark: Buffer.from('abc'),
   nothings: [null, null, null],
-  next: { 'ridecalendar.Change': { at: 1, empty: null } },
+  next: { 'ridecalendar.Change': { at: 1 } },
 };
 
 const promoted = typed({ revision: 'int', handle: 'bytes', name: 'string' });
@@ -99,24 +92,13 @@ const maybeHandle = typed({ handle: ['null', 'string'] });
 const maybeGoing = typed({ response: enumOf('Response', 'MAYBE', 'GOING', 'NONE', 'CONFIRMED') });
 const maybe = { ...attendance, response: 'MAYBE' };
 const riderOfUnion = { ...wrappedRider, handle: { string: 'ada' } };
-const innerMore: Change = ({ fields }) => {
-  const [, meeting] = fields.find(({ name }) => name === 'meeting')!.type as [string, RecordSchema];
-  meeting.fields.push({ name: 'colour', type: 'string' });
-};
-const meeting = { ...night.meeting, place_name: null, district: null };
-const plainNight = { ...night, meet_time: null, cancellation_reason: null };
-const nightWithMore = { ...plainNight, meeting: { 'ridecalendar.Meeting': { ...meeting, colour: 'red' } } };
-
 const incompatible = 'incompatible writer schema';
-
-type Case = [string, TopicName, Change, written: object, read: object | UndecodableReason, holdsAll: boolean];
 
 // docs/rules.md#schema-versions, #unknown-schema, #raw-values
 describe("a writer's schema that differs from ours, whether our record has all of the value", () => {
-  test.each<Case>([
+  test.each<[string, TopicName, Change, written: object, read: object | UndecodableReason, holdsAll: boolean]>([
     ['the same', 'riders', () => {}, wrappedRider, rider, true],
     ['more fields, of any types: they are stepped over', 'riders', manyMore, riderWithMore, rider, false],
-    ['more fields in an inner record', 'nights', innerMore, nightWithMore, { ...plainNight, meeting }, false],
     ['no field that has a default: it is filled in', 'riders', without('name'), rider, nameless, true],
     ['no field that has none', 'riders', without('handle'), wrappedRider, incompatible, false],
     ['fields in another order: they come back in ours', 'attendance', reversed, attendance, attendance, true],
@@ -157,13 +139,11 @@ describe('what is known', () => {
     later.mockRestore();
     writers.add(258, { schema: JSON.stringify(topicSchemas.rides), references: [] });
     expect(decodeValue('rides', bytes, writers)).toEqual({ bad: 'undecodable value' });
-  });
-
-  test.each(['00ffffffff00', '0000000000000000'])('an id below 1 is never asked for: %s', (below) => {
-    const read = decodeValue('rides', Buffer.from(below, 'hex'), new WriterSchemas());
-    expect(read).toMatchObject({
-      bad: expect.stringMatching(/^unknown schema id: got (-1|0), .* known for rides: none\./),
-    });
+    // An id below 1 is never asked for.
+    for (const below of [Buffer.from('00ffffffff00', 'hex'), Buffer.alloc(8)])
+      expect(decodeValue('rides', below, writers)).toMatchObject({
+        bad: expect.stringMatching(/^unknown schema id: got (-1|0), /),
+      });
   });
 
   test.each([

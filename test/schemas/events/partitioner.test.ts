@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
 import { crc32Partition, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 
@@ -15,23 +13,6 @@ test('murmur2 is what Kafka’s own tests want, and a negative hash drops its si
   ] as const)
     for (const count of [4, 2 ** 31])
       expect(murmur2Partition(Buffer.from(key), count)).toBe((hash & 0x7fffffff) % count);
-});
-
-test('partitions are those of kafkajs’s default partitioner, for any key and any number of partitions', () => {
-  const partition = kafkajs.Partitioners.DefaultPartitioner();
-  fc.assert(
-    fc.property(fc.uint8Array({ minLength: 1, maxLength: 80 }), fc.integer({ min: 1, max: 64 }), (key, count) => {
-      const partitionMetadata = Array.from({ length: count }, (_, partitionId) => ({
-        partitionId,
-        partitionErrorCode: 0,
-        leader: 1,
-        replicas: [1],
-        isr: [1],
-      }));
-      const message = { key: Buffer.from(key), value: null };
-      expect(murmur2Partition(key, count)).toBe(partition({ topic: 't', partitionMetadata, message }));
-    }),
-  );
 });
 
 test('the CRC32 partition is what librdkafka’s own tests want', () => {

@@ -27,38 +27,25 @@ describe("the last release's event schemas", () => {
   });
 });
 
-interface Field {
-  name: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a schema is changed at any depth
-  type: any;
-  default?: unknown;
-  aliases?: string[];
-}
-
-/** The released schema of nights, changed. */
-function changed(change: (fields: Field[], field: (name: string) => Field) => void): unknown[] {
-  const schema = readSchema(released, 'nights.avsc') as { fields: Field[] };
-  const before = structuredClone(schema);
-  change(schema.fields, (name) => schema.fields.find((field) => field.name === name)!);
-  return [before, schema];
-}
-
-const withDefault = { name: 'note', type: ['null', 'string'], default: null };
-const changes: [name: string, isAllowed: boolean, Parameters<typeof changed>[0]][] = [
-  ['a field with a default is added', true, (fields) => fields.push(withDefault)],
-  ['a field with a default is removed', true, (fields) => fields.splice(4, 1)],
-  ['an enum gains a symbol', true, (_, field) => field('status').type.symbols.push('MOVED')],
-  ['a field is renamed', false, (_, field) => Object.assign(field('url'), { name: 'link', aliases: ['url'] })],
-  ['a field without a default is added', false, (fields) => fields.push({ name: 'note', type: 'string' })],
-  ['an enum loses a symbol', false, (_, field) => field('status').type.symbols.pop()],
-  ['a field may be null from now on', false, (_, field) => Object.assign(field('url'), { type: ['null', 'string'] })],
-  ['a time changes its unit', false, (_, field) => Object.assign(field('changed_at').type, { logicalType: 'x' })],
-  ['an inner record is renamed', false, (_, field) => Object.assign(field('meeting').type[1], { name: 'Place' })],
-];
+// biome-ignore lint/suspicious/noExplicitAny: a schema is changed at any depth
+type Field = { name: string; type: any; default?: unknown };
+type Schema = { fields: Field[] };
+const field = ({ fields }: Schema, name: string) => fields.find((one) => one.name === name)!;
 
 // docs/rules.md#schema-changes
-test.each(changes)('a change of an event schema: %s, which is allowed: %s', (_name, isAllowed, change) => {
-  const [before, after] = changed(change);
+test.each<[string, boolean, (nights: Schema) => unknown]>([
+  ['a field with a default is added', true, ({ fields }) => fields.push({ name: 'note', type: 'int', default: 0 })],
+  ['a field with a default is removed', true, ({ fields }) => fields.splice(4, 1)],
+  ['an enum gains a symbol', true, (nights) => field(nights, 'status').type.symbols.push('MOVED')],
+  ['a field is renamed', false, (nights) => Object.assign(field(nights, 'url'), { name: 'link', aliases: ['url'] })],
+  ['a field without a default is added', false, ({ fields }) => fields.push({ name: 'note', type: 'string' })],
+  ['an enum loses a symbol', false, (nights) => field(nights, 'status').type.symbols.pop()],
+  ['a field may be null', false, (nights) => Object.assign(field(nights, 'url'), { type: ['null', 'string'] })],
+  ['a time changes its unit', false, (nights) => Object.assign(field(nights, 'changed_at').type, { logicalType: 'x' })],
+  ['an inner record is renamed', false, (nights) => Object.assign(field(nights, 'meeting').type[1], { name: 'Place' })],
+])('a change of an event schema: %s, which is allowed: %s', (_name, isAllowed, change) => {
+  const [before, after] = [0, 1].map(() => readSchema(released, 'nights.avsc') as Schema);
+  change(after!);
   expect(after).not.toEqual(before);
   expect(incompatibilities(before, after).length === 0).toBe(isAllowed);
 });
