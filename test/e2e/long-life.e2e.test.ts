@@ -6,7 +6,6 @@ import { queryObjects } from 'node:v8';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
-import { freePorts } from '../../infra/local/free-port.ts';
 import { parseFence } from '../../infra/redis/redis-keys.ts';
 import { redisViewReader } from '../../infra/redis/views/redis-view-reader.ts';
 import { viewWriterOver } from '../../infra/redis/views/redis-view-writer.ts';
@@ -17,20 +16,16 @@ import { Stop } from '../../projector/running/stop.ts';
 import { WakeUp } from '../../projector/running/waiting.ts';
 import { operatorApp } from '../../services/serve/http/operator-routes.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
-import { Processes } from '../support/processes/process.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { positionAt, TestKafka } from '../support/servers/kafka.ts';
 import { stallingProxy } from '../support/servers/stalling-proxy.ts';
-import { refresh, signedIn } from '../support/sign-in/sign-in-flow.ts';
+import { startSignInService } from '../support/sign-in/sign-in-service.ts';
 import { fastClock } from '../support/stores/fast-clock.ts';
 import { logOf } from '../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../support/stores/projector-run.ts';
 import { SharedStore } from '../support/stores/shared-store.ts';
 import { TestArchive } from '../support/worlds/archive.ts';
 import { sampleRecords } from '../support/worlds/records.ts';
-
-const processes = new Processes();
-afterAll(() => processes.close());
 
 // What a process does again and again for months leaves nothing behind (projector/SPEC.md P60).
 
@@ -110,7 +105,7 @@ it('a standby of an archive whose limit moves', async () => {
   await moves(
     log,
     Object.fromEntries(Object.entries(bounds).map(([topic, all]) => [topic, all.map(({ low }) => low)])) as Position,
-    3_000,
+    1_000,
   );
 });
 
@@ -118,7 +113,7 @@ it('a standby of Kafka whose limit moves', async () => {
   await using kafka = new TestKafka();
   await kafka.createTopics();
   await kafka.sendMetros(['a', 'b', 'c']);
-  await moves(kafka.eventLog(), positionAt(1), 2_000);
+  await moves(kafka.eventLog(), positionAt(1), 1_000);
 });
 
 /** A store for one projector, which may be told to refuse. */
@@ -145,6 +140,8 @@ function refusable(store: SharedStore, owner: string) {
   );
 }
 
+const leads = ({ projector }: Running): boolean => projector.role === 'leader' && projector.status().tagsInRepair === 0;
+
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await sleep(1);
 };
@@ -152,8 +149,6 @@ const until = async (holds: () => boolean): Promise<void> => {
 it('a leader and a standby that depose each other, and are refused looks meanwhile', async () => {
   const store = new SharedStore();
   const both = [refusable(store, 'a'), refusable(store, 'b')] as const;
-  const leads = ({ projector }: Running): boolean =>
-    projector.role === 'leader' && projector.status().tagsInRepair === 0;
   await until(() => both.some(leads));
   const epochs = new Set<number>();
   await leftBy(async () => {
@@ -165,30 +160,25 @@ it('a leader and a standby that depose each other, and are refused looks meanwhi
     await until(() => !leads(one));
     epochs.add(parseFence(String(store.redis.command(['GET', store.keys.fence(0)]))).epoch);
     await sleep(20);
-  }, 25);
-  expect(epochs.size).toBe(30);
+  }, 15);
+  expect(epochs.size).toBe(18);
   for (const one of both) await one.stop();
 }, 120_000);
 
-it('a leader that loses its views, and leads again', async () => {
+it('a leader that loses its views, leads again, and is scraped', async () => {
   const store = new SharedStore();
-  const running = startProjector(
-    logOf([{ topic: 'riders', key: 'r', value: { ...sampleRecords.riders, rider: 'r' } }]),
-    store.writer(),
-    null,
-    { clock: fastClock },
-  );
+  const running = refusable(store, 'a');
   await running.ready();
-  const stamped = (process: string) => async () => {
-    store.restart(process);
-    for (;;) {
-      const { tagsInRepair, role } = running.projector.status();
-      if (role === 'leader' && tagsInRepair === 0 && store.position(0)) break;
-      await sleep(1);
-    }
+  const register = new Registry();
+  projectorMetrics(register).measure(() => running.projector);
+  const app = operatorApp(register, async () => ({ ready: true }), pino({ level: 'silent' }) as never);
+  await leftBy(async (i) => {
+    store.restart(`process${i}`);
+    await until(() => leads(running) && store.position(0) !== null);
+    for (let times = 0; times < 5; times++) await app.inject('/metrics');
     await sleep(20);
-  };
-  await leftBy((i) => stamped(`process${i}`)(), 50);
+  }, 25);
+  await app.close();
   await running.stop();
 });
 
@@ -201,7 +191,7 @@ it('an API whose Redis is away and comes back', async () => {
     await sleep(60);
     await reader.ready();
     await reader.get(['a']).catch(() => {});
-  }, 50);
+  }, 25);
   await reader.close();
   await proxy.close();
 });
@@ -222,74 +212,12 @@ it('look-ups in a registry that does not know the schema, or is away', async () 
   server.close();
 });
 
-it('sign-ins at a whole service, with state in memory', async () => {
-  const [inspected] = await freePorts(1);
-  const service = await processes.start(['start', '--json'], { NODE_OPTIONS: `--inspect=127.0.0.1:${inspected}` });
-  await service.printed(/"token":"/);
-  const { rider } = JSON.parse(service.out());
-  const inspector = await inspect(inspected!);
-  const signIns = async (): Promise<void> => {
-    for (let i = 0; i < 15; i++) {
-      const { client, tokens } = await signedIn(service.origin, rider);
-      await refresh(service.origin, client, tokens.refresh_token);
-      await refresh(service.origin, client, 'no such token');
-    }
-  };
-  await signIns();
-  const before = await inspector.living();
-  await signIns();
-  const after = await inspector.living();
-  inspector.close();
-  await service.stop();
-  // Some connections are open at either time, each with its last request.
-  expect(after - before).toBeLessThan(30);
-});
-
-/** Counts the emitters of another process, by its inspector: requests, answers and connections are some. */
-async function inspect(port: number) {
-  const [target] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
-  const socket = new WebSocket(target!.webSocketDebuggerUrl);
-  await new Promise((resolve) => socket.addEventListener('open', resolve));
-  const waiting = new Map<number, (result: Record<string, never>) => void>();
-  socket.addEventListener('message', ({ data }) => {
-    const { id, result } = JSON.parse(String(data));
-    waiting.get(id)?.(result);
-  });
-  let asked = 0;
-  const call = (method: string, params = {}) => {
-    const { promise, resolve } = Promise.withResolvers<Record<string, { objectId: string; value: number }>>();
-    waiting.set(++asked, resolve);
-    socket.send(JSON.stringify({ id: asked, method, params }));
-    return promise;
-  };
-  return {
-    async living(): Promise<number> {
-      const expression = "process.getBuiltinModule('events').prototype";
-      const { result } = await call('Runtime.evaluate', { expression });
-      const { objects } = await call('Runtime.queryObjects', { prototypeObjectId: result!.objectId });
-      const functionDeclaration = 'function () { return this.length; }';
-      const { objectId } = objects!;
-      const counted = await call('Runtime.callFunctionOn', { objectId, functionDeclaration });
-      await call('Runtime.releaseObject', { objectId });
-      return counted.result!.value;
-    },
-    close: () => socket.close(),
-  };
-}
-
-it('scrapes', async () => {
-  const register = new Registry();
-  const store = new SharedStore();
-  const running = startProjector(
-    logOf([{ topic: 'riders', key: 'r', value: { ...sampleRecords.riders, rider: 'r' } }]),
-    store.writer(),
-    null,
-    { clock: fastClock },
-  );
-  await running.ready();
-  projectorMetrics(register).measure(() => running.projector);
-  const app = operatorApp(register, async () => ({ ready: true }), pino({ level: 'silent' }) as never);
-  await leftBy(() => app.inject('/metrics'), 250);
-  await app.close();
-  await running.stop();
+it('sign-ins, with state in memory', async () => {
+  const service = await startSignInService();
+  await leftBy(async () => {
+    const { client, tokens } = await service.signedIn();
+    await service.refresh(client, tokens.refresh_token);
+    await service.refresh(client, 'no such token');
+  }, 25);
+  await service.close();
 });
