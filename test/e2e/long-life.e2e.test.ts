@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
@@ -46,11 +46,12 @@ async function living() {
 }
 
 /** Does something many times, and says what each time left behind, on average. */
-async function leftBy(once: (i: number) => Promise<unknown>, times: number, warmUp = times / 5): Promise<void> {
-  for (let i = 0; i < warmUp; i++) await once(i);
+async function leftBy(act: (i: number) => Promise<unknown>, times: number): Promise<void> {
+  const warmUp = times / 5;
+  for (let i = 0; i < warmUp; i++) await act(i);
   await sleep(500);
   const before = await living();
-  for (let i = 0; i < times; i++) await once(warmUp + i);
+  for (let i = 0; i < times; i++) await act(warmUp + i);
   // What is only slow to go, on a busy machine, is no leak.
   for (let tries = 0; ; tries++) {
     const after = await living();
@@ -65,7 +66,7 @@ async function leftBy(once: (i: number) => Promise<unknown>, times: number, warm
 }
 
 /** A standby whose limit moves on and on, though its partition is held where it is. */
-async function moves(log: EventLog, from: Position, times: number): Promise<void> {
+async function moving(log: EventLog, from: Position) {
   const [stop, moved, asked] = [new Stop(), new WakeUp(), new WakeUp()];
   const following = log.follow(
     from,
@@ -80,40 +81,34 @@ async function moves(log: EventLog, from: Position, times: number): Promise<void
     stop.signal,
   );
   await asked.wait();
-  await turn();
-  await leftBy(async () => {
-    const again = asked.wait();
-    moved.notify();
-    await again;
-    await turn();
-  }, times);
-  stop.end();
-  await following;
-  await log.close();
+  return {
+    async move() {
+      const again = asked.wait();
+      moved.notify();
+      await again;
+      await turn();
+    },
+    async end() {
+      stop.end();
+      await following;
+      await log.close();
+    },
+  };
 }
 
-it('a standby of an archive whose limit moves', async () => {
+it('a standby of an archive and one of Kafka, whose limit moves', async () => {
   await using archive = await TestArchive.make(1);
-  const riders = ['a', 'b', 'c'].map((key) => ({
-    key,
-    timestampMs: 0,
-    value: { ...sampleRecords.riders, rider: key },
-  }));
-  await archive.append('riders', 0, riders);
-  const log = archive.open();
-  const bounds = await log.bounds();
-  await moves(
-    log,
-    Object.fromEntries(Object.entries(bounds).map(([topic, all]) => [topic, all.map(({ low }) => low)])) as Position,
-    1_000,
-  );
-});
-
-it('a standby of Kafka whose limit moves', async () => {
+  const value = (key: string) => ({ key, timestampMs: 0, value: { ...sampleRecords.riders, rider: key } });
+  await archive.append('riders', 0, ['a', 'b', 'c'].map(value));
   await using kafka = new TestKafka();
   await kafka.createTopics();
   await kafka.sendMetros(['a', 'b', 'c']);
-  await moves(kafka.eventLog(), positionAt(1), 1_000);
+  const both = await Promise.all([archive.open(), kafka.eventLog()].map((log) => moving(log, positionAt(1))));
+  await turn();
+  await leftBy(async () => {
+    for (const { move } of both) await move();
+  }, 1_000);
+  for (const { end } of both) await end();
 });
 
 /** A store for one projector, which may be told to refuse. */
@@ -146,12 +141,15 @@ const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await sleep(1);
 };
 
-it('a leader and a standby that depose each other, and are refused looks meanwhile', async () => {
+it('a leader and a standby that depose each other, are refused looks, lose their views and are scraped', async () => {
   const store = new SharedStore();
   const both = [refusable(store, 'a'), refusable(store, 'b')] as const;
+  const register = new Registry();
+  projectorMetrics(register).measure(() => both[0].projector);
+  const app = operatorApp(register, async () => ({ ready: true }), pino({ level: 'silent' }) as never);
   await until(() => both.some(leads));
   const epochs = new Set<number>();
-  await leftBy(async () => {
+  await leftBy(async (i) => {
     const [one, other] = leads(both[0]) ? both : [both[1], both[0]];
     const before = one.refused;
     one.refuses = true;
@@ -159,65 +157,44 @@ it('a leader and a standby that depose each other, and are refused looks meanwhi
     one.refuses = false;
     await until(() => !leads(one));
     epochs.add(parseFence(String(store.redis.command(['GET', store.keys.fence(0)]))).epoch);
+    store.restart(`process${i}`);
+    await until(() => both.some(leads) && store.position(0) !== null);
+    for (let times = 0; times < 10; times++) await app.inject('/metrics');
     await sleep(20);
-  }, 15);
-  expect(epochs.size).toBe(18);
+  }, 20);
+  expect(epochs.size).toBe(24);
+  await app.close();
   for (const one of both) await one.stop();
 }, 120_000);
 
-it('a leader that loses its views, leads again, and is scraped', async () => {
-  const store = new SharedStore();
-  const running = refusable(store, 'a');
-  await running.ready();
-  const register = new Registry();
-  projectorMetrics(register).measure(() => running.projector);
-  const app = operatorApp(register, async () => ({ ready: true }), pino({ level: 'silent' }) as never);
-  await leftBy(async (i) => {
-    store.restart(`process${i}`);
-    await until(() => leads(running) && store.position(0) !== null);
-    for (let times = 0; times < 5; times++) await app.inject('/metrics');
-    await sleep(20);
-  }, 25);
-  await app.close();
-  await running.stop();
-});
-
-it('an API whose Redis is away and comes back', async () => {
+it('an API whose Redis is away and comes back, look-ups in a registry that fail, and sign-ins', async () => {
   const proxy = await stallingProxy(redisUrl());
   const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix: freshKeyPrefix() } as never);
   reader.listen({ changed() {}, allChanged() {}, hearing() {} });
-  await leftBy(async () => {
+  let status = 404;
+  const server = createServer((_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const registry = schemaRegistry({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const { signal } = new Stop();
+  const service = await startSignInService();
+  await leftBy(async (i) => {
     proxy.retarget(redisUrl());
     await sleep(60);
     await reader.ready();
     await reader.get(['a']).catch(() => {});
-  }, 25);
-  await reader.close();
-  await proxy.close();
-});
-
-it('look-ups in a registry that does not know the schema, or is away', async () => {
-  let status = 404;
-  const server = createServer((_, response) =>
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
-  );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const registry = schemaRegistry({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-  const { signal } = new Stop();
-  await leftBy(async (i) => {
-    status = i % 2 ? 404 : 503;
-    await registry.lookUp(i + 1, signal).catch(() => {});
-  }, 250);
-  server.closeAllConnections();
-  server.close();
-});
-
-it('sign-ins, with state in memory', async () => {
-  const service = await startSignInService();
-  await leftBy(async () => {
+    for (const look of [1, 2, 3, 4, 5]) {
+      status = look % 2 ? 404 : 503;
+      await registry.lookUp(5 * i + look, signal).catch(() => {});
+    }
     const { client, tokens } = await service.signedIn();
     await service.refresh(client, tokens.refresh_token);
     await service.refresh(client, 'no such token');
-  }, 25);
+  }, 30);
   await service.close();
+  server.closeAllConnections();
+  server.close();
+  await reader.close();
+  await proxy.close();
 });
