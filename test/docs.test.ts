@@ -90,21 +90,25 @@ describe('the documents', () => {
     expect(named.filter(({ file }) => !isThere(file))).toEqual([]);
   });
 
-  it('have commands that there are', () => {
-    const program = commandLine(quietIo, {});
-    const known = program.commands.flatMap((command) =>
+  it('have commands and options that there are', () => {
+    const commands = commandLine(quietIo, {}).commands.flatMap((command) =>
       command.commands.length === 0
-        ? [command.name()]
-        : command.commands.map((sub) => `${command.name()} ${sub.name()}`),
+        ? [{ name: command.name(), options: command.options }]
+        : command.commands.map((sub) => ({ name: `${command.name()} ${sub.name()}`, options: sub.options })),
     );
     const used = documents.flatMap((path) =>
-      [...read(path).matchAll(/^(?:.*[^`\w-])?(?:npx )ride-calendar ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)/gm)].map(
-        (match) => match[1]!,
-      ),
+      [
+        ...read(path).matchAll(/^(?:.*[^`\w-])?(?:npx )ride-calendar ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)([^\n`|;&>]*)/gm),
+      ].map(([, words, rest]) => ({ words: words!, given: rest!.match(/(?<= )--[a-z-]+/g) ?? [] })),
     );
     expect(used.length).toBeGreaterThan(5);
-    const isKnown = (words: string): boolean => known.includes(words) || known.includes(words.split(' ')[0]!);
-    expect(used.filter((words) => !isKnown(words))).toEqual([]);
+    const lacking = used.flatMap(({ words, given }) => {
+      const command = commands.find(({ name }) => [words, words.split(' ')[0]].includes(name));
+      if (command === undefined) return [words];
+      const known = ['--help', ...command.options.map(({ long }) => long)];
+      return given.filter((option) => !known.includes(option)).map((option) => `${command.name} ${option}`);
+    });
+    expect(lacking).toEqual([]);
   });
 });
 

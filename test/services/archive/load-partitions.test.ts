@@ -4,7 +4,7 @@ import { defaultPartitioners, type Partitioner, partitionFor } from '../../../sc
 import { byTopic, topicNames } from '../../../schemas/events/records.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
-import { emptyLog, load, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
+import { emptyLog, load, startMs } from '../../support/worlds/archive-load.ts';
 import { rider } from '../../support/worlds/records.ts';
 
 interface Change {
@@ -57,13 +57,13 @@ const wantedOf = (one: Partitioner, partitions: number) =>
 // docs/rules.md#archive-load-partitions
 describe('archive load', () => {
   test('into as many partitions keeps each record’s own, whatever the setting; also with --append', async () => {
-    for (const setting of ['murmur2', 'crc32', 'other'] as const) {
-      await using archive = await archiveOfChanges(4, changesBy('crc32'));
+    const later = { key: keys[0]!, name: 'later', ms: 99, partition: of('crc32', keys[0]!, 4) };
+    await using archive = await archiveOfChanges(4, changesBy('crc32'));
+    await using grown = await archiveOfChanges(4, [...changesBy('crc32'), later]);
+    for (const setting of ['murmur2', 'other'] as const) {
       const log = emptyLog(4);
       expect(await load(archive.dir, log, declared(setting))).toMatchObject({ records: keys.length });
       expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
-      const later = { key: keys[0]!, name: 'later', ms: 99, partition: of('crc32', keys[0]!, 4) };
-      await using grown = await archiveOfChanges(4, [...changesBy('crc32'), later]);
       expect(await load(grown.dir, log, { ...declared(setting), append: true })).toMatchObject({ records: 1 });
       expect(partitionsOf(log)[keys[0]!]).toBe(String(later.partition).repeat(2));
     }
@@ -80,10 +80,8 @@ describe('archive load', () => {
       expect(partitionsOf(log)).toEqual(wantedOf('crc32', 2));
     }
     // One record of many: no share is rounded up to all.
-    const one = changesBy('murmur2').map((change, i) =>
-      i ? change : { ...change, partition: of('crc32', change.key, 4) },
-    );
-    await using nearly = await archiveOfChanges(4, one);
+    const [first, ...rest] = changesBy('murmur2');
+    await using nearly = await archiveOfChanges(4, [{ ...first!, partition: of('crc32', first!.key, 4) }, ...rest]);
     const words =
       /^Cannot load the archive: 1 misplaced record of riders, .* murmur2 explains 9\d % of its records, crc32 \d %/;
     await expect(load(nearly.dir, emptyLog(2), declared('murmur2'))).rejects.toThrow(words);
@@ -104,17 +102,6 @@ describe('archive load', () => {
     expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
     // Into one partition nothing is to be known.
     await load(archive.dir, emptyLog(1), undeclared);
-  });
-
-  test('refuses topics whose producers map keys in another way', async () => {
-    await using archive = await archiveOfChanges(4, changesBy('murmur2'));
-    const log = emptyLog(2);
-    const theirs = keys.map((key) => ({ ...publishedRider(key), partition: of('crc32', key, 2) }));
-    await log.publish('riders', theirs);
-    await expect(load(archive.dir, log, { ...declared('murmur2'), append: true })).rejects.toThrow(
-      `Cannot run archive load: ${keys.length} misplaced records of riders`,
-    );
-    expect(log.records).toHaveLength(keys.length);
   });
 });
 
@@ -137,25 +124,23 @@ describe('archive load --repartition', () => {
         const log = emptyLog(partitions);
         const { tied, records } = await load(archive.dir, log, { ...declared('crc32'), repartition: true });
         expect(records).toBe(changes.length);
-        const inOrder = changes
-          .toSorted((a, b) => a.partition - b.partition)
-          .toSorted((a, b) => a.ms - b.ms)
-          .map(({ key, name, ms }) => ({ key, name, ms }));
+        const inOrder = changes.toSorted((a, b) => a.ms - b.ms || a.partition - b.partition);
         const wantedTies: string[] = [];
         for (const key of keys.slice(0, 4)) {
           const own = inOrder.filter((one) => one.key === key);
           const got = log.records.filter(({ keyBytes }) => String(keyBytes) === key);
-          expect(got.map(({ timestampMs }) => Number(timestampMs) - startMs)).toEqual(own.map(({ ms }) => ms));
-          expect(got.map(({ valueBytes }) => (valueBytes ? nameIn(valueBytes) : null))).toEqual(
-            own.map(({ name }) => name),
-          );
-          expect(new Set(got.map(({ partition }) => partition)).size).toBeLessThan(2);
-          if (got[0]) expect(got[0].partition).toBe(of('crc32', key, partitions));
+          expect(
+            got.map(({ timestampMs, valueBytes, partition }) => ({
+              ms: Number(timestampMs) - startMs,
+              name: valueBytes && nameIn(valueBytes),
+              partition,
+            })),
+          ).toEqual(own.map(({ ms, name }) => ({ ms, name, partition: of('crc32', key, partitions) })));
           if (own.length > 1 && own.at(-1)!.ms === own.at(-2)!.ms) wantedTies.push(`riders/${key}`);
         }
         expect(tied.toSorted()).toEqual(wantedTies.toSorted());
       }),
-      { numRuns: 15, endOnFailure: true },
+      { numRuns: 10, endOnFailure: true },
     );
   });
 });
@@ -200,7 +185,7 @@ describe('archive load --append', () => {
           expect(lastOf(log)).toEqual(lastOf(whole));
           expect(await load(archive.dir, log, { ...options, append: true })).toMatchObject({ records: 0, newer: [] });
         }),
-        { numRuns: 15, endOnFailure: true },
+        { numRuns: 8, endOnFailure: true },
       );
     },
   );

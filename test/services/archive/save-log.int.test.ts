@@ -21,7 +21,6 @@ import { checkArchive, readArchive, TestArchive } from '../../support/worlds/arc
 import { sampleRecords } from '../../support/worlds/records.ts';
 
 const signal = new AbortController().signal;
-const noRejects = async () => {};
 
 /** A schema of riders that has a field more than ours. */
 const widerRiders = {
@@ -55,7 +54,7 @@ describe('archive save from Kafka', () => {
 
     const schemas = { lookUp: async () => ({ schema, references: [] }) };
     const log = kafkaEventLog({ ...kafka.options, writers, schemas });
-    await archiveSave(log, noRejects, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
+    await archiveSave(log, async () => {}, archive.dir, { signal, schemaOf: (bytes) => writers.named(bytes) });
     await log.close();
     const [first, second, last] = (await archive.read()).records as LogRecord[];
     const header = (key: string, text: string) => ({ key, value: Buffer.from(text) });
@@ -70,26 +69,7 @@ describe('archive save from Kafka', () => {
     ]);
   });
 
-  test('that follows the log ends where a file has no room, and goes on with the same archive once there is', async () => {
-    await using archive = await TestArchive.make();
-    await using kafka = new TestKafka();
-    await kafka.createTopics();
-    await kafka.sendMetros(Array.from({ length: 500 }, (_, i) => `metro${i}`));
-    const env = { KAFKA_BROKERS: kafka.connection.brokers.join(','), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
-    const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
-    const line = `ulimit -f 4; exec timeout -s KILL 60 "${process.execPath}" "${bin}" archive save --follow "${archive.dir}"`;
-    const full = promisify(execFile)('bash', ['-c', line], { env: { PATH: process.env.PATH, ...env } });
-    await expect(full).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^Cannot write \S+\.avro: EFBIG/m),
-    });
-    const settings = loadSettings({ ...env, LOG_LEVEL: 'error' });
-    await heard((io) => runArchiveSave({ dir: archive.dir, json: true }, settings, io), signal);
-    expect((await readArchive(archive.dir, { prefix: kafka.topicPrefix })).records).toHaveLength(500);
-    expect((await checkArchive(archive.dir)).code).toBe(0);
-  });
-
-  test('follows the log until it is told to end, and goes on later; topics that were made again are refused', async () => {
+  test('follows the log until it is told to end, or a file has no room, and goes on later; topics that were made again are refused', async () => {
     await using archive = await TestArchive.make();
     await using kafka = new TestKafka();
     await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000' } });
@@ -97,15 +77,22 @@ describe('archive save from Kafka', () => {
     const settings = loadSettings({ ...env, LOG_LEVEL: 'error' });
     const save = (signal: AbortSignal, follow = false) =>
       heard((io) => runArchiveSave({ dir: archive.dir, json: true, follow }, settings, io), signal);
-    await kafka.sendMetros(['kiel']);
+    await kafka.sendMetros(Array.from({ length: 500 }, (_, i) => `metro${i}`));
+    const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
+    const line = `ulimit -f 4; exec timeout -s KILL 60 "${process.execPath}" "${bin}" archive save --follow "${archive.dir}"`;
+    const full = promisify(execFile)('bash', ['-c', line], { env: { PATH: process.env.PATH, ...env } });
+    await expect(full).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Cannot write \S+\.avro: EFBIG/m),
+    });
     const first = JSON.parse((await save(signal)).out[0]!);
-    expect(first).toMatchObject({ records: 1, exact_since: expect.any(String) });
+    expect(first.exact_since).toEqual(expect.any(String));
 
     const stop = new AbortController();
     const following = save(stop.signal, true);
     await kafka.sendMetros(['bonn', 'ulm']);
     const inFiles = async () => (await readArchive(archive.dir, { prefix: kafka.topicPrefix })).records.length;
-    await expect.poll(inFiles).toBe(3);
+    await expect.poll(inFiles).toBe(502);
     stop.abort();
     const { code, out } = await following;
     expect([code, JSON.parse(out[0]!)]).toMatchObject([0, { records: 2, exact_since: first.exact_since }]);
@@ -115,7 +102,7 @@ describe('archive save from Kafka', () => {
     await admin.deleteTopics({ topics: [...topicNames, 'rejected'].map((name) => kafka.topicPrefix + name) });
     await sleep(1_000);
     await kafka.createTopics();
-    await kafka.sendMetros(['kiel', 'bonn', 'ulm', 'jena']);
+    await kafka.sendMetros(['kiel']);
     await expect(save(signal)).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { freePort, freePorts } from '../../../infra/local/free-port.ts';
+import { freePort } from '../../../infra/local/free-port.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard, quietIo } from '../../support/processes/heard.ts';
 import { portlandDirectory, portlandKeys } from '../../support/worlds/portland.ts';
@@ -28,32 +28,21 @@ describe('replay --get', () => {
   it('prints several answers, of paths with the base path and whole URLs too, as lines of JSON, each with its path', async () => {
     const file = join(dir, 'paths');
     writeFileSync(file, '/me/nights r0020\n/rides/nosuch\n');
-    const { code, out, err } = await replay(
-      ...asOf,
-      '--get',
-      `/api${day}`,
-      'http://127.0.0.1:8080/api/rides/pp15r4935',
-      '--from-file',
-      file,
-    );
+    const paths = ['--get', `/api${day}`, 'http://127.0.0.1:8080/api/rides/pp15r4935', '--from-file', file];
+    const { code, out } = await replay(...asOf, ...paths);
     const one = await replay(...asOf, '--get', '/me/nights', '--rider', 'r0020');
     const lines = out.map((line) => JSON.parse(line));
-    expect({ code, paths: lines.map(({ path, rider, status }) => [path, rider, status]) }).toEqual({
-      code: 1,
-      paths: [
-        [day, null, 200],
-        ['/rides/pp15r4935', null, 200],
-        ['/me/nights', 'r0020', 200],
-        ['/rides/nosuch', null, 404],
-      ],
-    });
+    expect([code, ...lines.map(({ path, rider, status }) => [path, rider, status])]).toEqual([
+      1,
+      [day, null, 200],
+      ['/rides/pp15r4935', null, 200],
+      ['/me/nights', 'r0020', 200],
+      ['/rides/nosuch', null, 404],
+    ]);
     expect(out[2]).toContain(`"answer":${one.out[0]}}`);
-    expect(err.join('\n')).toMatch(/^As of 2015-06-13T19:00:00.000Z: /);
   });
 
-  it('answers a rider’s own, and 1 for a rider who was not there', async () => {
-    const mine = await replay(...asOf, '--get', '/me/nights', '--rider', 'r0020');
-    expect(JSON.parse(mine.out[0]!).nights.length).toBeGreaterThan(0);
+  it('answers 1 for a rider who was not there', async () => {
     const nobody = await replay(...asOf, '--get', '/me/nights', '--rider', 'nosuch');
     expect(nobody).toMatchObject({ code: 1, out: [] });
     expect(nobody.err.at(-1)).toBe('Cannot answer /me/nights: there was no such rider as nosuch then');
@@ -85,17 +74,8 @@ describe('replay --get', () => {
 });
 
 describe('replay --serve', () => {
-  it('for a rider who was not there then says so, and serves nothing', async () => {
-    // Were it to serve, it would not end by itself.
-    const PORT = String(await freePort());
-    const args = ['replay', '--archive', portlandDirectory, ...asOf, '--serve', '--rider', 'nobody'];
-    const { code, out, err } = await heard((io) => runCli(args, io, env({ PORT })));
-    expect({ code, out }).toEqual({ code: 1, out: [] });
-    expect(err.at(-1)).toBe('Cannot serve for --rider nobody: there was no such rider as nobody then');
-  });
-
   it('is the whole API as it was, until it is told to end', async () => {
-    const [port] = await freePorts(1);
+    const port = await freePort();
     const stop = new AbortController();
     const said = Promise.withResolvers<string>();
     const args = ['replay', '--archive', portlandDirectory, ...asOf, '--serve', '--rider', 'r0020', '--json'];

@@ -34,8 +34,6 @@ export const publishedRider = (key: string, timestampMs = startMs): PublishedRec
   timestampMs,
 });
 
-export const keysOf = (records: readonly PublishedRecord[]) => records.map(({ key }) => String(key));
-
 /** An archive of riders: of each partition keys and times, in order. */
 export async function archiveOf(...partitions: [string, number][][]): Promise<TestArchive> {
   const archive = await TestArchive.make();

@@ -1,5 +1,5 @@
 import { createWriteStream, existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -120,9 +120,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
 
   /** Changes a file's bytes. */
   async edit(path: string, change: (bytes: Buffer) => Buffer): Promise<void> {
-    const changed = change(await readFile(path));
-    await writeFile(`${path}.new`, changed);
-    await rename(`${path}.new`, path);
+    await writeFile(path, change(await readFile(path)));
   }
 
   /** Adds bad records, as a save does. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { LogBatch } from '../../../projector/ports/event-log.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
-import type { History, HistoryRecord } from './histories.ts';
-import { toLogRecord } from './histories.ts';
+import { type History, type HistoryRecord, toLogRecord } from './histories.ts';
 import { weighted } from './record-arbs.ts';
 
 /** What else a follower of the same log may be handed: other interleavings, other batches, repeats, a compacted log. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { RecordClock } from '../../../infra/archive/log/partition-cursor.ts';
+import { clocks, type RecordClock } from '../../../infra/archive/log/partition-cursor.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { openPastLog, type PastLog } from '../../../services/past/past-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
@@ -8,10 +8,7 @@ import { TestArchive, writerIn } from './archive.ts';
 import { type History, type HistoryRecord, historyArb } from './histories.ts';
 
 /** How an archive is cut into files and blocks. */
-export interface Chunking {
-  blockBytes: number;
-  fileBytes: number;
-}
+export type Chunking = { blockBytes: number; fileBytes: number };
 
 export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
   blockBytes: fc.constantFrom(50, 2_000, 100_000),
@@ -32,7 +29,7 @@ export async function pastArchive({ partitions, records }: History, chunking: Ch
 export const pastLog = ({ dir }: TestArchive): Promise<PastLog> => openPastLog('test', dir, loadSettings({}), quietIo);
 
 /** Histories of which some records have a time before the one in front of them, and many share one. */
-export const pastArb: fc.Arbitrary<History> = historyArb().chain((history) =>
+const pastArb: fc.Arbitrary<History> = historyArb().chain((history) =>
   fc.array(fc.integer({ min: -30, max: 5 }), { minLength: 1, maxLength: 13 }).chain((jitter) =>
     fc.constantFrom(1000, 5000, 3_600_000 * 7).map((stepMs) => ({
       ...history,
@@ -53,3 +50,15 @@ export const instantArb = ({ records, today }: History, by: RecordClock): fc.Arb
     .tuple(fc.nat({ max: Math.max(0, records.length - 1) }), fc.integer({ min: -1, max: 1 }))
     .map(([i, off]) => (records[i] ? timeOfHistory(records[i], by) : today * 86_400_000) + off)
     .filter((ms) => Math.abs(ms) < 2.5e14);
+
+/** A history, the clock that it is read by, how its archive is cut, and what a test asks of both. */
+export const scenarioArb = <T>(asked: (history: History, by: RecordClock) => { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  pastArb.chain((history) =>
+    fc
+      .constantFrom(...clocks)
+      .chain((by) =>
+        fc
+          .record({ chunking: chunkingArb, asked: fc.record(asked(history, by)) })
+          .map(({ chunking, asked }) => ({ history, by, chunking, ...asked })),
+      ),
+  );

@@ -10,9 +10,6 @@ import { freshGroup, freshTopicPrefix, kafkaBrokers } from '../servers/backends.
 import type { HistoryRecord } from './histories.ts';
 import { portlandDirectory, readPortland } from './portland.ts';
 
-/** Portland's riders publish with librdkafka. */
-const KAFKA_PARTITIONER = 'crc32';
-
 /** Portland's calendar in topics of its own, as processes are told of them, and what is published there since. */
 export class PortlandInKafka {
   readonly env: Env;
@@ -27,7 +24,8 @@ export class PortlandInKafka {
       KAFKA_BROKERS: brokers,
       KAFKA_TOPIC_PREFIX: topicPrefix,
       KAFKA_GROUP: freshGroup(),
-      KAFKA_PARTITIONER,
+      // Portland's riders publish with librdkafka.
+      KAFKA_PARTITIONER: 'crc32',
     };
     const kafka = { brokers: brokers.split(','), ssl: false, sasl: null };
     this.#publisher = kafkaPublisher({ kafka, topicPrefix, log: silentLog });

@@ -196,16 +196,8 @@ export const goodOf = (today: number): Record<TopicName, fc.Arbitrary<Change>> =
     .constantFrom(...universe.keyIds)
     .chain((id) => asChange('developer-keys', good.developerKey(id))),
 });
-const weights: Record<TopicName, number> = {
-  metros: 2,
-  districts: 2,
-  riders: 4,
-  rides: 5,
-  nights: 8,
-  attendance: 14,
-  relations: 10,
-  'developer-keys': 2,
-};
+const fewer = { metros: 2, districts: 2, 'developer-keys': 2, riders: 4, rides: 5 };
+const weights: Record<TopicName, number> = { ...fewer, nights: 8, relations: 10, attendance: 14 };
 
 /** Any good record; about one in seven is a tombstone. */
 export function goodChange(today: number): fc.Arbitrary<Change> {

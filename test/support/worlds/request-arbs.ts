@@ -58,6 +58,7 @@ const list = (...items: readonly string[]): fc.Arbitrary<string | undefined> => 
 export function requestArb({ today }: History): fc.Arbitrary<CalendarRequest> {
   const date = (days: number): string => dayText(today + days);
   const wrongSlugs = ['atlantis', 'P', 'a', '', 'port land', 'a'.repeat(33), 'portland\n'];
+  const wrongRides = ['abc', 'Ride1', '', 'unknown1', 'ride 1', 'r'.repeat(33), 'ride1\n'];
   const wrongDates = ['2026-02-30', '', '0000-12-31', '2026-1-01', `${date(0)} `, '10000-01-01', 'today'];
   const day = weighted(
     [3, fc.constant(date(0))],
@@ -104,16 +105,7 @@ export function requestArb({ today }: History): fc.Arbitrary<CalendarRequest> {
       1,
       fc.record({
         operation: fc.constant('getRide' as const),
-        ride: odd<string>(
-          fc.constantFrom(...universe.rides),
-          'abc',
-          'Ride1',
-          '',
-          'unknown1',
-          'ride 1',
-          'r'.repeat(33),
-          'ride1\n',
-        ),
+        ride: odd<string>(fc.constantFrom(...universe.rides), ...wrongRides),
       }),
     ],
     [1, fc.record({ operation: fc.constant('getMyNights' as const), rider: odd<string>(rider, universe.nobody) })],
@@ -121,24 +113,5 @@ export function requestArb({ today }: History): fc.Arbitrary<CalendarRequest> {
   );
 }
 
-const searches = [
-  'ride',
-  'BIKE play',
-  'ｂｉｋｅ',
-  'café',
-  'cafe fruh',
-  'women’s',
-  "women's ride",
-  "'s",
-  'womens',
-  'lodz strasse',
-  'aeo',
-  'οδος',
-  'İST',
-  '🚲🚲',
-  '  ',
-  'colonel+park',
-  'lantern',
-  'fish',
-  '12',
-];
+const words = ['ride', 'BIKE play', 'ｂｉｋｅ', 'café', 'cafe fruh', 'women’s', "'s", 'womens', 'lodz strasse', 'aeo'];
+const searches = [...words, 'οδος', 'İST', '🚲🚲', '  ', 'colonel+park', 'lantern', 'fish', '12'];

@@ -8,10 +8,10 @@ import { rider } from './records.ts';
 
 /** A log, as an archive that grows, and what was saved of it. */
 export class SavedArchive implements AsyncDisposable {
-  readonly source: TestArchive;
-  readonly archive: TestArchive;
   /** Which log it says it is. */
   identity: string | null = 'a log';
+  readonly source: TestArchive;
+  readonly archive: TestArchive;
 
   private constructor(source: TestArchive, archive: TestArchive) {
     this.source = source;
@@ -20,15 +20,10 @@ export class SavedArchive implements AsyncDisposable {
 
   /** With two partitions each, and riders in both. */
   static async make(): Promise<SavedArchive> {
-    const saved = new SavedArchive(await TestArchive.make(), await TestArchive.make());
-    await saved.source.createTopics(2);
-    await saved.source.append(
-      'riders',
-      0,
-      ['a', 'b', 'c'].map((key, i) => rider(key, 1_000 + i)),
-    );
-    await saved.source.append('riders', 1, [rider('d')]);
-    return saved;
+    const source = await TestArchive.make(2);
+    await source.append('riders', 0, [rider('a', 1_000), rider('b', 1_001), rider('c', 1_002)]);
+    await source.append('riders', 1, [rider('d')]);
+    return new SavedArchive(source, await TestArchive.make());
   }
 
   get dir(): string {

@@ -40,19 +40,7 @@ export const riders = ['r1', 'r2', 'r3', 'R1', 'r_-', 'r10'] as const;
 /** Of a rider that is never published, for leaders and relations. */
 export const nobody = 'nobody';
 export const handles = ['ana', 'Ana', 'ána', 'bo', '～bo', '🚲bo', ''];
-export const riderNames = [
-  null,
-  '',
-  'Ana',
-  'ANA',
-  'ána',
-  'Zoë',
-  'Bo',
-  '🚲 Bo',
-  '～ Bo',
-  'Σοφίας',
-  'ﬁ "quoted" \\ \u2028',
-];
+export const riderNames = [null, '', 'Ana', 'ANA', 'ána', 'Zoë', '🚲 Bo', '～ Bo', 'Σοφίας', 'ﬁ "quoted" \\ \u2028'];
 
 export const rides = ['ride1', 'ride2', 'aaaa', 'zz99', 'loop0', 'loop1'] as const;
 export const titles = [

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import avro from 'avsc';
@@ -22,10 +22,8 @@ async function putBlock(archive: TestArchive, file: string, count: number, store
   });
 }
 
-type Damage = (archive: TestArchive, file: string) => Promise<unknown>;
-
 /** What happens to a file of two riders' records, 0 and 5, that avsc wrote, and what is then said of which file. */
-const damages: Record<string, [damage: Damage, message: string]> = {
+const damages: Record<string, [(archive: TestArchive, file: string) => Promise<unknown>, message: string]> = {
   'half a block before another file': [
     async (archive, file) => {
       await riders(archive, 6, archivedRider(6));
@@ -41,10 +39,6 @@ const damages: Record<string, [damage: Damage, message: string]> = {
     (archive, file) => archive.edit(file, (bytes) => bytes.fill(bytes.at(-1)! ^ 1, bytes.length - 1)),
     'FILE at byte BLOCK: the sync marker after its block is wrong',
   ],
-  'more records than it says': [
-    (archive, file) => putBlock(archive, file, 1),
-    'FILE at byte BLOCK: its block goes on after its 1 records',
-  ],
   'fewer records than it says': [
     (archive, file) => putBlock(archive, file, 3),
     'FILE at byte BLOCK: record 3 of its block can not be read (undecodable value)',
@@ -59,10 +53,8 @@ const damages: Record<string, [damage: Damage, message: string]> = {
   ],
   'timestamps of another unit': [
     (archive) => {
-      const schema = JSON.parse(
-        JSON.stringify(archivedSchemas.riders).replaceAll('timestamp-millis', 'timestamp-micros'),
-      );
-      return archive.writeFile('riders', 0, 0, schema, [archivedRider(0)]);
+      const schema = JSON.stringify(archivedSchemas.riders).replaceAll('timestamp-millis', 'timestamp-micros');
+      return archive.writeFile('riders', 0, 0, JSON.parse(schema), [archivedRider(0)]);
     },
     'FILE: its schema is not that of an archive of riders: field timestamp: want timestamp-millis (long), got timestamp-micros (long)',
   ],
@@ -73,10 +65,6 @@ const damages: Record<string, [damage: Damage, message: string]> = {
   'a wrong name': [
     (archive, file) => rename(file, join(archive.folder('riders'), '0-0.avro')),
     '/0-0.avro: rename it to <partition>-<first offset, 20 digits>.avro, such as',
-  ],
-  'the schema of another topic': [
-    async (archive, file) => copyFile((await archive.files('metros'))[0]!, file),
-    'FILE: its schema is not that of an archive of riders',
   ],
   'an unknown codec': [
     (archive, file) =>
@@ -107,9 +95,8 @@ test.each(Object.entries(damages))(
     const file = await riders(archive, 0, archivedRider(0), archivedRider(5));
     const { length } = parseContainerHeader(await readFile(file))!;
     await damage(archive, file);
-    const error = await archive.read().catch((refused) => refused);
-    expect(error).toBeInstanceOf(ArchiveError);
-    expect(error.message).toContain(message.replaceAll('FILE', file).replace('BLOCK', String(length)));
+    await expect(archive.read()).rejects.toThrow(ArchiveError);
+    await expect(archive.read()).rejects.toThrow(message.replaceAll('FILE', file).replace('BLOCK', String(length)));
   },
 );
 
@@ -146,16 +133,14 @@ test('an archive ends with its last whole block, which is said once; what is hid
 
 test('a folder that is not there, one without topics, and a file are refused, with the fix', async () => {
   await using archive = await TestArchive.make();
-  const expectMissing = async (message: string) => {
-    const error = await archive.read().catch((refused) => refused);
-    expect(error).toBeInstanceOf(MissingTopicsError);
-    expect(error.message).toContain(message);
+  const refused = async (message: string) => {
+    await expect(archive.read()).rejects.toThrow(MissingTopicsError);
+    await expect(archive.read()).rejects.toThrow(message);
   };
-  await expectMissing('it holds no folder of a topic (ride-calendar.<topic>). ARCHIVE_DIR: name a folder');
   await mkdir(join(archive.dir, 'other-rides'));
-  await expectMissing('(ride-calendar.<topic>), but of KAFKA_TOPIC_PREFIX other-. ARCHIVE_DIR: name a folder');
+  await refused('(ride-calendar.<topic>), but of KAFKA_TOPIC_PREFIX other-. ARCHIVE_DIR: name a folder');
   await rm(archive.dir, { recursive: true });
-  await expectMissing(`Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
+  await refused(`Cannot read the archive ${archive.dir}: there is no such folder. ARCHIVE_DIR:`);
   await writeFile(archive.dir, '');
-  await expectMissing(`Cannot read the archive ${archive.dir}: it is not a readable folder (ENOTDIR)`);
+  await refused(`Cannot read the archive ${archive.dir}: it is not a readable folder (ENOTDIR)`);
 });

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -21,11 +20,4 @@ test('a folder is made with those above it for its owner alone, and stays open i
   expect(() => makeFolder(join(path, 'file', 'below'), 'DATA_DIR')).toThrow(
     `Cannot make the folder ${path}/file/below: ENOTDIR; DATA_DIR: name one that can be made`,
   );
-});
-
-test.skipIf(!existsSync('/proc/self'))('a folder below one that takes none is refused at once', () => {
-  for (const path of ['/proc/none', '/proc/none/below'])
-    expect(() => makeFolder(path, 'the archive')).toThrow(
-      /^Cannot make the folder \/proc\/none(\/below)?: ENOENT; the archive: /,
-    );
 });

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { ContainerFile, openContainer } from '../../../../infra/archive/format/avro-container.ts';
 import type { LogRecord } from '../../../../projector/ports/decoded-record.ts';
 import { archivedSchemas } from '../../../../schemas/avro/avro-types.ts';
-import { type TopicName, topicNames } from '../../../../schemas/events/records.ts';
+import { topicNames } from '../../../../schemas/events/records.ts';
 import { TestArchive, writerIn } from '../../../support/worlds/archive.ts';
-import { arbitraryRecords, rider, sampleRecords } from '../../../support/worlds/records.ts';
+import { arbitraryRecords, rider } from '../../../support/worlds/records.ts';
 
 const riderAt = (offset: number) => ({ partition: 0, offset, ...rider(`r${offset}`) });
 const offsets = async (archive: TestArchive) => (await archive.read()).records.map(({ offset }) => offset);
@@ -44,12 +44,10 @@ describe('what is written', () => {
         await writer.close();
         if (list.length === 0) return;
         const read = (await archive.read()).records as LogRecord[];
-        read.sort((a, b) => a.offset - b.offset);
-        expect(
-          read.map(({ topic, partition, timestampMs, key, value }) => ({ topic, partition, timestampMs, key, value })),
-        ).toEqual(
-          list.map(({ topic, partition, timestampMs, key, value }) => ({ topic, partition, timestampMs, key, value })),
-        );
+        const plain = ({ topic, partition, timestampMs, key, value }: LogRecord) => ({
+          ...{ topic, partition, timestampMs, key, value },
+        });
+        expect(read.toSorted((a, b) => a.offset - b.offset).map(plain)).toEqual(list);
       }),
       { numRuns: 30 },
     );
@@ -98,24 +96,5 @@ test('an archive that is there already is gone on with in its last file, or in a
   writer.append('riders', riderAt(6));
   await writer.close();
   expect(await archive.files('riders')).toHaveLength(3);
-  // A file without records makes way for one of its name.
-  await archive.writeFile('riders', 0, 7, schema, []);
-  const last = await writerIn(archive.dir);
-  last.append('riders', riderAt(7));
-  await last.close();
-  expect(await archive.files('riders')).toHaveLength(4);
-  expect(await offsets(archive)).toEqual([3, 4, 5, 6, 7]);
-});
-
-test('a value that does not fit is refused without showing it, and what was there stays', async () => {
-  await using archive = await TestArchive.make();
-  const writer = await writerIn(archive.dir);
-  writer.append('nights' as TopicName, { ...riderAt(0), value: sampleRecords.nights });
-  const wrong = { ...sampleRecords.nights, meeting: { place_name: 'Lantern Yard 1' } as never };
-  expect(() => writer.append('nights', { ...riderAt(1), value: wrong })).toThrow(
-    "Cannot append nights/0@1 to the archive: a field's value does not fit schemas/events/nights.avsc",
-  );
-  writer.append('nights', { ...riderAt(1), value: null });
-  await writer.close();
-  expect(await offsets(archive)).toEqual([0, 1]);
+  expect(await offsets(archive)).toEqual([3, 4, 5, 6]);
 });

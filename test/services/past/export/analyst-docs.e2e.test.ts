@@ -1,8 +1,9 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Checkout, Guide } from '../../../support/processes/guide.ts';
+import { Checkout, Guide, root } from '../../../support/processes/guide.ts';
 import { ExportInDuckDb } from '../../../support/servers/duckdb.ts';
+import { pythonWith } from '../../../support/servers/python-package.ts';
 import { portlandDirectory } from '../../../support/worlds/portland.ts';
 
 const tutorial = new Guide('tutorial-analyst.md');
@@ -24,11 +25,6 @@ afterAll(() => {
 describe('the analyst’s tutorial', () => {
   const questions = [...tutorial.text.matchAll(/^```sql\n(.*?)^```\n\n((?:\|[^\n]*\n)+)/gms)];
 
-  it('asks six times, and shows each answer', () => {
-    expect(questions).toHaveLength(6);
-    expect(tutorial.text.match(/^```sql/gm)).toHaveLength(6);
-  });
-
   it.each(questions.map(([, sql, table]) => [sql!, table!]))('shows what DuckDB answers: %s', async (sql, table) => {
     const [names, , ...rows] = table.trimEnd().split('\n').map(cellsOf);
     const got = await tables.rows(sql);
@@ -47,8 +43,8 @@ describe('the analyst’s tutorial', () => {
     expect(going_count).toBeGreaterThan(0);
   });
 
-  it('has no other shell blocks', () => {
-    expect(tutorial.unrun()).toEqual([]);
+  it('has no other blocks than these six questions and their commands', () => {
+    expect([questions.length, tutorial.blocks('sql').length, tutorial.unrun()]).toEqual([6, 6, []]);
   });
 });
 
@@ -71,4 +67,11 @@ it('the list of columns has those of every table, in their order', async () => {
   const given = await tables.rows("SELECT column_name FROM (DESCRIBE FROM as_of('2015-06-13T19:00:00Z'))");
   expect(named).toEqual(given.map((row) => row.column_name));
   for (const column of versions) expect(columnsPage).toContain(`\`${column}\``);
+});
+
+it('docs/read_export_example.py reads what is in force with each of its libraries', { timeout: 600_000 }, async () => {
+  const programs = await pythonWith('pandas', '3.1.1', 'pyarrow==26.0.1', 'polars==2.1.0', 'duckdb==2.0.0');
+  const [row] = await tables.rows("SELECT count(*) AS n FROM nights WHERE valid_to IS NULL AND status = 'ON'");
+  const printed = await checkout.bash(`"${programs}/python" "${root}docs/read_export_example.py"`);
+  expect(printed.match(new RegExp(`\\b${row!.n}\\b`, 'g'))).toHaveLength(4);
 });
