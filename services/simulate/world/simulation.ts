@@ -68,7 +68,7 @@ function* history(world: World, progress: (done: number) => void): Records {
 }
 
 /** What happens from now on, without end. `todayOf` returns the current day. */
-export function* ongoing(world: World, todayOf: () => number): Records {
+function* ongoing(world: World, todayOf: () => number): Records {
   const random = new Random(world.options.seed, 7);
   const { draw } = happeningsOf(world.options);
   for (let today = world.options.today - 1; ; ) {

@@ -38,18 +38,19 @@ describe('the simulation', () => {
   // Fails with any change to what is generated: raise generatorVersion with it, so that kept samples are made again.
   it('makes the same records from the same options, changes included, and others from another seed or day', () => {
     expect([generatorVersion, digest(take()).slice(0, 16)]).toEqual([5, '0b69dfe5c128c64f']);
-    expect(digest(take({}, 2_000))).toBe(digest(take({}, 2_000)));
+    const changed = take({}, 2_000);
+    expect(digest(changed)).toBe(digest(take({}, 2_000)));
+    const times = changed.map(({ timestampMs }) => timestampMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(new Set([take(), take({ seed: 2 }), take({ today: today + 1 })].map(digest)).size).toBe(3);
   });
 
   it.each([
     ['every metro', { metros: sizeLimits.metros[1], rides: 60, riders: 90 }],
     ['one of each', { metros: 1, rides: 1, riders: 1, days: 1 }],
-  ])('keeps the rules of the event log, and lets revisions and times rise, with %s', (_, sizes) => {
+  ])('keeps the rules of the event log, and lets revisions rise, with %s', (_, sizes) => {
     const records = take(sizes, 5_000);
     expect(records.filter(({ topic, key, value }) => badRecord(topic, key, value)).slice(0, 3)).toEqual([]);
-    const times = records.map(({ timestampMs }) => timestampMs);
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
     const published = records.filter(({ value }) => value !== null);
     for (const [, own] of Map.groupBy(published, ({ topic, key }) => `${topic} ${key}`)) {
       const revisions = own.map(({ value }) => Number(value!.revision));
