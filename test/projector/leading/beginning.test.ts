@@ -33,46 +33,48 @@ async function tagLeft(left: Left, open: string[]) {
 }
 
 // docs/rules.md#beginning
-it.each<[string, { from?: number; tags: Left[]; compared: number[]; foldedTo: number }]>([
-  ['where all were left with its facts', { tags: [{ rides: 5 }, { rides: 3 }], compared: [], foldedTo: 5 }],
+it.each<[string, from: number, foldedTo: number, compared: number[], ...Left[]]>([
+  ['where all were left with its facts', 0, 5, [], { rides: 5 }, { rides: 3 }],
+  // Its store is of before the log lost records.
   [
-    // Its store is of before the log lost records.
-    'but a tag that was left with other facts, at an earlier position or the same',
-    { tags: [{ rides: 5, sum: 'x' }, { rides: 3, sum: 'x' }, { rides: 5 }], compared: [0, 1], foldedTo: 5 },
+    'but a tag that was left with other facts',
+    0,
+    5,
+    [0, 1],
+    { rides: 5, sum: 'x' },
+    { rides: 3, sum: 'x' },
+    { rides: 5 },
   ],
+  ['where the furthest has other facts', 0, 5, [0, 1], { rides: 5, sum: 'x' }, { rides: 3 }],
+  ['but a tag that is passed, or asks for it', 4, 5, [1, 2], { rides: 5 }, { rides: 3 }, { rides: 5, compare: true }],
   [
-    'where the furthest has other facts',
-    { tags: [{ rides: 5, sum: 'x' }, { rides: 3 }], compared: [0, 1], foldedTo: 5 },
+    'but a tag of another log, beyond the ends, or not there',
+    0,
+    9,
+    [1, 2, 3],
+    { rides: 9 },
+    { rides: 4, log: 'another' },
+    { rides: 10 },
+    'nowhere',
   ],
-  [
-    'but a tag whose position is passed already, or whose open list asks for it',
-    { from: 4, tags: [{ rides: 5 }, { rides: 3 }, { rides: 5, compare: true }], compared: [1, 2], foldedTo: 5 },
-  ],
-  [
-    'but a tag whose position is of another log, beyond the ends, or not there',
-    { tags: [{ rides: 9 }, { rides: 4, log: 'another' }, { rides: 10 }, 'nowhere'], compared: [1, 2, 3], foldedTo: 9 },
-  ],
-  ['where no tag was left with a position', { from: 2, tags: ['nowhere'], compared: [0], foldedTo: 2 }],
-])(
-  'a new leader folds to where it begins, and compares nothing %s',
-  async (_, { from = 0, tags, compared, foldedTo }) => {
-    const taken = new Map(
-      await Promise.all(tags.map(async (left, i) => [i, await tagLeft(left, [`ride:${i}`])] as const)),
-    );
-    const { folding: fold, deps, said, stop } = await folding(from);
-    const published = vi.spyOn(fold.intake.aside, 'begin');
-    const begin = await foldToBeginning(taken, at(9), deps);
-    expect(published).toHaveBeenCalledOnce();
-    stop.abort();
-    const right = tags.flatMap((left, i) => (left === 'nowhere' || compared.includes(i) ? [] : [{ i, ...left }]));
-    expect(begin).toEqual({
-      deleted: null,
-      compare: new Set(compared),
-      names: right.map(({ i }) => `ride:${i}`),
-      fanOuts: right.map(({ rides }) => [`star${rides}`, [1]]),
-    });
-    expect(fold.position).toEqual(at(foldedTo));
-    const words = right.length > 0 ? `write again: ${right.length} view` : `Leading: ${compared.length} part`;
-    expect(said).toEqual([expect.stringContaining(words)]);
-  },
-);
+  ['where no tag was left with a position', 2, 2, [0], 'nowhere'],
+])('a new leader folds to where it begins, and compares nothing %s', async (_, from, foldedTo, compared, ...tags) => {
+  const taken = new Map(
+    await Promise.all(tags.map(async (left, i) => [i, await tagLeft(left, [`ride:${i}`])] as const)),
+  );
+  const { folding: fold, deps, said, stop } = await folding(from);
+  const published = vi.spyOn(fold.intake.aside, 'begin');
+  const begin = await foldToBeginning(taken, at(9), deps);
+  expect(published).toHaveBeenCalledOnce();
+  stop.abort();
+  const right = tags.flatMap((left, i) => (left === 'nowhere' || compared.includes(i) ? [] : [{ i, ...left }]));
+  expect(begin).toEqual({
+    deleted: null,
+    compare: new Set(compared),
+    names: right.map(({ i }) => `ride:${i}`),
+    fanOuts: right.map(({ rides }) => [`star${rides}`, [1]]),
+  });
+  expect(fold.position).toEqual(at(foldedTo));
+  const words = right.length > 0 ? `write again: ${right.length} view` : `Leading: ${compared.length} part`;
+  expect(said).toEqual([expect.stringContaining(words)]);
+});

@@ -4,16 +4,15 @@ import { Folding } from '../../../projector/intake/folding.ts';
 import { Leader } from '../../../projector/leading/leader.ts';
 import { Life } from '../../../projector/leading/life.ts';
 import { takeAll } from '../../../projector/leading/standby.ts';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { rider } from '../../reference/example-log.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
@@ -25,19 +24,18 @@ const loop = keys.of(tagOf('loop'), 'ride', 'loop');
 /** A projector that has taken all tags of a store. Its term begins with `lead`. `wrap`: what differs of the store. */
 async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<ViewWriter>) {
   const eventLog = logOf(smallWorld.records);
-  const stop = new AbortController();
-  const shared = { eventLog, clock: fastClock, log: silentLog, metrics: noMetrics, signal: stop.signal };
+  const { stop, ...quiet } = sharedDeps();
+  const shared = { ...quiet, eventLog, clock: fastClock };
   const following = new AbortController();
   const folding = new Folding(await eventLog.bounds(), null, { ...shared, rejects: null });
   const followed = folding.follow(following.signal);
   const plain = store.writer();
+  const writer = { ...plain, ...wrap(plain) };
   const status = new Status(shared);
   const life = new Life('take', (role) => status.stand(role));
   const steps = vi.spyOn(life, 'to');
-  const writer = { ...plain, ...wrap(plain) };
-  const leadership = writer.leadership!;
-  const seen = (await leadership.look(allTags)).map(({ fence }) => fence);
-  const taken = (await takeAll(leadership, allTags, seen))!;
+  const seen = (await writer.leadership!.look(allTags)).map(({ fence }) => fence);
+  const taken = (await takeAll(writer.leadership!, allTags, seen))!;
   const pending = new PendingWrites(folding, status.changes);
   const deps = { ...shared, writer, folding, pending, tags: allTags, identity: null, life, status, checkEveryMs: null };
   const leader = new Leader(taken, deps);
@@ -86,10 +84,9 @@ it('a term that is told to stop waits two and a half seconds for a store that do
   for (const isEarly of [true, false]) {
     const store = new SharedStore();
     let hangs = isEarly;
-    const commit = (writer: ViewWriter): ViewWriter['commit'] => {
-      return (...args) => (hangs ? Promise.reject(new Error('no answer')) : writer.commit(...args));
-    };
-    const one = await taking(store, (writer) => ({ commit: commit(writer) }));
+    const one = await taking(store, ({ commit }) => ({
+      commit: (...args) => (hangs ? Promise.reject(new Error('no answer')) : commit(...args)),
+    }));
     if (isEarly) one.stop.abort();
     const end = one.lead();
     if (!isEarly) await expect.poll(() => one.status.ready, { timeout: 60_000, interval: 2 }).toBe(true);

@@ -4,13 +4,14 @@ import { assertRoom, fillBytes, NoRoomError } from '../../../projector/leading/r
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
 import { foldOf, viewsOf } from '../../support/stores/rendered-views.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const factsOf = (records: readonly LoggedRecord[]): Facts => foldOf(records).facts;
-const clock = { nowMs: () => 0, wallMs: () => 0, sleep: async () => {} };
+const { clock, log, signal } = sharedDeps();
 
 /** 110 bytes for each key beside its id and value; 6 for a field of a small hash, 64 for one of a large. */
 function measured(facts: Facts, tag: number, fieldBytes = 6): number {
@@ -42,15 +43,14 @@ it('a field takes more in a hash of more than 512 fields, or with one of more th
     rider('ada'),
     ...['a'.repeat(a), 'b'.repeat(b)].map((ride) => says('ada', 'GOING', ride, '2015-06-13')),
   ];
-  for (const [records, fieldBytes] of [
-    [weeks(512), 6],
-    [weeks(513), 64],
-    [two(28, 29), 6],
-    [two(29, 29), 64],
-  ] as const) {
+  const filled = async (records: readonly LoggedRecord[], fieldBytes: number) => {
     const facts = factsOf(records);
     expect(await fillBytes(facts, new Set([tagOf('ada')]), clock)).toBe(measured(facts, tagOf('ada'), fieldBytes));
-  }
+  };
+  await filled(weeks(512), 6);
+  await filled(weeks(513), 64);
+  await filled(two(28, 29), 6);
+  await filled(two(29, 29), 64);
 });
 
 it('of many views one in so many is measured, and the event loop has its turn', async () => {
@@ -62,21 +62,19 @@ it('of many views one in so many is measured, and the event loop has its turn', 
   expect(await fillBytes(riders(2_000), all, clock)).toBe(2_000 * each);
   expect(await fillBytes(riders(2_999), all, clock)).toBe(3_000 * each);
   expect(await turnsDuring(() => fillBytes(riders(20), all, clock))).toBe(0);
-  let nowMs = 0;
-  const slow = { ...clock, nowMs: () => (nowMs += 11) };
+  const slow = new SteppingClock();
+  slow.nowMs = () => (slow.ms += 11);
   expect(await turnsDuring(() => fillBytes(riders(20), all, slow))).toBeGreaterThanOrEqual(20);
 });
 
 it('room is asked for where a tag was never written, and just enough is enough', async () => {
   const facts = factsOf(smallWorld.records);
   const needed = await fillBytes(facts, new Set([tagOf('loop')]), clock);
-  const left = (position: string | null) => ({ position, open: [], compare: false });
-  const taken = (position: string | null) =>
-    new Map(allTags.map((tag) => [tag, left(tag === tagOf('loop') ? position : '')]));
+  const taken = (ofLoop: string | null) =>
+    new Map(allTags.map((tag) => [tag, { position: tag === tagOf('loop') ? ofLoop : '', open: [], compare: false }]));
   const ask = (room: number | null, position: string | null = null) => {
     const leadership = { room: async () => room } as never;
-    const { signal } = new AbortController();
-    return assertRoom(taken(position), facts, { leadership }, { clock, log: silentLog, signal });
+    return assertRoom(taken(position), facts, { leadership }, { clock, log, signal });
   };
   await ask(needed);
   await ask(null);

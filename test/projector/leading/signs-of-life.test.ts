@@ -3,25 +3,23 @@ import { SignsOfLife } from '../../../projector/leading/signs-of-life.ts';
 import { beatMs } from '../../../projector/ports/leading.ts';
 import type { Role } from '../../../projector/status/status.ts';
 import { idleStatus } from '../../support/processes/metrics.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 /** Beat after beat with one of these statuses; what is said in the store, and what of it is refused. */
 async function said(...beats: { role: Role; sinceMs: number | null; refused?: boolean }[]) {
-  const stop = new AbortController();
+  const { clock, stop } = sharedDeps();
   const saying: unknown[] = [];
   let at = -1;
   const say = async (what: unknown): Promise<void> => {
     saying.push(what);
     if (beats[at]!.refused) throw new Error(`full ${at}`);
   };
-  const clock = {
-    nowMs: () => 1_000,
-    wallMs: () => 0,
-    async sleep(ms: number) {
-      expect(ms).toBe(beatMs);
-      at += 1;
-      status.role = beats[at]!.role;
-      if (at === beats.length - 1) stop.abort();
-    },
+  clock.ms = 1_000;
+  clock.sleep = async (ms) => {
+    expect(ms).toBe(beatMs);
+    at += 1;
+    status.role = beats[at]!.role;
+    if (at === beats.length - 1) stop.abort();
   };
   const status = { ...idleStatus, now: () => ({ ...idleStatus, unreadableSinceMs: beats[at]!.sinceMs }) };
   const leadership = { coming: say, unreadable: say };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Life } from '../../../projector/leading/life.ts';
 import { standBy } from '../../../projector/leading/standby.ts';
-import type { Clock } from '../../../projector/running/clock.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 const tags = [3, 4, 5];
@@ -29,25 +28,21 @@ async function stoodBy({
   stopMs = Number.POSITIVE_INFINITY,
 }: Store) {
   const [began, blind]: [number[], number[]] = [[], []];
-  const { lines: said, log, stop, signal } = sharedDeps();
-  let nowMs = 0;
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    wallMs: () => 0,
-    async sleep(ms) {
-      // Node warns of it.
-      expect(ms).toBeGreaterThan(0);
-      nowMs += ms;
-      if (nowMs >= stopMs) stop.abort();
-    },
+  const { lines: said, log, clock, stop, signal } = sharedDeps();
+  clock.ms = 0;
+  clock.sleep = async (ms) => {
+    // Node warns of it.
+    expect(ms).toBeGreaterThan(0);
+    clock.ms += ms;
+    if (clock.ms >= stopMs) stop.abort();
   };
   const leadership = {
     async look(some: readonly number[]) {
-      if (some.length > 1) began.push(nowMs);
-      if (fails(nowMs)) throw new Error('no connection');
-      nowMs += lookMs(nowMs);
-      if (nowMs > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
-      return some.map((tag) => ({ fence: fenceAt(tag, nowMs), position: null }));
+      if (some.length > 1) began.push(clock.ms);
+      if (fails(clock.ms)) throw new Error('no connection');
+      clock.ms += lookMs(clock.ms);
+      if (clock.ms > 120_000) throw Object.assign(new Error('It stands by for ever'), { retry: false });
+      return some.map((tag) => ({ fence: fenceAt(tag, clock.ms), position: null }));
     },
     isFree: async (tag: number): Promise<boolean> => (await leadership.look([tag]))[0]!.fence.endsWith(':free'),
   };
@@ -60,14 +55,14 @@ async function stoodBy({
     signal,
     life: new Life('stand by', () => {}),
     onLook: (all) => void looks.push(all.map(({ fence }) => fence)),
-    refusal: () => refusal(nowMs),
+    refusal: () => refusal(clock.ms),
     onJudged: (could) => could || blind.push(began.length),
     async isFolded() {
-      if (nowMs >= stopMs) stop.abort();
-      return isFolded(nowMs);
+      if (clock.ms >= stopMs) stop.abort();
+      return isFolded(clock.ms);
     },
   });
-  return { fences, ms: nowMs, began, blind, said, looks };
+  return { fences, ms: clock.ms, began, blind, said, looks };
 }
 
 // docs/rules.md#take-over

@@ -5,9 +5,8 @@ import { Terms } from '../../../projector/leading/terms.ts';
 import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
 import type { TakenTag } from '../../../projector/ports/view-writer.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 const tags = [3, 4, 5];
 const bounds = byTopic((topic) => [{ low: 0, end: topic === 'rides' ? 9 : 0 }]);
@@ -41,7 +40,7 @@ describe('a standby folds', () => {
     { ends = [], ...eventLog }: Pick<EventLog, 'judgesAnew'> & { ends?: ('lost' | 'fenced' | 'free')[] } = {},
   ) {
     const taken: [tag: number, doubtful: boolean][] = [];
-    const stop = new AbortController();
+    const { stop, ...shared } = sharedDeps();
     const over = Object.assign(new Error('no more looks'), { retry: false });
     let [look, rides, took, rejectsEnded] = [-1, 0, -1, 0];
     const followed: (string | number | undefined)[][] = [];
@@ -69,16 +68,17 @@ describe('a standby folds', () => {
         return null;
       },
     };
-    const deps = {
+    const life = new Life('stand by', () => {});
+    const terms = new Terms({
+      ...shared,
       leadership,
       tags,
       folding,
       bounds,
-      signal: stop.signal,
+      life,
       identity: 'the log',
-      clock: new SteppingClock(),
       eventLog: { bounds: async () => bounds, ...eventLog },
-      status: { followed: (fold: string) => followed.push([fold, folding.limit?.rides[0]]), judged() {} },
+      status: { followed: (fold) => void followed.push([fold, folding.limit?.rides[0]]), judged() {} },
       signs: { takeRefusal: () => null },
       async lead() {
         life.to('fold');
@@ -86,11 +86,8 @@ describe('a standby folds', () => {
         life.to(end);
         return end;
       },
-      log: silentLog,
-    };
-    const life = new Life('stand by', () => {});
-    const run = new Terms({ ...deps, life }).run();
-    await run.catch((cause) => {
+    });
+    await terms.run().catch((cause) => {
       if (cause !== over) throw cause;
     });
     return { followed, took, taken, rejectsEnded };
@@ -109,10 +106,16 @@ describe('a standby folds', () => {
       { positions: [stored(9), stored(9)] },
       { positions: [stored(9), stored(9)], rides: 9 },
     ];
-    const followed = [['no views'], ['of another log'], ['behind', 5], ['folded', 8], ['behind', 9], ['folded', 9]];
-    expect((await stoodBy(moving, looks)).followed.map((one) => one.filter((part) => part !== undefined))).toEqual(
-      followed,
-    );
+    expect((await stoodBy(moving, looks)).followed).toEqual([
+      ...[
+        ['no views', undefined],
+        ['of another log', undefined],
+        ['behind', 5],
+        ['folded', 8],
+        ['behind', 9],
+      ],
+      ['folded', 9],
+    ]);
     const grown = [{ positions: [stored(1, 'the log', { ...at(1), rides: [1, 1] })] }, { positions: [] }];
     await expect(stoodBy(moving, grown)).rejects.toThrow('partitions');
   });
@@ -120,10 +123,8 @@ describe('a standby folds', () => {
   it('and leads once it is there, or where the position will never be reached', async () => {
     expect((await stoodBy(led, still([null]))).took).toBe(4);
     expect((await stoodBy(led, still([stored(3)]))).took).toBe(-1);
-    expect(
-      (await stoodBy(led, [...still([stored(3)]).slice(3), { positions: [stored(3)], rides: 3 }, ...still([null])]))
-        .took,
-    ).toBe(7);
+    const looks = [...still([stored(3)]).slice(3), { positions: [stored(3)], rides: 3 }, ...still([null])];
+    expect((await stoodBy(led, looks)).took).toBe(7);
     expect((await stoodBy(led, still([stored(10)]))).took).toBe(4);
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { realClock } from '../../../projector/running/clock.ts';
 import { retry, retryLogged, settledWithin, WakeUp } from '../../../projector/running/waiting.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const limits = { minMs: 100, maxMs: 1_000 };
 const never = new Promise<never>(() => {});
-const { signal } = new AbortController();
 const stopped = AbortSignal.abort(new Error('told to stop'));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -15,8 +15,7 @@ describe('retry', () => {
     failures: number,
     options: { signal?: AbortSignal; onFailure?(): void; stopsAt?: number } = {},
   ) {
-    const clock = new SteppingClock();
-    const stop = new AbortController();
+    const { clock, stop } = sharedDeps();
     const reported: string[] = [];
     let attempts = 0;
     const attempt = async () => {
@@ -91,16 +90,14 @@ it('settled within ends with the promise, whatever it comes to, or after the tim
 
 describe('what is tried again', () => {
   async function tried(outcomes: (Error | string)[], isStopped = false) {
-    const said: string[] = [];
-    const say = (message: string) => void said.push(message);
-    const clock = new SteppingClock();
+    const { lines: said, ...shared } = sharedDeps();
     const attempt = async () => {
       const outcome = outcomes.shift()!;
       if (outcome instanceof Error) throw outcome;
       return outcome;
     };
-    const deps = { clock, log: { info: say, warn: say, error: say }, signal: isStopped ? stopped : signal };
-    return { got: await retryLogged('compare views', attempt, deps), said, slept: clock.slept, left: outcomes.length };
+    const got = await retryLogged('compare views', attempt, { ...shared, ...(isStopped && { signal: stopped }) });
+    return { got, said, slept: shared.clock.slept, left: outcomes.length };
   }
 
   it('has each new reason of a failure logged once, and the success after it', async () => {

@@ -1,18 +1,13 @@
 import { expect, it } from 'vitest';
 import type { BeatNotes, BeatResult, CommitResult, TagNotes, ViewWrite } from '../../../projector/ports/view-writer.ts';
-import type { SettledPosition } from '../../../projector/position/settled-position.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 // docs/rules.md#fence: where the store can, one beat does for all tags with nothing in flight.
 
 const tags = [3, 4, 5];
 const ride = { kind: 'ride', id: 'loop', value: Buffer.from('x') } as const;
-const settledAt = (round: number, text = `settled in ${round}`): SettledPosition => ({
-  start: { round, position: positionAt(), sum: '' },
-  text,
-});
 const turns = async (count = 20): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -23,24 +18,20 @@ type Call =
 
 /** Lanes in round 7, and all that their store is asked. The test says what the store answers, and may hold its answers back. */
 function scene() {
-  const clock = new SteppingClock();
-  const stop = new AbortController();
+  const { stop, clock, signal } = sharedDeps();
   const calls: Call[] = [];
-  const compares: number[] = [];
   const store = {
     process: 'a',
-    asked: '',
-    mustCompare: false,
     refusal: null as 'fenced' | 'lost' | null,
     failures: 0,
     held: null as Promise<void> | null,
   };
   const answer = async () => {
-    const { process, asked, mustCompare: compare } = store;
+    const { process } = store;
     await store.held;
     if (store.failures-- > 0) throw new Error('no connection');
     if (store.refusal) return { committed: false, reason: store.refusal } as const;
-    return { committed: true, process, asked, compare } as const;
+    return { committed: true, process, asked: '', compare: false } as const;
   };
   const writer = {
     commit(commit: number, writes: readonly ViewWrite[], notes: TagNotes = {}): Promise<CommitResult> {
@@ -52,22 +43,29 @@ function scene() {
       return answer();
     },
   };
-  const lanes = new TagLanes({
-    ...{ writer, clock, signal: stop.signal, tags, onWritten() {}, onCompare: (tag) => void compares.push(tag) },
-  });
+  const lanes = new TagLanes({ writer, clock, signal, tags, onWritten() {}, onCompare() {} });
   lanes.round = 7;
   const next = async (): Promise<Call[]> => {
     await turns();
     return calls.splice(0);
   };
   return {
-    ...{ clock, stop, store, lanes, compares, next },
+    clock,
+    stop,
+    store,
+    lanes,
+    next,
     beat: () => {
       lanes.beat();
       return next();
     },
-    /** A lane writes, and waits for the answer until it is let go. */
-    async holds(): Promise<() => void> {
+    /** A lane has this to write. */
+    async write(tag: number): Promise<void> {
+      await lanes.add(tag, ride);
+      lanes.flush();
+    },
+    /** What is sent from now on waits for its answer until it is let go. */
+    holds(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       store.held = promise;
       return () => {
@@ -75,9 +73,9 @@ function scene() {
         resolve();
       };
     },
-    async settle(round: number, text?: string): Promise<void> {
+    async settle(round: number, text = `settled in ${round}`): Promise<void> {
       await clock.sleep(250);
-      lanes.settled = settledAt(round, text);
+      lanes.settled = { start: { round, position: positionAt(), sum: '' }, text };
     },
   };
 }
@@ -86,11 +84,10 @@ const asks = { stamp: '' };
 const together = (of = tags, notes: BeatNotes = asks): Call => ({ beat: of, notes });
 
 it('a lane with a batch in flight carries the beat in its next one, and is left out of that of the others', async () => {
-  const { lanes, holds, next, beat } = scene();
+  const { holds, next, beat, write } = scene();
   expect((await beat())[0]).toEqual(together());
-  const letGo = await holds();
-  await lanes.add(4, ride);
-  lanes.flush();
+  const letGo = holds();
+  await write(4);
   await next();
   expect(await beat()).toEqual([together([3, 5])]);
   letGo();
@@ -98,14 +95,12 @@ it('a lane with a batch in flight carries the beat in its next one, and is left 
 });
 
 it('nothing of a tag is sent before a beat is answered that does for it, and a beat that is due meanwhile follows', async () => {
-  const { lanes, store, holds, next, beat } = scene();
+  const { lanes, holds, next, beat, write } = scene();
   await beat();
-  const letGo = await holds();
+  const letGo = holds();
   expect(await beat()).toEqual([together()]);
-  await lanes.add(4, ride);
-  lanes.flush();
+  await write(4);
   expect([await beat(), await beat(), lanes.lane(4).queued]).toEqual([[], [], 1]);
-  store.held = null;
   letGo();
   const [batch, ...beats] = await next();
   expect(batch).toMatchObject({ commit: 4, writes: [ride] });
@@ -130,7 +125,7 @@ it('a beat that is not answered is sent again as it was, and its tags count as a
 });
 
 it('it stores a position that is news in all of them, cuts lists that may have names, and stores it again after a minute', async () => {
-  const { lanes, clock, settle, beat, next } = scene();
+  const { clock, settle, beat, next, write } = scene();
   const stored = async () => (await beat()).map((call) => 'beat' in call && call.notes.position);
   await beat();
   expect(await stored()).toEqual([undefined]);
@@ -138,8 +133,7 @@ it('it stores a position that is news in all of them, cuts lists that may have n
   expect(await stored()).toEqual([{ text: 'settled in 1', round: 1, cut: tags }]);
   await settle(2, 'settled in 1');
   expect(await stored()).toEqual([undefined]);
-  await lanes.add(4, ride);
-  lanes.flush();
+  await write(4);
   await next();
   // It has not moved, but the names of the round before it need not stay.
   await settle(7, 'settled in 1');
@@ -170,13 +164,12 @@ it('a tag in doubt beats alone, is not stamped, and says when its compare is ove
 
 // P42
 it('a process is stamped once all tags have answered since it was noticed: those that beat together, and those that beat alone', async () => {
-  const { lanes, store, holds, next, beat } = scene();
+  const { lanes, store, holds, next, beat, write } = scene();
   const stamps = (calls: readonly Call[]) => new Set(calls.map(({ notes }) => notes.stamp));
   lanes.beginStamping(0);
   expect(stamps(await next())).toEqual(new Set(['', 'a']));
-  const letGo = await holds();
-  await lanes.add(4, ride);
-  lanes.flush();
+  const letGo = holds();
+  await write(4);
   await next();
   store.held = null;
   store.process = 'b';
@@ -194,11 +187,10 @@ it('who asks which process there is waits for an answer to that, not for a beat 
   await beat();
   const seen = await lanes.processesSeen([4]);
   await next();
-  const letGo = await holds();
+  const letGo = holds();
   await beat();
   const later = lanes.processesSeen([4]);
   store.process = 'b';
-  store.held = null;
   letGo();
   expect(await later).toBe(seen + 1);
   const asked = (await next()).find((call) => 'commit' in call && call.commit === 4);
@@ -216,7 +208,7 @@ it.each(['fenced', 'lost'] as const)('a beat that is refused ends all lanes: %s'
 it('no fence moves once the lanes leave, but for the last batch of each', async () => {
   const { lanes, holds, beat, next } = scene();
   await beat();
-  const letGo = await holds();
+  const letGo = holds();
   await beat();
   await beat();
   const left = lanes.leave();

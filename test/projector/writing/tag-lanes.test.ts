@@ -1,28 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { takeOverMsMin } from '../../../projector/ports/leading.ts';
 import type { TagNotes, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
-import type { SettledPosition } from '../../../projector/position/settled-position.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { lead } from '../../support/stores/lead.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const tags = [3, 4, 5];
 const tag = 5;
-const settledAt = (round: number): SettledPosition => ({
-  start: { round, position: positionAt(), sum: '' },
-  text: `settled in ${round}`,
-});
-const noteOf = (round: number) => ({ position: { text: settledAt(round).text, round } });
+const settledAt = (round: number) => ({ start: { round, position: positionAt(), sum: '' }, text: `to ${round}` });
+const noteOf = (round: number) => ({ position: { text: `to ${round}`, round } });
 const turns = async (count = 20): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 /** Lanes of three tags in round 7 that their leader has taken, and what is sent and told. `gate`: what a batch meets on its way. */
 async function scene() {
-  const clock = new SteppingClock();
-  const stop = new AbortController();
+  const { clock, signal } = sharedDeps();
   const store = new SharedStore();
   const { commit: plain, list, read, leadership, close } = store.writer();
   const sent: { tag: number; writes: readonly ViewWrite[]; notes: TagNotes | undefined }[] = [];
@@ -35,14 +30,9 @@ async function scene() {
   };
   const writer: ViewWriter = { commit, beat: null, list, read, leadership, close };
   await lead(writer, tags);
-  const lanes = new TagLanes({
-    writer,
-    clock,
-    tags,
-    signal: stop.signal,
-    onWritten: (...of) => void told.push(['written', ...of]),
-    onCompare: (of) => void told.push(['compare', of]),
-  });
+  const onWritten = (...of: unknown[]) => void told.push(['written', ...of]);
+  const onCompare = (of: number) => void told.push(['compare', of]);
+  const lanes = new TagLanes({ writer, clock, tags, signal, onWritten, onCompare });
   lanes.round = 7;
   const lane = lanes.lane(tag);
   /** What the next batches of a tag say beside their views, which are none. */
@@ -51,17 +41,15 @@ async function scene() {
     await lanes.ended();
     return sent.splice(0).flatMap((batch) => (batch.tag === tag ? [{ ...batch.notes, stamp: undefined }] : []));
   };
-  return { clock, stop, store, sent, told, way, lanes, lane, next };
+  return { clock, store, sent, told, way, lanes, lane, next };
 }
 
 const ride = (id: string, value: string | null = 'x'): ViewWrite =>
   ({ kind: 'ride', id, value: value && Buffer.from(value) }) as ViewWrite;
-const reader = (id: string, fields: number, value: string | null = 'x', more = {}): ViewWrite => ({
-  kind: 'reader',
-  id,
-  fields: Array.from({ length: fields }, (_, i) => ({ field: `f${i}`, value })),
-  ...more,
-});
+const reader = (id: string, count: number, value: string | null = 'x', more = {}): ViewWrite => {
+  const fields = Array.from({ length: count }, (_, i) => ({ field: `f${i}`, value }));
+  return { kind: 'reader', id, fields, ...more };
+};
 
 // docs/rules.md#batch
 describe('batches', () => {

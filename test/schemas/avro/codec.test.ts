@@ -140,18 +140,7 @@ describe('bad values', () => {
     expect(read('attendance', encodeValue('attendance', decoded.value))).toEqual(decoded);
   });
 
-  test('any bytes are either a value that reads the same once more, or bad: nothing is thrown', () => {
-    fc.assert(
-      fc.property(fc.constantFrom('nights', 'rides'), fc.uint8Array({ maxLength: 60 }), (topic, body) => {
-        const decoded = read(topic, Buffer.concat([written(topic, ''), body]));
-        if ('value' in decoded) expect(read(topic, encodeValue(topic, decoded.value as never))).toEqual(decoded);
-        else expect(decoded).toHaveProperty('bad');
-      }),
-      { numRuns: 2000 },
-    );
-  });
-
-  test('one byte changed anywhere: avsc agrees wherever it is not lax', () => {
+  test('one byte changed anywhere: nothing is thrown, and avsc agrees wherever it is not lax', () => {
     const body = topicTypes.nights.toBuffer(sampleRecords.nights);
     fc.assert(
       fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (index, mask) => {

@@ -18,15 +18,6 @@ describe("a reader's own defaults and types", () => {
     expect(read(writer, { type: 'enum', name: 'Kind', symbols: ['A', 'X'], default: 'X' }, 'B')).toBe('X');
   });
 
-  test('a type that does not match where it first occurs does not match where it occurs again', () => {
-    const field = (name: string, type: unknown) => ({ name, type: ['null', type], default: null });
-    const inner = (name: string) => record('Inner', { name, type: 'int' });
-    const writer = record('Outer', { name: 'a', type: ['null', inner('x')] }, { name: 'b', type: ['null', 'Inner'] });
-    const reader = record('Outer', field('a', inner('y')), field('b', 'Inner'));
-    expect(read(writer, reader, { a: null, b: null })).toEqual({ a: null, b: null });
-    expect(() => read(writer, reader, { a: null, b: { Inner: { x: 1 } } })).toThrow('incompatible writer schema');
-  });
-
   test.each([
     ['long', 'timestamp-millis', 'long', 'timestamp-millis', null],
     ['long', 'timestamp-micros', 'long', undefined, null],

@@ -1,8 +1,7 @@
 import { type Schema, Type } from 'avsc';
 import { describe, expect, test } from 'vitest';
-import { Cursor } from '../../../schemas/avro/avro-cursor.ts';
 import { parseOurs, parseWriter, topicSchemas } from '../../../schemas/avro/avro-types.ts';
-import { compileDecoder, compileSkip } from '../../../schemas/avro/compile-decoder.ts';
+import { compileDecoder } from '../../../schemas/avro/compile-decoder.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { decodeValue } from '../../support/worlds/judged-record.ts';
 
@@ -90,17 +89,4 @@ describe("a writer's schema", () => {
     const parsed = parseWriter(JSON.stringify(both(levels)));
     expect(() => compileDecoder(parsed, parseOurs(reader as Schema))).toThrow('got int');
   });
-});
-
-test('items of no bytes are bounded over all blocks of a value', () => {
-  const nulls = { type: 'array', items: 'null' };
-  const parsed = parseWriter(JSON.stringify(nulls));
-  const read = compileDecoder<null[]>(parsed, parseOurs(nulls as Schema));
-  const skip = compileSkip(parsed);
-  const blocks = (count: number, times: number) =>
-    Buffer.concat([...Array(times).fill(Type.forSchema('long').toBuffer(count)), Buffer.from([0])]);
-  expect(read(new Cursor().set(blocks(1_000, 10), 0))).toHaveLength(10_000);
-  expect(() => read(new Cursor().set(blocks(1_000, 1_000), 0))).toThrow('too many steps to decode');
-  for (const decode of [read, skip])
-    expect(() => decode(new Cursor().set(blocks(1_000_000, 1), 0))).toThrow('too many steps to decode');
 });

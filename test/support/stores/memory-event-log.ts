@@ -4,11 +4,9 @@ import type {
   EncodedRecord,
   EventLog,
   Follower,
-  Hold,
   LogBounds,
   Position,
   Reject,
-  RejectPlace,
   RejectSink,
 } from '../../../projector/ports/event-log.ts';
 import type { LogPublisher, PublishedRecord } from '../../../projector/ports/log-publisher.ts';
@@ -18,8 +16,6 @@ import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { type History, type HistoryRecord, toLogRecord } from '../worlds/histories.ts';
 
-const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
-
 /**
  * An event log in an array. It delivers in the order given (each partition's own order must be that of its offsets), a
  * few records at a time, and goes on as records are appended or published.
@@ -27,7 +23,13 @@ const heldAlready: Hold = { offset: 0, moved: Promise.resolve() };
 export class MemoryEventLog implements EventLog, LogPublisher {
   readonly rejected: Reject[] = [];
   readonly rejects: RejectSink = {
-    publish: async (rejects) => this.#reject(rejects),
+    publish: async (rejects) => {
+      const known = new Set(this.rejected.map(placeOf));
+      const fresh = rejects.filter((one) => !known.has(placeOf(one)));
+      this.rejected.push(...fresh);
+      this.#heldRejects += fresh.length;
+      return fresh.length;
+    },
     holdsAll: async () => {
       const held = this.#heldRejects <= this.rejected.length;
       this.#heldRejects = this.rejected.length;
@@ -109,17 +111,6 @@ export class MemoryEventLog implements EventLog, LogPublisher {
       }));
   }
 
-  #reject(rejects: readonly Reject[]): number {
-    const fresh = rejects.filter((one) => !this.#isRejected(one));
-    this.rejected.push(...fresh);
-    this.#heldRejects += fresh.length;
-    return fresh.length;
-  }
-
-  #isRejected(place: RejectPlace): boolean {
-    return this.rejected.some((known) => placeOf(known) === placeOf(place));
-  }
-
   /** Delivers no more than the first records, though the log's ends are beyond them. */
   reveal(count: number): void {
     this.#revealed = count;
@@ -144,49 +135,34 @@ export class MemoryEventLog implements EventLog, LogPublisher {
       const fresh = this.#records.slice(next, Math.min(this.#records.length, this.#revealed));
       next += fresh.length;
       const offered = [...waiting, ...fresh];
-      const holds: Promise<void>[] = [];
-      waiting = await this.#deliver(offered, from, follower, holds, signal);
-      if (waiting.length === offered.length) await Promise.race([this.#untilGrown(signal), ...holds]);
-    }
-  }
-
-  /** Delivers what is not held; returns what is. */
-  async #deliver(
-    offered: readonly EncodedRecord[],
-    from: Position,
-    follower: Follower,
-    holds: Promise<void>[],
-    signal: AbortSignal,
-  ): Promise<EncodedRecord[]> {
-    const held: EncodedRecord[] = [];
-    // A hold that moves meanwhile must not let a later record pass an earlier one.
-    const heldPartitions = new Set<string>();
-    for (let i = 0; i < offered.length && !signal.aborted; ) {
-      const { topic, partition } = offered[i]!;
-      const name = `${topic}/${partition}`;
-      const hold = heldPartitions.has(name) ? heldAlready : (follower.hold?.(topic, partition) ?? null);
-      const isHeld = ({ offset }: EncodedRecord): boolean =>
-        hold !== null && (offset >= hold.offset || heldPartitions.has(name));
-      if (isHeld(offered[i]!)) {
-        heldPartitions.add(name);
-        if (hold && hold !== heldAlready) {
-          holds.push(hold.moved);
-          // The hold may be within a gap that compaction has left.
-          await follower.onBatch({ topic, partition, records: [], nextOffset: hold.offset });
+      const holds = new Map<string, Promise<void>>();
+      waiting = [];
+      for (let i = 0; i < offered.length && !signal.aborted; ) {
+        const { topic, partition } = offered[i]!;
+        const name = `${topic}/${partition}`;
+        const hold = follower.hold?.(topic, partition) ?? null;
+        // A hold that moves meanwhile must not let a later record pass an earlier one.
+        const end = holds.has(name) ? 0 : (hold?.offset ?? Number.POSITIVE_INFINITY);
+        const first = i;
+        while (i < offered.length && i < first + this.#batchMax) {
+          const record = offered[i]!;
+          if (record.topic !== topic || record.partition !== partition || record.offset >= end) break;
+          i += 1;
         }
-        held.push(offered[i++]!);
-        continue;
+        const records = offered.slice(first, i);
+        const wanted = records.filter(({ offset }) => offset >= from[topic][partition]!);
+        if (records.length > 0) {
+          await follower.onBatch({ topic, partition, records: wanted, nextOffset: records.at(-1)!.offset + 1 });
+          continue;
+        }
+        waiting.push(offered[i++]!);
+        if (holds.has(name)) continue;
+        holds.set(name, hold!.moved);
+        // The hold may be within a gap that compaction has left.
+        await follower.onBatch({ topic, partition, records: [], nextOffset: end });
       }
-      const records: EncodedRecord[] = [];
-      for (; records.length < this.#batchMax; i++) {
-        const record = offered[i];
-        if (record?.topic !== topic || record.partition !== partition || isHeld(record)) break;
-        records.push(record);
-      }
-      const wanted = records.filter(({ offset }) => offset >= from[topic][partition]!);
-      await follower.onBatch({ topic, partition, records: wanted, nextOffset: records.at(-1)!.offset + 1 });
+      if (waiting.length === offered.length) await Promise.race([this.#untilGrown(signal), ...holds.values()]);
     }
-    return held;
   }
 
   async close(): Promise<void> {}

@@ -1,4 +1,3 @@
-import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { keyOf } from './view-names.ts';
@@ -7,22 +6,13 @@ import { keyOf } from './view-names.ts';
  * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the
  * position and the word that a tag is complete: they say what was done, not what the facts are.
  */
-export async function dumpViews(store: {
-  reader(): Pick<ViewReader, 'get'>;
-  writer(): ViewWriter;
-}): Promise<Map<string, string>> {
+export async function dumpViews(store: { writer(): ViewWriter }): Promise<Map<string, string>> {
   const dump = new Map<string, string>();
-  const reader = store.reader();
-  for await (const stored of store.writer().list(allTags)) {
-    const { tag, kind } = stored;
-    const key = keyOf(tag, stored);
-    if (kind === 'complete') continue;
-    if ('fields' in stored) {
-      for (const [field, value] of stored.fields!) dump.set(`${key} ${field}`, value.toString('latin1'));
-    } else {
-      const [value] = await reader.get([key]);
-      dump.set(key, value!.toString('latin1'));
-    }
+  for await (const stored of store.writer().list(allTags, true)) {
+    const key = keyOf(stored.tag, stored);
+    if (stored.kind === 'complete') continue;
+    if (!('fields' in stored)) dump.set(key, stored.bytes!.toString('latin1'));
+    else for (const [field, value] of stored.fields!) dump.set(`${key} ${field}`, value.toString('latin1'));
   }
   return new Map([...dump].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
