@@ -36,14 +36,15 @@ export const kafkaClient = (brokers = kafkaBrokers()): Kafka =>
 /** Kafka for one test: topics of its own, and what tests do to them. Closes itself with `await using`. */
 export class TestKafka implements AsyncDisposable {
   readonly connection: KafkaConnection;
-  readonly topicPrefix = freshTopicPrefix();
+  readonly topicPrefix: string;
   readonly log = new HeardLog();
   readonly client: Kafka;
   readonly #opened: { close(): Promise<void> }[] = [];
   readonly #admin: Admin;
 
   /** The run's Kafka, or another one: its brokers, or all that it takes to connect. */
-  constructor(kafka: string | KafkaConnection = kafkaBrokers()) {
+  constructor(kafka: string | KafkaConnection = kafkaBrokers(), topicPrefix = freshTopicPrefix()) {
+    this.topicPrefix = topicPrefix;
     this.connection = typeof kafka === 'string' ? { brokers: kafka.split(','), ssl: false, sasl: null } : kafka;
     this.client = kafkaJs(this.connection, this.log, new AbortController().signal);
     this.#admin = this.client.admin();
