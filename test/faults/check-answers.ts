@@ -1,7 +1,6 @@
 import type { FaultSpans } from './fault-spans.ts';
 import type { Finding, Line, Rule } from './history.ts';
 import { type ProbeVersions, type Rise, Rises, type Shown } from './probe-versions.ts';
-import { Stalls } from './stalls.ts';
 
 export interface AgeLimits {
   /** How much older an answer may be than what somebody else was told before, in ms: without a fault, and in one. */
@@ -51,9 +50,8 @@ export function checkAnswers(
   probes: ReadonlyMap<string, ProbeVersions>,
   spans: FaultSpans,
   limits: AgeLimits,
-): { findings: Finding[]; stalls: Stalls } {
+): Finding[] {
   const findings: Finding[] = [];
-  const stalls = new Stalls();
   const told = new Map([...probes.keys()].map((probe) => [probe, new Told()]));
   const bodies = new Map<string, Line<'answer'>>();
 
@@ -82,7 +80,6 @@ export function checkAnswers(
       find('older', `${recent.height} was told ${start - recent.at} ms before, without a fault`, recent.line);
     if (isOlder(due)) find('late', `${due.height} had to be readable ${start - due.at} ms before`, due.line);
     if (newest.lostBy < start) find('late', `the log lost it, which had to be seen ${start - newest.lostBy} ms before`);
-    if (isOlder(versions.stalled.before(start))) stalls.old(versions.firstUnseen(newest.age), answer);
     const floor = Math.max(back?.height ?? 0, older?.height ?? 0);
     const height = typeof shown === 'number' ? newest.age : versions.oldest(shown, floor);
     ofProbe.add(reader, { at, height, line });
@@ -92,7 +89,6 @@ export function checkAnswers(
     const { status, start, at, line, process, path, etag, hash, shows } = answer;
     const find = (rule: Rule, says: string, ...lines: number[]) =>
       findings.push({ rule, says: `${process} ${path}: ${status} ${says}`, lines: [...lines, line] });
-    stalls.answered(answer);
     if (status === 503 || status === 0) {
       if (!spans.touch(start, at)) find('unanswered', 'without a fault');
       continue;
@@ -106,5 +102,5 @@ export function checkAnswers(
     if (same && same.hash !== hash) find('bytes', 'has the ETag of another body', same.line);
     if (etag !== null && !same) bodies.set(`${path} ${etag}`, answer);
   }
-  return { findings, stalls };
+  return findings;
 }

@@ -2,14 +2,12 @@ import { checkAnswers, usualLimits } from './check-answers.ts';
 import { FaultSpans } from './fault-spans.ts';
 import type { Finding, HistoryEvent, Line, Rule } from './history.ts';
 import { type ProbeVersions, probeVersions } from './probe-versions.ts';
-import { checkTellings } from './stalls.ts';
 
 /** The events of one type, in the order of their times. */
 type Events = { [T in HistoryEvent['type']]: Line<T>[] };
 
 const none: Events = {
-  ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [], process: [] },
-  ...{ ready: [], note: [], metrics: [], final: [], reject: [] },
+  ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [], process: [], final: [], reject: [] },
 };
 
 const eventsOf = (lines: readonly Line[]): Events => ({
@@ -32,19 +30,16 @@ export function checkHistory(lines: readonly Line[], limits = usualLimits): Find
   const events = eventsOf(lines);
   const spans = new FaultSpans(events.fault, limits.readable);
   const probes = probeVersions(events.publish, events.lost, spans);
-  const { findings, stalls } = checkAnswers(events.answer, probes, spans, limits);
-  const tellers = { readies: events.ready, notes: events.note, scrapes: events.metrics };
   return [
     ...checkLooks(events, begin, end, probes),
-    ...findings,
+    ...checkAnswers(events.answer, probes, spans, limits),
     ...checkFinals(events.final, begin),
     ...checkRejects(events),
     ...checkEnds(events),
-    ...checkTellings(stalls.all, tellers, spans.firstMs),
   ];
 }
 
-/** A reader or an observer of a process that says nothing for longer saw nothing. */
+/** A reader that says nothing for longer saw nothing. */
 const silenceMsMax = 10_000;
 
 /** Somebody looked, all the time, at everything that is judged. */
@@ -54,40 +49,23 @@ function checkLooks(
   end: Line<'end'>,
   probes: ReadonlyMap<string, ProbeVersions>,
 ): Finding[] {
-  const silences = (
-    who: string,
-    looks: readonly { start?: number; at: number; line: number }[],
-    from = looks[0] ?? begin,
-    to = end.at,
-  ) =>
-    [from, ...looks].flatMap(({ at, line }, i) => {
-      const next = looks[i] ? (looks[i].start ?? looks[i].at) : to;
-      return next - at > silenceMsMax
-        ? [finding('history', `${who} is silent for ${Math.round(next - at)} ms`, line)]
-        : [];
-    });
   const answers = Map.groupBy(events.answer, ({ reader }) => reader);
-  const byReader = begin.readers.flatMap(({ reader }) => silences(`reader ${reader}`, answers.get(reader) ?? []));
-  const starts = events.process.filter(({ state }) => state === 'started');
-  // Before a reader asked for the first time, nobody looked.
-  const firstMs = events.answer[0]?.start ?? end.at;
-  const byProcess = starts.flatMap(({ process, at, line }) => {
-    const from = { at: Math.max(at, firstMs), line };
-    const to = events.process.find((each) => each.process === process && each.state === 'ended')?.at;
-    return (['ready', 'metrics'] as const).flatMap((type) => {
-      const looks: readonly Line<'ready' | 'metrics'>[] = events[type];
-      const ofProcess = looks.filter((each) => each.process === process);
-      return silences(`what looks at ${process} (${type})`, ofProcess, from, to);
+  const silent = begin.readers.flatMap(({ reader }) => {
+    const all = answers.get(reader) ?? [];
+    return [...all, { start: end.at, line: end.line }].flatMap(({ start, line }, i) => {
+      const silenceMs = start - (all[i - 1] ?? all[0] ?? begin).at;
+      return silenceMs > silenceMsMax
+        ? [finding('history', `reader ${reader} is silent for ${Math.round(silenceMs)} ms`, line)]
+        : [];
     });
   });
   const shown = new Set(events.answer.flatMap(({ shows }) => Object.keys(shows)));
   const unread = [...probes].filter(([probe]) => !shown.has(probe));
   const last = begin.readers.filter(({ reader }) => answers.get(reader)?.at(-1)?.status === 503);
-  const isEmpty = begin.readers.length === 0 || probes.size === 0 || starts.length === 0;
+  const isEmpty = begin.readers.length === 0 || probes.size === 0 || events.process.length === 0;
   return [
     ...(isEmpty ? [finding('history', 'has no readers, no probes or no processes', begin.line)] : []),
-    ...byReader,
-    ...byProcess,
+    ...silent,
     ...unread.map(([probe, { versions }]) => finding('history', `nobody read ${probe}`, versions[0]!.line)),
     ...last.map(({ reader }) =>
       finding('unanswered', `${reader} gets 503 to the end`, answers.get(reader)!.at(-1)!.line),

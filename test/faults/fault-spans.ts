@@ -9,9 +9,6 @@ const settleMs = 15_000;
 /** When faults were under way, or had ended less than the documented time ago. */
 export class FaultSpans {
   readonly #spans: { from: number; to: number }[] = [];
-  /** When the first fault began. */
-  readonly firstMs: number;
-
   readonly #readableMs: number;
 
   /** `readableMs`: so soon a change is readable without a fault. */
@@ -19,7 +16,6 @@ export class FaultSpans {
     this.#readableMs = readableMs;
     const ends = new Map(faults.filter(({ state }) => state === 'end').map(({ id, at }) => [id, at]));
     const begins = faults.filter(({ state }) => state === 'begin').toSorted((a, b) => a.at - b.at);
-    this.firstMs = begins[0]?.at ?? Number.POSITIVE_INFINITY;
     for (const { id, at } of begins) {
       const to = (ends.get(id) ?? Number.POSITIVE_INFINITY) + settleMs;
       const last = this.#spans.at(-1);

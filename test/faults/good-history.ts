@@ -52,13 +52,8 @@ export function goodHistory(): HistoryEvent[] {
   const nameAt = (process: string, at: number): string =>
     process === 'api-2' && at >= killed.to ? 'api-2+1' : process;
   const changed = (process: string, at: number, state: 'started' | 'ended', asked: 'kill' | 'stop' | null) =>
-    events.push({
-      ...{ type: 'process', at, process, state },
-      code: null,
-      asked,
-    });
-  const processes = ['projector-1', 'projector-2', 'api-1', 'api-2'];
-  for (const process of processes) changed(process, 0, 'started', null);
+    events.push({ type: 'process', at, process, state, code: null, asked });
+  for (const process of ['projector-1', 'api-1', 'api-2']) changed(process, 0, 'started', null);
   changed('api-2', killed.from, 'ended', 'kill');
   changed('api-2+1', killed.to, 'started', null);
 
@@ -77,34 +72,11 @@ export function goodHistory(): HistoryEvent[] {
         events.push({ ...told, status: 200, etag: `"${newest}"`, hash: `hash of ${newest}`, shows });
       } else events.push({ ...told, status: isKey ? 200 : 401, ...none, shows: { key: isKey } });
     }
-    for (const process of processes) {
-      const isApi = process.startsWith('api');
-      const isAway = process === 'api-2' && isDown(at);
-      const seen = { at: at + 100, process: nameAt(process, at) };
-      const age = isPaused(at) ? (at - paused.from) / 1_000 : 0;
-      const isFirst = process === 'projector-1';
-      const role = (name: string, is: boolean) => [`ride_calendar_role{role="${name}"}`, Number(is)] as const;
-      const ofProjector = [
-        ...[role('leader', isFirst), role('standby', !isFirst)],
-        ['ride_calendar_unreadable_age_seconds', age],
-        ['ride_calendar_waiting_seconds{for="redis"}', isFirst ? age : 0],
-      ];
-      const values = isApi ? { ride_calendar_store_answers: Number(!isPaused(at)) } : Object.fromEntries(ofProjector);
-      const text = isPaused(at) ? 'reads get 503: Redis does not answer' : '';
-      events.push({ type: 'metrics', ...seen, values: isAway ? null : values });
-      events.push({ type: 'ready', ...seen, status: isAway ? 0 : 200, text });
-    }
   }
   for (const { process, path } of readers) {
     const body = { status: 200, body: `{"path":"${path}"}` };
-    events.push({
-      type: 'final',
-      at: endMs - 100,
-      process: nameAt(process, endMs),
-      path,
-      answered: body,
-      replay: body,
-    });
+    const final = { process: nameAt(process, endMs), path, answered: body, replay: body };
+    events.push({ type: 'final', at: endMs - 100, ...final });
   }
   events.sort((a, b) => a.at - b.at);
   return [...events, { type: 'end', at: endMs, lines: events.length }];

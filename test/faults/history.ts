@@ -63,15 +63,6 @@ interface Events {
     code: number | null;
     asked: 'kill' | 'stop' | null;
   };
-  /** What /readyz answered: `text` is its reason or note, '' without one. `status` 0: no answer came. */
-  ready: { process: string; status: number; text: string };
-  /** A line of a process's log, of level warn or higher. */
-  note: { process: string; level: 'warn' | 'error' | 'fatal'; text: string };
-  /**
-   * A scrape of a process, every second or so for as long as it should run, also while it is down or paused. `values` has the
-   * series that tell of stalls, by name and labels as in /metrics; null: it did not answer.
-   */
-  metrics: { process: string; values: Record<string, number> | null };
   /** After all faults, what a process answers, and what a service answers that has just replayed the log: for each path that was read. */
   final: { process: string; path: string; answered: Body; replay: Body };
   /** A record found in the rejected topic at the end, with the place that its headers name. */
@@ -126,6 +117,4 @@ export type Rule =
   | 'unanswered' // no answer, without a fault
   | 'bytes' // one ETag for two bodies, or an end that differs from a replay's
   | 'rejects'
-  | 'ended' // a process ended unasked
-  | 'silent' // nobody told of a stall
-  | 'says well'; // a metric said well in a stall
+  | 'ended'; // a process ended unasked

@@ -50,17 +50,12 @@ export interface Version {
 /** What an answer tells of a probe: its version, or whether it is there. */
 export type Shown = number | boolean;
 
-/** An answer that is older than a change of over 5 s ago shows a stall. */
-export const stallMs = 5_000;
-
 /** The versions of one probe. Before its first one, it is absent. */
 export class ProbeVersions {
   readonly versions: readonly Version[];
   readonly #numbered: ReadonlyMap<number, Version>;
   /** By when which version must be readable. */
   readonly due = new Rises();
-  /** When which version had not been readable for as long as a stall takes. */
-  readonly stalled = new Rises();
 
   constructor(published: readonly Version[], spans: FaultSpans) {
     const versions = published.toSorted((a, b) => a.n - b.n);
@@ -72,10 +67,8 @@ export class ProbeVersions {
     this.versions = versions;
     this.#numbered = new Map(versions.filter(({ gone }) => !gone).map((version) => [version.n, version]));
     const sure = versions.filter(({ isSure }) => isSure);
-    const rises = (at: (version: Version) => number) =>
-      sure.map((each) => ({ at: at(each), height: each.age, line: each.line })).toSorted((a, b) => a.at - b.at);
-    for (const rise of rises(({ at }) => spans.readableBy(at))) this.due.add(rise);
-    for (const rise of rises(({ at }) => at + stallMs)) this.stalled.add(rise);
+    const rises = sure.map(({ at, age, line }) => ({ at: spans.readableBy(at), height: age, line }));
+    for (const rise of rises.toSorted((a, b) => a.at - b.at)) this.due.add(rise);
   }
 
   /** The newest that an answer of this time can have shown so; null: there was none. Of age 0: absent from the first. */
@@ -91,11 +84,6 @@ export class ProbeVersions {
   /** The age of the oldest that is there, or absent, and is no older than the floor. */
   oldest(shown: boolean, floor: number): number {
     return this.versions.find(({ age, gone }) => age >= floor && gone !== shown)?.age ?? floor;
-  }
-
-  /** The first that a reader has not seen who was shown this age. */
-  firstUnseen(age: number): Version {
-    return this.versions.find((version) => version.isSure && version.age > age)!;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Master } from './network.ts';
 import type { ProjectorProcess } from './processes.ts';
 import { settle } from './run-seed.ts';
 import { Scene } from './scene.ts';
-import { rides, tags } from './world.ts';
+import { rides } from './world.ts';
 
 // What once went wrong, or is most likely to, step by step. Random worlds are in simulator.test.ts.
 
@@ -43,52 +43,6 @@ it('a leader that stood still while another led stamps no store that is restored
   scene.log.resume();
   await settle(scene);
   expect(first.leads).toBe(true);
-});
-
-it('a store that is restored between two beats, to before a batch of some tag, is noticed with the next one, and nobody is told anything older', async () => {
-  const scene = await led();
-  const [{ redis }, { keys }] = [scene.masters[0] as Master, scene.around];
-  const fences = () => tags.map((tag) => String(redis.keys.get(keys.fence(tag))));
-  const steps = async (until: () => boolean) => {
-    while (!until()) await scene.timeline.step();
-  };
-  for (let restored = 0; restored < 3; ) {
-    const [beaten] = fences();
-    await steps(() => fences()[0] !== beaten);
-    const [first, ...others] = fences();
-    const { snapshot } = redis;
-    for (const ride of rides) scene.publish(scene.changes.ride(ride));
-    await steps(() => fences().some((fence, i) => fence !== [first, ...others][i]));
-    // The first tag's own batch would be noticed by its fence.
-    if (fences()[0] !== first) continue;
-    restored += 1;
-    for (let i = 0; i < 50; i++) scene.read();
-    await scene.goOn(30);
-    const said = scene.said.length;
-    scene.masters[0]!.stop();
-    scene.masters[0]!.start(snapshot, scene.newProcess(null));
-    for (let i = 0; i < 80; i++) {
-      await scene.goOn(10);
-      for (let each = 0; each < 5; each++) scene.read();
-    }
-    expect(scene.said.slice(said).join('\n')).toContain('The view store lost or changed something');
-    await settle(scene);
-  }
-});
-
-it('a leader whose views are lost twice while the log stands still leads on, and a standby stays one', async () => {
-  const scene = await led();
-  const [first] = scene.projectors;
-  const standby = scene.startProjector();
-  await settle(scene);
-  scene.log.freeze();
-  for (let loss = 0; loss < 2; loss++) {
-    scene.masters[0]!.redis.empty();
-    await scene.goOn(1_000);
-  }
-  scene.log.resume();
-  await settle(scene);
-  expect([first!.leads, standby.leads]).toEqual([true, false]);
 });
 
 it('what is not readable grows older over all losses until a compare is done', async () => {

@@ -20,24 +20,25 @@ export interface Arena {
   redis: RedisServer;
   /** What stands between the service and Redis. */
   proxy: StallingProxy;
+  projectors: readonly Service[];
   apis: readonly Service[];
   publisher: Publisher;
-  /** The one that leads, as far as is known, or else any. */
-  leader(): Service;
-  standby(): Service;
 }
 
 /** Its target: faults of one target follow one another; they never overlap. `run` resolves once what it broke is up again. */
-type Fault = (arena: Arena, random: Random) => { target: string; run(): Promise<void> };
+type Fault = (arena: Arena, random: Random) => Promise<{ target: string; run(): Promise<void> }>;
 
 const on =
   (target: string, act: (arena: Arena, random: Random) => Promise<void>): Fault =>
-  (arena, random) => ({ target, run: () => act(arena, random) });
+  async (arena, random) => ({ target, run: () => act(arena, random) });
 
 const onProcess =
   (kind: 'leader' | 'standby' | 'api', act: (service: Service, random: Random) => Promise<void>): Fault =>
-  (arena, random) => {
-    const service = kind === 'api' ? random.pick(arena.apis) : arena[kind]();
+  async ({ projectors, apis }, random) => {
+    const leads = await Promise.all(projectors.map((each) => each.leads()));
+    // Where nobody says so, any.
+    const leader = Math.max(leads.indexOf(true), 0);
+    const service = kind === 'api' ? random.pick(apis) : projectors[kind === 'leader' ? leader : 1 - leader]!;
     return { target: service.name, run: () => act(service, random) };
   };
 

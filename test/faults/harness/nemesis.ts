@@ -39,7 +39,7 @@ export async function doFaults(arena: Arena, { isWell, isQuiet, ...options }: Ne
   let ids = 0;
 
   async function begin(name: string): Promise<void> {
-    const { target, run } = allFaults[name]!(arena, random);
+    const { target, run } = await allFaults[name]!(arena, random);
     await busy.get(target);
     const event = { type: 'fault', id: ids++, name, target } as const;
     arena.history.add({ ...event, state: 'begin' });

@@ -16,7 +16,6 @@ import { type Asker, keyHeaders, reader } from './probes.ts';
 import { Publisher } from './publisher.ts';
 import { readersOf, startReaders } from './readers.ts';
 import { Service } from './service.ts';
-import { watch } from './watcher.ts';
 
 /** The calendar's clock: Portland's archive is of that week. */
 const now = '2015-06-13T19:00:00Z';
@@ -91,7 +90,6 @@ export async function runFaults(options: RunOptions): Promise<Done & { history: 
   for (const service of services) await service.ready();
   for (const place of await rejectedPlaces(kafkaEnv))
     history.add({ type: 'publish', sent: nowMs(), as: 'bad', ...place, version: null });
-  const watcher = watch(services, history);
   const readers = startReaders(apis, headersOf, history);
   publisher.start();
 
@@ -100,15 +98,12 @@ export async function runFaults(options: RunOptions): Promise<Done & { history: 
     const published = [...publisher.published.values()].filter(({ probe }) => probe !== 'comes');
     for (const end = nowMs() + wellWithinMs; nowMs() < end; await sleep(250)) {
       const isShown = published.every(({ probe, n }) => readers.haveSeen(probe, n));
-      const statuses = await Promise.all(services.map((service) => service.readiness()));
-      if (isShown && statuses.every(({ status }) => status === 200)) return;
+      if (isShown && !(await Promise.all(services.map((service) => service.isReady()))).includes(false)) return;
     }
     console.error(`Not well within ${wellWithinMs / 1_000} s: going on.`);
   };
 
-  const leader = () => projectors.find(({ name }) => watcher.leaders.has(name)) ?? projectors[0]!;
-  const standby = () => projectors.find((each) => each !== leader())!;
-  const arena = { history, topicPrefix, broker, redis, proxy, apis, publisher, leader, standby };
+  const arena = { history, topicPrefix, broker, redis, proxy, projectors, apis, publisher };
   await isWell();
   const done = await doFaults(arena, { ...options, isWell });
 
@@ -117,7 +112,7 @@ export async function runFaults(options: RunOptions): Promise<Done & { history: 
   await sleep(settleMs);
   await writeFinalAnswers({ apis, history, processes, kafkaEnv }, now, headersOf);
   for (const place of await rejectedPlaces(kafkaEnv)) history.add({ type: 'reject', ...place });
-  await Promise.all([readers.stop(), watcher.stop()]);
+  await readers.stop();
   await history.end();
   return { ...done, history: history.path };
 }

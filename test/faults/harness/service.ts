@@ -15,7 +15,6 @@ export class Service {
   #running: RunningService | null = null;
   #asked: 'kill' | 'stop' | null = null;
   #isOver = false;
-  #heard = 0;
 
   constructor(name: string, env: Env & { PORT: string }, processes: Processes, to: HistoryWriter) {
     this.name = name;
@@ -33,13 +32,11 @@ export class Service {
     if (this.#running) return;
     this.#asked = null;
     this.#starts++;
-    this.#heard = 0;
     const { process } = this;
     const running = await this.#processes.start(this.name.split('-')[0]!, this.#env);
     this.#running = running;
     this.#history.add({ type: 'process', process, state: 'started', code: null, asked: null });
     void running.ended.then(async ({ code }) => {
-      this.takeNotes();
       this.#running = null;
       const asked = this.#asked;
       this.#history.add({ type: 'process', process, state: 'ended', code, asked });
@@ -52,16 +49,17 @@ export class Service {
   /** Resolves once /readyz answers 200, of this process or of those that follow it. */
   async ready(timeoutMs = 120_000): Promise<void> {
     for (const end = performance.now() + timeoutMs; ; await sleep(200)) {
-      if ((await this.readiness()).status === 200) return;
+      if (await this.isReady()) return;
       if (performance.now() > end) throw new Error(`${this.process} is not ready within ${timeoutMs} ms.`);
     }
   }
 
-  async readiness(): Promise<{ status: number; text: string }> {
-    const { status, body } = await this.get('/readyz');
-    if (status === 0) return { status, text: '' };
-    const { reason, note } = JSON.parse(body) as { reason?: string; note?: string };
-    return { status, text: reason ?? note ?? '' };
+  async isReady(): Promise<boolean> {
+    return (await this.get('/readyz')).status === 200;
+  }
+
+  async leads(): Promise<boolean> {
+    return (await this.get('/metrics')).body.includes('ride_calendar_role{role="leader"} 1');
   }
 
   /** Status 0 where no whole answer came. */
@@ -91,24 +89,5 @@ export class Service {
   /** No supervisor starts it again. */
   close(): void {
     this.#isOver = true;
-  }
-
-  /** Writes down what it has logged since, of level warn or higher. */
-  takeNotes(): void {
-    const said = this.#running?.err() ?? '';
-    const end = said.lastIndexOf('\n') + 1;
-    for (const line of said.slice(this.#heard, end).split('\n')) this.#note(line);
-    this.#heard = end;
-  }
-
-  #note(line: string): void {
-    const { process } = this;
-    if (!line.startsWith('{')) {
-      if (line !== '') this.#history.add({ type: 'note', process, level: 'error', text: line });
-      return;
-    }
-    const { level, msg: text = '' } = JSON.parse(line) as { level: 'warn'; msg?: string };
-    if (['warn', 'error', 'fatal'].includes(level))
-      this.#history.add({ type: 'note', process, level, text: text || '(no words)' });
   }
 }
