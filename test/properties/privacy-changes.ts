@@ -1,4 +1,4 @@
-import type { AnyRecord, Attendance, Night, Relation, Ride } from '../../schemas/events/records.ts';
+import type { AnyRecord, Attendance, Night, Relation, Ride, Rider } from '../../schemas/events/records.ts';
 import { latestRecords } from '../reference/facts.ts';
 import type { History, HistoryRecord } from '../support/worlds/histories.ts';
 import * as universe from '../support/worlds/universe.ts';
@@ -77,57 +77,31 @@ export function secretPlacesElsewhere(history: History, name: string | null): Hi
   });
 }
 
-/** What nobody else has: to be looked for wherever it must not be. */
-export const erasedMarks = { id: 'Erased-rider_77', handle: 'handle-of-77', name: 'Seventy-Seven' };
+/** A rider of the universe whose id, handle and name are looked for wherever they must not be. */
+export const marked = { id: 'r_-', handle: 'handle-of-77', name: 'Seventy-Seven' };
 
-/** A rider's id, handle and name are unmistakable. */
-export function markedRider(history: History, rider: string): History {
-  const marked = (id: string): string => (id === rider ? erasedMarks.id : id);
-  const keyed = history.records.map(
-    (record): HistoryRecord => ({
-      ...record,
-      key: ['riders', 'attendance', 'relations'].includes(record.topic)
-        ? record.key.split('/').map(marked).join('/')
-        : record.key,
-    }),
+export function withMarks(history: History): History {
+  const { handle, name } = marked;
+  return changing<Rider>(history, 'riders', (record) =>
+    record.rider === marked.id ? { ...record, handle, name } : record,
   );
-  const renamed = { ...history, records: keyed };
-  const riders = changing<{ rider: string }>(renamed, 'riders', (record) =>
-    record.rider === rider ? { ...record, rider: erasedMarks.id, ...withoutId(erasedMarks) } : record,
-  );
-  const rides = changing<Ride>(riders, 'rides', (record) => ({ ...record, leaders: record.leaders?.map(marked) }));
-  const going = changing<Attendance>(rides, 'attendance', (record) => ({ ...record, rider: marked(record.rider) }));
-  return changing<Relation>(going, 'relations', (record) => ({
-    ...record,
-    rider: marked(record.rider),
-    other: marked(record.other),
-  }));
 }
-
-const withoutId = ({ handle, name }: typeof erasedMarks) => ({ handle, name });
 
 /** The marked rider is erased at the end. */
 export function erased(history: History): History {
-  const [last] = history.records.slice(-1);
-  const tombstone: HistoryRecord = {
-    topic: 'riders',
-    key: erasedMarks.id,
-    value: null,
-    partition: 0,
-    offset: 1_000_000,
-    timestampMs: last?.timestampMs ?? 0,
-  };
-  return { ...history, records: [...history.records, tombstone] };
+  const timestampMs = history.records.at(-1)?.timestampMs ?? 0;
+  const place = { partition: 0, offset: 1_000_000, timestampMs };
+  return { ...history, records: [...history.records, { topic: 'riders', key: marked.id, value: null, ...place }] };
 }
 
 /** Nothing of the marked rider was ever published. */
 export function neverThere(history: History): History {
   const records = history.records.filter(({ topic, key }) => {
     const ids = topic === 'riders' || topic === 'relations' ? key.split('/') : key.split('/').slice(2);
-    return !(['riders', 'relations', 'attendance'].includes(topic) && ids.includes(erasedMarks.id));
+    return !(['riders', 'relations', 'attendance'].includes(topic) && ids.includes(marked.id));
   });
   return changing<Ride>({ ...history, records }, 'rides', (record) => ({
     ...record,
-    leaders: record.leaders?.filter((leader) => leader !== erasedMarks.id),
+    leaders: record.leaders?.filter((leader) => leader !== marked.id),
   }));
 }

@@ -8,12 +8,9 @@ import { fold, searchWords } from './text.ts';
 /** A Day, or null where there is no such metro. The inputs must be right. */
 export function dayAnswer(facts: Facts, clockMs: number, metro: string, day: string, filters: DayFilters) {
   if (!facts.metros.has(metro)) return null;
-  const nights = postedNights(facts, clockMs, (night, ride) => ride.metro === metro && night.day === dayOf(day))
-    .filter((posted) => matchesSearch(posted, filters.q))
-    .filter((posted) => matchesDistance(posted, filters.far))
-    .filter((posted) => matchesAudience(posted, filters.who))
-    .filter((posted) => matchesNeighbourhood(posted, filters.where));
-  return { metro, day, nights: nights.map((posted) => posted.answer) };
+  const nights = postedNights(facts, clockMs, (night, ride) => ride.metro === metro && night.day === dayOf(day));
+  const found = nights.filter((posted) => matches(posted, filters));
+  return { metro, day, nights: found.map((posted) => posted.answer) };
 }
 
 /** A Ride, or null where there is no such posted ride. */
@@ -31,12 +28,6 @@ export function rideAnswer(facts: Facts, clockMs: number, id: string) {
   };
 }
 
-function matchesSearch({ answer }: PostedNight, q: string | undefined): boolean {
-  const title = fold(answer.title);
-  const place = fold(answer.meeting.place_name ?? '');
-  return searchWords(q ?? '').every((word) => title.includes(word) || place.includes(word));
-}
-
 const bandNames: Record<Distance, string> = {
   UNDER_5: 'under_5',
   FROM_5_TO_10: '5_to_10',
@@ -44,25 +35,19 @@ const bandNames: Record<Distance, string> = {
   FROM_20_TO_40: '20_to_40',
   OVER_40: 'over_40',
 };
-
-function matchesDistance({ ride }: PostedNight, far: string | undefined): boolean {
-  if (far === undefined || ride.distance === null) return true;
-  return far.split(',').includes(bandNames[ride.distance]);
-}
-
 const audienceNames: Record<Audience, string> = {
   GENERAL: 'General',
   FAMILY_FRIENDLY: 'Family Friendly',
   ADULTS_21_PLUS: '21+ Only',
 };
 
-function matchesAudience({ ride }: PostedNight, who: string | undefined): boolean {
-  if (who === undefined || ride.audience === null) return true;
-  return who.split(',').includes(audienceNames[ride.audience]);
-}
-
-function matchesNeighbourhood({ answer }: PostedNight, where: string | undefined): boolean {
-  if (where === undefined) return true;
-  const { withheld, neighbourhood_slug } = answer.meeting;
-  return !withheld && neighbourhood_slug !== null && where.split(',').includes(neighbourhood_slug);
+function matches({ answer, ride }: PostedNight, { q = '', far, who, where }: DayFilters): boolean {
+  const { withheld, place_name, neighbourhood_slug: slug } = answer.meeting;
+  const [title, place] = [fold(answer.title), fold(place_name ?? '')];
+  return (
+    searchWords(q).every((word) => title.includes(word) || place.includes(word)) &&
+    (far === undefined || ride.distance === null || far.split(',').includes(bandNames[ride.distance])) &&
+    (who === undefined || ride.audience === null || who.split(',').includes(audienceNames[ride.audience])) &&
+    (where === undefined || (!withheld && slug !== null && where.split(',').includes(slug)))
+  );
 }

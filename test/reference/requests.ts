@@ -50,61 +50,44 @@ function query(parameters: Record<string, string | undefined>): string {
   return `${pairs.length > 0 ? '?' : ''}${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&')}`;
 }
 
+const isMetro = (text: string | undefined): boolean => /^[a-z0-9-]{2,32}$/.test(text ?? '');
+const isDate = (text: string | undefined): boolean => text !== undefined && dayOf(text) !== null;
+const isSearch = (text: string): boolean => [...text].length >= 2 && [...text].length <= 200;
+const isListOf = (text: string, isItem: (item: string) => boolean): boolean => {
+  const items = text.split(',');
+  return items.every(isItem) && new Set(items).size === items.length;
+};
+const distanceBands = ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'];
+const audiences = ['General', 'Family Friendly', '21+ Only'];
+
 /**
  * The first input that its schema refuses, by name, or null: path first, then the query's order, a range last
  * (docs/rules.md#order-of-inputs).
  */
 export function wrongInput(request: CalendarRequest): string | null {
   switch (request.operation) {
-    case 'getDay':
-      if (!isMetro(request.metro)) return 'metro';
-      if (dayOf(request.day) === null) return 'day';
-      if (request.q !== undefined && !isSearch(request.q)) return 'q';
-      if (request.far !== undefined && !isList(request.far, (item) => distanceBands.includes(item))) return 'far';
-      if (request.who !== undefined && !isList(request.who, (item) => audiences.includes(item))) return 'who';
-      if (request.where !== undefined && !isList(request.where, (item) => /^[a-z0-9-]{1,80}$/.test(item)))
-        return 'where';
-      return null;
+    case 'getDay': {
+      const { metro, day, q, far, who, where } = request;
+      if (!isMetro(metro)) return 'metro';
+      if (!isDate(day)) return 'day';
+      if (q !== undefined && !isSearch(q)) return 'q';
+      if (far !== undefined && !isListOf(far, (item) => distanceBands.includes(item))) return 'far';
+      if (who !== undefined && !isListOf(who, (item) => audiences.includes(item))) return 'who';
+      return where === undefined || isListOf(where, (item) => /^[a-z0-9-]{1,80}$/.test(item)) ? null : 'where';
+    }
     case 'getRide':
       return /^[a-z0-9]{4,32}$/.test(request.ride) ? null : 'ride';
     case 'getMyNights':
       return null;
     default: {
-      const wrong = wrongParameterOfRange(request);
-      if (wrong) return wrong;
-      const isKnown =
-        request.operation !== 'getFriends' || [undefined, 'true', 'false'].includes(request.closeFriendsOnly);
-      return isKnown ? wrongRange(request) : 'close_friends_only';
+      const { metro, from, to } = request;
+      if (!isMetro(metro)) return 'metro';
+      if (!isDate(from)) return 'from';
+      if (!isDate(to)) return 'to';
+      if (request.operation === 'getFriends' && ![undefined, 'true', 'false'].includes(request.closeFriendsOnly))
+        return 'close_friends_only';
+      const daysApart = dayOf(to!)! - dayOf(from!)!;
+      return daysApart < 0 || daysApart > 31 ? 'to' : null;
     }
   }
-}
-
-const distanceBands = ['under_5', '5_to_10', '10_to_20', '20_to_40', 'over_40'];
-const audiences = ['General', 'Family Friendly', '21+ Only'];
-const daysApartMax = 31;
-
-function isMetro(text: string): boolean {
-  return /^[a-z0-9-]{2,32}$/.test(text);
-}
-
-function isSearch(text: string): boolean {
-  const length = [...text].length;
-  return length >= 2 && length <= 200;
-}
-
-function isList(text: string, isItem: (item: string) => boolean): boolean {
-  const items = text.split(',');
-  return items.every(isItem) && new Set(items).size === items.length;
-}
-
-function wrongParameterOfRange({ metro, from, to }: MetroRange): string | null {
-  if (metro === undefined || !isMetro(metro)) return 'metro';
-  if (from === undefined || dayOf(from) === null) return 'from';
-  if (to === undefined || dayOf(to) === null) return 'to';
-  return null;
-}
-
-function wrongRange({ from, to }: MetroRange): string | null {
-  const daysApart = dayOf(to!)! - dayOf(from!)!;
-  return daysApart < 0 || daysApart > daysApartMax ? 'to' : null;
 }

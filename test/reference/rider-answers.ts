@@ -23,12 +23,11 @@ export function myNightsAnswer(facts: Facts, clockMs: number, reader: string) {
     const why = whyItIs(facts, posted, reader);
     if (why) mine.push({ posted, why });
   }
-  const flagged = flaggedNights(
-    facts,
-    reader,
-    mine.map(({ posted }) => posted),
-  );
-  return { nights: mine.map(({ posted, why }) => ({ night: posted.answer, why })), flagged };
+  const posted = mine.map((night) => night.posted);
+  return {
+    nights: mine.map((night) => ({ night: night.posted.answer, why: night.why })),
+    flagged: flaggedNights(facts, reader, posted),
+  };
 }
 
 function whyItIs(facts: Facts, posted: PostedNight, reader: string): Why | null {
@@ -66,12 +65,11 @@ export function friendsAnswer(facts: Facts, clockMs: number, reader: string, ran
     .filter(({ friends }) => friends.some((friend) => friend.close || !onlyClose));
   const hasClose = ({ friends }: (typeof shown)[number]): boolean => friends.some((friend) => friend.close);
   const inOrder = [...shown.filter(hasClose), ...shown.filter((night) => !hasClose(night))];
-  const flagged = flaggedNights(
-    facts,
-    reader,
-    shown.map(({ posted }) => posted),
-  );
-  return { nights: inOrder.map(({ posted, friends }) => ({ night: posted.answer, friends })), flagged };
+  const posted = shown.map((night) => night.posted);
+  return {
+    nights: inOrder.map((night) => ({ night: night.posted.answer, friends: night.friends })),
+    flagged: flaggedNights(facts, reader, posted),
+  };
 }
 
 /** FlaggedNights (docs/rules.md#flagged), or null where there is no such metro. */

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { gone, marks, metro, night, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { answering, projecting } from '../../support/processes/service.ts';
-import { toLogRecord } from '../../support/worlds/histories.ts';
+import { startHttpService } from '../../support/processes/http-service.ts';
+import { withToken } from '../../support/worlds/small-world.ts';
 
 const [taco, zoo, oak] = ['2015-06-13', '2015-06-14', '2015-05-20'];
 const months = 'metro=pdx&from=2015-05-20&to=2015-06-18';
@@ -42,44 +41,28 @@ const changes: LoggedRecord[][] = [
 
 // docs/rules.md#etag
 it('a rider’s answer has another ETag whenever its bytes are others: after each change that it shows, and past midnight', async () => {
-  const store = new MemoryViewStore();
-  const projector = await projecting(store.writer());
   const startMs = Date.parse('2015-06-12T12:00:00Z');
-  let clock = startMs;
-  const api = answering(store.reader(), () => clock);
-  let offset = 0;
-  const publish = async (records: readonly LoggedRecord[]): Promise<void> => {
-    for (const record of records) {
-      const { topic } = record;
-      const logged = toLogRecord({ ...record, partition: 0, offset: offset++, timestampMs: 0 });
-      await projector.take({ topic, partition: 0, records: [logged], nextOffset: offset });
-    }
-    await projector.settle();
-  };
-  await publish(world);
-  await projector.complete();
-
+  let days = 0;
+  const service = await startHttpService({ records: world, clockMs: () => startMs + days * 86_400_000 });
   const bodies = new Map<string, string>();
   let last: string[] = [];
   const look = async (after: string): Promise<void> => {
     const seen: string[] = [];
     for (const path of paths) {
-      const { body, headers } = await api.get(path, { authorization: 'Bearer ada' });
-      const named = `${path} ${headers.ETag}`;
-      expect(bodies.get(named) ?? body, `${path} after ${after}`).toBe(body);
-      bodies.set(named, body);
-      seen.push(body);
+      const { body, headers } = await service.ask(path, withToken());
+      const named = `${path} ${headers.etag}`;
+      expect(bodies.get(named) ?? body.toString(), `${path} after ${after}`).toBe(body.toString());
+      bodies.set(named, body.toString());
+      seen.push(body.toString());
     }
     expect(seen, after).not.toEqual(last);
     last = seen;
   };
   await look('the first log');
   for (const change of changes) {
-    await publish(change);
+    await service.publish(change);
     await look(JSON.stringify(change));
   }
-  for (const days of [2, 3, 120]) {
-    clock = startMs + days * 86_400_000;
-    await look(`${days} days`);
-  }
+  for (days of [2, 3, 120]) await look(`${days} days`);
+  await service.close();
 });

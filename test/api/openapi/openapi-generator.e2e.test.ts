@@ -13,15 +13,20 @@ import { smallWorld } from '../../support/worlds/small-world.ts';
 
 let service: HttpService;
 let folder: string;
+const run = promisify(execFile);
+const cache = path.resolve(import.meta.dirname, '../../../.cache');
 
 beforeAll(async () => {
   service = await startHttpService();
-  const cache = path.resolve(import.meta.dirname, '../../../.cache');
   await mkdir(cache, { recursive: true });
   folder = await mkdtemp(path.join(cache, 'generated-client-'));
   const document = path.join(folder, 'openapi.json');
   await writeFile(document, JSON.stringify(openApiDocument(`http://127.0.0.1:${service.port}${service.basePath}`)));
-  await generateClient('typescript-fetch', document, path.join(folder, 'client'));
+  await needProgram('java', 'default-jre-headless', 'install Java, which runs OpenAPI Generator');
+  // A program of seconds is done sooner without the compiler and collector of one of hours.
+  const brief = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', await generatorJar(), 'generate'];
+  const client = ['-g', 'typescript-fetch', '-i', document, '-o', path.join(folder, 'client')];
+  await run('java', [...brief, ...client], { timeout: 120_000, maxBuffer: 1 << 24 });
 });
 
 afterAll(async () => {
@@ -51,33 +56,19 @@ it("OpenAPI Generator's client reads filtered days with a key, and a rider's fri
   ]);
 });
 
-// 7.17.0 sends dates in queries with a time (OpenAPITools/openapi-generator#22519).
-const version = '7.16.0';
-const cache = path.resolve(import.meta.dirname, '../../../.cache/openapi-generator');
-const jarName = `openapi-generator-cli-${version}.jar`;
-
-const run = promisify(execFile);
-
 /** OpenAPI Generator's jar, fetched by Maven the first time (30 MB). Two processes may do it at once. */
 async function generatorJar(): Promise<string> {
-  const jar = path.join(cache, jarName);
+  // 7.17.0 sends dates in queries with a time (OpenAPITools/openapi-generator#22519).
+  const jarName = 'openapi-generator-cli-7.16.0.jar';
+  const jar = path.join(cache, 'openapi-generator', jarName);
   if (existsSync(jar)) return jar;
   await needProgram('mvn', 'maven', 'install Maven, which fetches OpenAPI Generator');
-  await mkdir(cache, { recursive: true });
-  const work = await mkdtemp(path.join(cache, 'fetching-'));
+  await mkdir(path.dirname(jar), { recursive: true });
+  const work = await mkdtemp(path.join(path.dirname(jar), 'fetching-'));
   const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy';
-  const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${version}`;
+  const artifact = '-Dartifact=org.openapitools:openapi-generator-cli:7.16.0';
   await run('mvn', ['-q', '-B', goal, artifact, `-DoutputDirectory=${work}`], { timeout: 300_000 });
   await rename(path.join(work, jarName), jar);
   await rm(work, { recursive: true, force: true });
   return jar;
-}
-
-/** Makes a client of an OpenAPI document with one of the generator's languages, in a folder. */
-async function generateClient(language: string, document: string, folder: string): Promise<void> {
-  await needProgram('java', 'default-jre-headless', 'install Java, which runs OpenAPI Generator');
-  // A program of seconds is done sooner without the compiler and collector of one of hours.
-  const brief = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
-  const args = [...brief, '-jar', await generatorJar(), 'generate', '-g', language, '-i', document, '-o', folder];
-  await run('java', args, { timeout: 120_000, maxBuffer: 1 << 24 });
 }

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
 import openapiTypescript, { astToString } from 'openapi-typescript';
@@ -26,19 +25,13 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const run = promisify(execFile);
-
 /** Runs a tool of a dependency; resolves with all it printed, however it ended. */
-async function tool(dependency: string, bin: string, args: string[]): Promise<string> {
+function tool(dependency: string, bin: string, args: string[]): Promise<string> {
   const script = path.join(path.dirname(createRequire(import.meta.url).resolve(`${dependency}/package.json`)), bin);
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  try {
-    const { stdout } = await run(process.execPath, [script, ...args], { cwd: folder, env });
-    return stdout;
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    return stdout || stderr;
-  }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, ...args], { cwd: folder, env }, (_, said, errors) => resolve(said || errors));
+  });
 }
 
 // docs/rules.md#openapi-document

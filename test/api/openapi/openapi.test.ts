@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import type { ZodType } from 'zod';
 import { readInputs } from '../../../api/calendar/read-inputs.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import * as answers from '../../../schemas/interface/answers.ts';
@@ -66,7 +67,7 @@ const resolve = (value: Any): Any =>
     : value;
 
 /** Components that are answered whole. */
-const answerTypes: Record<string, { safeParse(value: unknown): { error?: { message: string } | undefined } }> = {
+const answerTypes: Record<string, ZodType> = {
   Day: answers.calendarDay,
   Ride: answers.ride,
   MyNights: answers.myNights,
@@ -79,8 +80,10 @@ const answerTypes: Record<string, { safeParse(value: unknown): { error?: { messa
 const operations = Object.values<Any>(document.paths).map(({ get }) => get);
 
 // docs/rules.md#openapi-operations
-describe.each(operations)('$operationId', ({ operationId, summary, description, parameters = [], responses }) => {
-  it('has words, and examples that its own checks accept, of inputs and of answers', () => {
+it.each(operations)(
+  '$operationId has words, and examples that its own checks accept, of inputs and of answers',
+  (of) => {
+    const { operationId, summary, description, parameters = [], responses } = of;
     expect(`${summary} ${description}`).toMatch(/\w+ .*\.$/s);
     const ofPlace = (place: string): Any[] => parameters.filter((parameter: Any) => parameter.in === place);
     const segments = ofPlace('path').map(({ example }) => example);
@@ -93,8 +96,8 @@ describe.each(operations)('$operationId', ({ operationId, summary, description, 
         if (component === undefined) expect(typeof example).toBe('object');
         else expect(answerTypes[component]!.safeParse(example).error?.message).toBeUndefined();
       }
-  });
-});
+  },
+);
 
 it('answers of the service are as their schemas say', async () => {
   const service = await startHttpService();
