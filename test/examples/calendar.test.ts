@@ -95,47 +95,32 @@ describe('a ride without a page', () => {
   });
 });
 
-describe('a meeting', () => {
-  const meetingOf = async (some: Parameters<typeof place>[0], ...more: LoggedRecord[]) =>
-    (await nightsOn([...oneNight(night('loop1', day, place(some))), ...more], day))[0]?.meeting;
-  const nowhere = { neighbourhood: null, neighbourhood_slug: null };
-  const alameda = { neighbourhood: 'Alameda', neighbourhood_slug: 'alameda' };
-  const secret = { place_name: 'Lantern Yard', district: 'alameda', secret: true };
-
-  // docs/rules.md#secret-meeting
-  it('that is secret is withheld', async () => {
-    expect(await meetingOf(secret, district('alameda'))).toEqual({ withheld: true, place_name: null, ...nowhere });
-  });
-
-  // docs/rules.md#secret-neighbourhood
-  it('that is secret shows its neighbourhood and slug where the leader chose to', async () => {
-    const shown = { ...secret, show_neighbourhood: true };
-    expect(await meetingOf(shown, district('alameda'))).toEqual({ withheld: true, place_name: null, ...alameda });
-  });
-
-  // docs/rules.md#secret-neighbourhood
-  it('that is open shows its neighbourhood whatever the leader chose', async () => {
-    const open = { place_name: 'Park', district: 'alameda' };
-    expect(await meetingOf(open, district('alameda'))).toEqual({ withheld: false, place_name: 'Park', ...alameda });
-  });
-
-  // docs/rules.md#no-meeting
-  it('that a night has none of is not withheld', async () => {
-    const found = (await nightsOn(oneNight(night('loop1', day)), day))[0]?.meeting;
-    expect(found).toEqual({ withheld: false, place_name: null, ...nowhere });
-  });
-
-  // docs/rules.md#neighbourhood
-  it('in another metro’s district has that neighbourhood', async () => {
-    expect(await meetingOf({ district: 'alameda' }, district('alameda', { metro: 'sfo' }))).toMatchObject(alameda);
-  });
-
-  // docs/rules.md#neighbourhood, #unchecked-references
-  it('in a city has its name and no slug, and in an unknown district neither', async () => {
-    const city = district('alameda', { kind: 'CITY' });
-    expect(await meetingOf({ district: 'alameda' }, city)).toMatchObject({ ...alameda, neighbourhood_slug: null });
-    expect(await meetingOf({ district: 'alameda' })).toMatchObject(nowhere);
-  });
+const nowhere = { withheld: false, place_name: null, neighbourhood: null, neighbourhood_slug: null };
+const alameda = { ...nowhere, neighbourhood: 'Alameda', neighbourhood_slug: 'alameda' };
+const inAlameda = { district: 'alameda' };
+const secret = { place_name: 'Lantern Yard', district: 'alameda', secret: true };
+// docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood, #unchecked-references
+it.each<[string, Parameters<typeof place>[0] | null, LoggedRecord[], object]>([
+  ['that is secret is withheld', secret, [district('alameda')], { ...nowhere, withheld: true }],
+  [
+    'that is secret shows its neighbourhood and slug where the leader chose to',
+    { ...secret, show_neighbourhood: true },
+    [district('alameda')],
+    { ...alameda, withheld: true },
+  ],
+  ['that is open shows both whatever the leader chose', inAlameda, [district('alameda')], alameda],
+  ['that a night has none of is not withheld', null, [], nowhere],
+  ['in another metro’s district has that neighbourhood', inAlameda, [district('alameda', { metro: 'sfo' })], alameda],
+  [
+    'in a city has its name and no slug',
+    inAlameda,
+    [district('alameda', { kind: 'CITY' })],
+    { ...alameda, neighbourhood_slug: null },
+  ],
+  ['in an unknown district has neither', inAlameda, [], nowhere],
+])('a meeting %s', async (_, where, districts, meeting) => {
+  const log = [...oneNight(night('loop1', day, where ? place(where) : {})), ...districts];
+  expect((await nightsOn(log, day))[0]?.meeting).toEqual(meeting);
 });
 
 // docs/rules.md#cancelled-nights, #cancellation-reason

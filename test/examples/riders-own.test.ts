@@ -20,32 +20,19 @@ const friends = async (...log: LoggedRecord[]) => await told([...base, ...log], 
 const flagged = async (...log: LoggedRecord[]) =>
   (await told([...base, ...log], { operation: 'getFlagged', ...range })).nights;
 
-// docs/rules.md#why
-describe('why a night is mine', () => {
-  const why = async (now: string, ...log: LoggedRecord[]): Promise<string | undefined> =>
-    (await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now)).nights[0]?.why;
-  const after = '2015-06-20T00:00:00Z';
-
-  it('is led for a leader, whatever they answered', async () => {
-    const led = ride('loop1', { leaders: ['r1', 'me'] });
-    expect(await why(after, led, says('me', 'CONFIRMED', 'loop1', day))).toBe('led');
-  });
-
-  it('is ridden once a night that was confirmed is past', async () => {
-    expect(await why(after, says('me', 'CONFIRMED', 'loop1', day))).toBe('ridden');
-    for (const answer of ['CONFIRMED', 'GOING'] as const)
-      expect(await why(evening, says('me', answer, 'loop1', day, true))).toBe('going');
-  });
-
-  it('is saved where that is all', async () => {
-    expect(await why(evening, says('me', 'NONE', 'loop1', day, true))).toBe('saved');
-    expect(await why(evening, says('me', 'NONE', 'loop1', day))).toBeUndefined();
-  });
-
-  // docs/rules.md#posted
-  it('is nothing where the ride is not posted', async () => {
-    expect(await why(evening, ride('loop1', { leaders: ['me'], posted: false }))).toBeUndefined();
-  });
+const after = '2015-06-20T00:00:00Z';
+// docs/rules.md#why, #posted
+it.each<[string | undefined, string, LoggedRecord[]]>([
+  ['led', after, [ride('loop1', { leaders: ['r1', 'me'] }), says('me', 'CONFIRMED', 'loop1', day)]],
+  ['ridden', after, [says('me', 'CONFIRMED', 'loop1', day)]],
+  ['going', evening, [says('me', 'CONFIRMED', 'loop1', day, true)]],
+  ['going', after, [says('me', 'GOING', 'loop1', day, true)]],
+  ['saved', evening, [says('me', 'NONE', 'loop1', day, true)]],
+  [undefined, evening, [says('me', 'NONE', 'loop1', day)]],
+  [undefined, evening, [ride('loop1', { leaders: ['me'], posted: false })]],
+])('why a night is mine: %s, at %s', async (why, now, log) => {
+  const { nights } = await told([...base, ...log], { operation: 'getMyNights', rider: 'me' }, now);
+  expect(nights[0]?.why).toBe(why);
 });
 
 // docs/rules.md#my-nights

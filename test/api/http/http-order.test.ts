@@ -161,19 +161,14 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
 });
 
 describe('a fault of ours', () => {
-  it.each([
-    ['empty', ''],
-    ['of no form', 'no digest and no header, but for a while\n\n{}'],
-    ['with a digest that no header may hold', `${'\n'.repeat(16)}{"zone":"UTC","days":[],"past":[]}\n\n{}`],
-  ])('is a stored view %s: 500 for it alone', async (_what, stored) => {
+  it('is a stored view of no form: 500 for it alone', async () => {
     const spoilt = await startHttpService();
-    await spoilt.projector.lanes.add(tagOf('loop'), { kind: 'ride', id: 'loop', value: Buffer.from(stored) });
+    const value = Buffer.from('no digest and no header, but for a while\n\n{}');
+    await spoilt.projector.lanes.add(tagOf('loop'), { kind: 'ride', id: 'loop', value });
     await spoilt.projector.lanes.drain();
-    for (let twice = 0; twice < 2; twice++) {
-      expect((await spoilt.ask(smallWorld.ride, withKey())).status).toBe(500);
-      expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
-    }
-    expect(spoilt.faults).toHaveLength(2);
+    expect((await spoilt.ask(smallWorld.ride, withKey())).status).toBe(500);
+    expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
+    expect(spoilt.faults).toHaveLength(1);
     await spoilt.close();
   });
 

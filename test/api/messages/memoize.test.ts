@@ -12,14 +12,3 @@ it('a text asked for again and again is worked out once, however many others com
   // What is kept is bounded.
   expect(['often', 'once 7'].map((text) => made.filter((one) => one === text).length)).toEqual([1, 2]);
 });
-
-it('the result for a long text is not kept, and a result of null is', () => {
-  const made: string[] = [];
-  const nothing = memoize((text) => {
-    made.push(text);
-    return null;
-  });
-  const long = 'x'.repeat(1_000);
-  for (const text of ['short', 'short', long, long]) expect(nothing(text)).toBeNull();
-  expect(made).toEqual(['short', long, long]);
-});

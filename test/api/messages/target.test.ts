@@ -4,10 +4,8 @@ import { routePath } from '../../../api/messages/target.ts';
 describe.each(['', '/calendar/api'])('below %j, a path', (base) => {
   it.each([
     ['/metros/portland/days/2026-01-01', 'getDay', ['portland', '2026-01-01']],
-    ['/rides/abcd', 'getRide', ['abcd']],
     ['/rides/a%2Fb', 'getRide', ['a%2Fb']],
     ['/%72ides/%61bcd', 'getRide', ['%61bcd']],
-    ['/me/nights', 'getMyNights', []],
     ['/me/fl%61gged', 'getFlagged', []],
   ])('%s is a route', (path, operation, segments) => {
     expect(routePath(base, base + path)).toEqual({ operation, segments });
@@ -25,8 +23,7 @@ describe.each(['', '/calendar/api'])('below %j, a path', (base) => {
       '/%2572ides/abcd',
       '/rid\xe9s/abcd',
     ],
-    ...['/%FFides/abcd', '/metros/portland/days', '/metros/portland/days/2026-01-01/', '/metros%2Fp/days/2026-01-01'],
-    ...['/me', '/me/nights/', '/me/%', '/openapi_json'],
+    ...['/%FFides/abcd', '/metros/portland/days', '/metros%2Fp/days/2026-01-01', '/me', '/me/nights/', '/me/%'],
   ])('%j is none', (path) => {
     expect(routePath(base, base + path)).toBeNull();
   });
@@ -35,7 +32,7 @@ describe.each(['', '/calendar/api'])('below %j, a path', (base) => {
 describe('a base path', () => {
   it('is matched segment by segment, each decoded once', () => {
     expect(routePath('/calendar/api', '/%63alendar/ap%69/rides/abcd')?.operation).toBe('getRide');
-    expect(routePath('/café'.replace('é', '%C3%A9'), '/caf%c3%a9/rides/abcd')?.operation).toBe('getRide');
+    expect(routePath('/caf%C3%A9', '/caf%c3%a9/rides/abcd')?.operation).toBe('getRide');
   });
 
   it.each(['/apirides/abcd', '/ap/rides/abcd', '/rides/abcd', '/api', 'api/rides/abcd', '/%/rides/x'])(

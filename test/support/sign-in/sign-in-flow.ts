@@ -78,15 +78,11 @@ async function tokenRequest(origin: string, form: Record<string, string>, header
   return { status: response.status, headers: response.headers, body: (await response.json()) as TokenAnswer };
 }
 
-interface TokenAnswer {
-  access_token: string;
-  refresh_token: string;
-  token_type: string;
+type TokenAnswer = Record<'access_token' | 'refresh_token' | 'token_type' | 'scope', string> & {
   expires_in: number;
-  scope: string;
   error?: string;
   error_description?: string;
-}
+};
 
 export type SignedIn = Awaited<ReturnType<typeof signedIn>>;
 

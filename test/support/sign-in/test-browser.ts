@@ -25,20 +25,6 @@ export class TestBrowser {
     return await this.#send(url, { method: 'POST', body, headers: { 'sec-fetch-site': 'same-origin', ...headers } });
   }
 
-  /** Follows redirects within the origin, to the first page or the first redirect elsewhere. */
-  async follow(response: Response): Promise<{ url: string; response: Response }> {
-    let [at, seen] = [response.url, response];
-    for (let hops = 0; hops < 20; hops++) {
-      const location = seen.headers.get('location');
-      if (location === null) return { url: at, response: seen };
-      at = new URL(location, at).href;
-      if (new URL(at).origin !== this.#origin || URL.parse(at)?.pathname === '/callback')
-        return { url: at, response: seen };
-      seen = await this.get(at);
-    }
-    throw new Error('redirects without end');
-  }
-
   async open(url: string): Promise<Opened> {
     return await this.#openAt(await this.get(url));
   }
@@ -61,13 +47,16 @@ export class TestBrowser {
     );
   }
 
-  async #openAt(first: Response): Promise<Opened> {
-    const found = await this.follow(first);
-    const page = found.response.headers.has('location') ? '' : await found.response.text();
-    const next = nextOf(page);
-    if (next === null) return { ...found, page };
-    if (new URL(next).origin !== this.#origin) return { url: next, response: found.response, page: '' };
-    return await this.open(next);
+  /** Goes where redirects and pages lead within the origin: to the first page that leads nowhere, or the first address elsewhere. */
+  async #openAt(response: Response, hops = 20): Promise<Opened> {
+    if (hops === 0) throw new Error('redirects without end');
+    const location = response.headers.get('location');
+    const page = location === null ? await response.text() : '';
+    const next = location === null ? nextOf(page) : new URL(location, response.url).href;
+    if (next === null) return { url: response.url, response, page };
+    const { origin, pathname } = new URL(next);
+    if (origin !== this.#origin || pathname === '/callback') return { url: next, response, page: '' };
+    return await this.#openAt(await this.get(next), hops - 1);
   }
 
   async #send(url: string, init: RequestInit = {}): Promise<Response> {
@@ -80,15 +69,13 @@ export class TestBrowser {
   }
 
   #keep(line: string): void {
-    const [pair, ...attributes] = line.split(';').map((part) => part.trim());
-    const [name, value] = [pair!.slice(0, pair!.indexOf('=')), pair!.slice(pair!.indexOf('=') + 1)];
-    const attribute = (wanted: string): string | undefined =>
-      attributes.find((each) => each.toLowerCase().startsWith(`${wanted}=`))?.slice(wanted.length + 1);
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+    const attribute = (wanted: string) => new RegExp(`; *${wanted}=([^;]+)`, 'i').exec(line)?.[1];
     const path = attribute('path') ?? '/';
     const expires = attribute('expires');
     if (value === '' || (expires !== undefined && Date.parse(expires) < Date.now()))
       this.#cookies.delete(`${name} ${path}`);
-    else this.#cookies.set(`${name} ${path}`, { value, path });
+    else this.#cookies.set(`${name} ${path}`, { value: value!, path });
   }
 }
 

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
-import { documentFetch } from '../../../../api/sign-in/clients/document-fetch.ts';
-import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { approve, basic, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
@@ -26,13 +24,20 @@ describe('a client that is its own metadata document', () => {
     '/http.json': { redirect_uris: ['http://app.example/cb'] },
     '/own-name.json': { client_name: 'ride calendar' },
   };
+  const answers: Record<string, () => Response> = {
+    '/no-json.json': () => new Response('{', { headers: { 'content-type': 'application/json' } }),
+    '/list.json': () => Response.json([]),
+    '/page.json': () => new Response('{}', { headers: { 'content-type': 'text/html' } }),
+    '/missing.json': () => new Response(null, { status: 404 }),
+    '/fault.json': () => new Response(null, { status: 503 }),
+  };
   let away = false;
   let fetched = 0;
   const metadataFetch: typeof fetch = async (input) => {
     fetched++;
     if (away) throw new DocumentAwayError('the document can’t be fetched');
-    const document = documents[new URL(String(input)).pathname];
-    return document ? Response.json({ client_id: input, ...common, ...document }) : new Response(null, { status: 404 });
+    const { pathname } = new URL(String(input));
+    return answers[pathname]?.() ?? Response.json({ client_id: input, ...common, ...documents[pathname] });
   };
   const store = { ...memorySignInState(), close: async () => {} };
   let service: TestService;
@@ -62,13 +67,17 @@ describe('a client that is its own metadata document', () => {
     expect(page).toContain('as “Document app” of <strong>client.example</strong>');
   });
 
-  const wrong = ['missing', 'other-id', 'secret', 'http', 'own-name', 'x'.repeat(1000)];
+  const wrong = ['no-json', 'list', 'page', 'missing', 'other-id', 'secret', 'http', 'own-name', 'x'.repeat(1000)];
   test.each(wrong)('is refused for a document that is wrong: %s', async (name) => {
-    const path = `/${name}.json`;
-    const url = service.authorizeUrl({ client_id: host + path });
+    const url = service.authorizeUrl({ client_id: `${host}/${name}.json` });
     const response = await fetch(url, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([400, null]);
     expect(await response.text()).toMatch(/invalid_client|invalid_redirect_uri/);
+  });
+
+  test('of a host with a fault is told to come again', async () => {
+    const url = service.authorizeUrl({ client_id: `${host}/fault.json` });
+    expect((await fetch(url, { redirect: 'manual' })).status).toBe(503);
   });
 
   test('whose document can’t be had just now loses no token, and can be disconnected', async () => {
@@ -98,30 +107,5 @@ describe('a client that is its own metadata document', () => {
     expect(apps.page).toContain(`Disconnect ${client.client_id}`);
     away = false;
     expect((await service.refresh(client, token)).status).toBe(200);
-  });
-});
-
-describe('the fetch of a document', () => {
-  const json = { headers: { 'content-type': 'application/json' } };
-  const read = (response: Response) => {
-    const limits = rateLimits(memorySignInState());
-    return documentFetch(async () => response, limits)(host);
-  };
-
-  test('keeps the members that have a meaning here, and the headers that say how long it holds', async () => {
-    const document = { client_id: host, client_name: 'App', jwks_uri: `${host}/keys`, scope: 'openid' };
-    const response = await read(Response.json(document, { headers: { 'cache-control': 'max-age=60' } }));
-    expect(response.headers.get('cache-control')).toBe('max-age=60');
-    expect(await response.json()).toEqual({ client_id: host, client_name: 'App', token_endpoint_auth_method: 'none' });
-  });
-
-  test.each<[string, string | null, ResponseInit, isAway: boolean]>([
-    ['no JSON', '{', json, false],
-    ['a list', '[]', json, false],
-    ['another type', '{}', { headers: { 'content-type': 'text/plain' } }, false],
-    ['of a host with a fault', null, { status: 503 }, true],
-  ])('refuses one that is %s', async (_, body, init, isAway) => {
-    const error = await read(new Response(body, init)).catch((thrown: unknown) => thrown);
-    expect([error instanceof Error, error instanceof DocumentAwayError]).toEqual([true, isAway]);
   });
 });

@@ -175,16 +175,4 @@ describe('a rider', () => {
     const { body } = await redeem({ client_id }, searchOf(at).code!, pkce.verifier, redirectUri);
     expect(await nights(service.baseUrl, body.access_token)).toEqual({ status: 200, rider: 'rider-ada' });
   });
-
-  test('who signs in as somebody else in a second tab is them there, and the first tab’s sign-in is over', async () => {
-    const browser = new TestBrowser(origin);
-    const [first, second] = [await begin(browser), await begin(browser)];
-    const ada = await browser.submit(first.url, { do: 'pick', rider: 'rider-ada' });
-    expect(ada.page).toContain('Ada Lovelace');
-    const cy = await browser.submit(second.url, { do: 'pick', rider: 'rider-cy' });
-    expect(cy.page).toContain('Cyrus');
-    const late = await browser.submit(ada.url, { do: 'allow' });
-    expect([late.response.status, late.page]).toEqual([400, expect.stringContaining('This sign-in is over')]);
-    expect(searchOf(await browser.submit(cy.url, { do: 'allow' }))).toHaveProperty('code');
-  });
 });

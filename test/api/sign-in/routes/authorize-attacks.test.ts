@@ -115,12 +115,12 @@ describe('an authorization request', () => {
 
 // docs/rules.md#base-url
 describe('headers that name another host', () => {
-  const other = {
+  const hosts = {
     Host: 'evil.example',
     'X-Forwarded-Host': 'evil.example',
     Forwarded: 'host=evil.example;proto=https',
   };
-  const forged = { ...other, 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '8.8.8.8', 'X-Forwarded-Port': '443' };
+  const forged = { ...hosts, 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '8.8.8.8', 'X-Forwarded-Port': '443' };
   /** With its headers and body as one text. */
   const send = async (target: string, fields: Record<string, string> = forged) => {
     const { status, headers, body } = await exchange(Number(new URL(origin).port), requestText('GET', target, fields));

@@ -103,14 +103,6 @@ describe('a client that skips consent', () => {
     expect(told()).toEqual(['sign_in', 'consent_denied']);
   });
 
-  test('with prompt=login connects the rider who signs in, and not the one before', async () => {
-    const browser = new TestBrowser(origin);
-    await signIn(browser, apps(), 'rider-ada');
-    expect(codeAt(await signIn(browser, atSite(site, { prompt: 'login' }), 'rider-bo'))).not.toBeNull();
-    expect(told().filter((event) => event === 'consent_skipped')).toHaveLength(1);
-    expect((await signIn(new TestBrowser(origin), apps(), 'rider-ada')).page).toContain('No app is connected');
-  });
-
   test('is one of the operator’s only: others are asked about, and one that introduces itself so is refused', async () => {
     const browser = new TestBrowser(origin);
     expect((await signIn(browser, atSite({ client_id: 'other' }))).page).toContain('Let other read your rides?');
