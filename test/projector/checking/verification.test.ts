@@ -6,11 +6,10 @@ import { realClock } from '../../../projector/running/clock.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import { Hash } from '../../simulator/redis-commands.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { logOf } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
@@ -31,27 +30,32 @@ async function left(): Promise<SharedStore> {
   return store;
 }
 
-const verification = (store: SharedStore, eventLog: MemoryEventLog, more = {}): Verification =>
+const verification = (store: SharedStore, more: object): Verification =>
   new Verification({
-    eventLog,
+    ...sharedDeps(),
+    eventLog: logOf(smallWorld.records),
     live: store.live(),
     clock: fastClock,
-    log: silentLog,
-    signal: new AbortController().signal,
     ...more,
   });
 
-async function verify(store: SharedStore, eventLog = logOf(smallWorld.records), more = {}): Promise<Verified> {
-  const one = verification(store, eventLog, more);
+async function verify(store: SharedStore, more = {}): Promise<Verified> {
+  const one = verification(store, more);
   return one.run().finally(() => one.end());
 }
+
+/** What a store's tags say, but for some of it. */
+const notesBut = (store: SharedStore, change: (tag: number) => Partial<LiveNotes>): { live: LiveViews } => {
+  const live = store.live();
+  const notes: LiveViews['notes'] = async (tags) =>
+    (await live.notes(tags)).map((one, i) => ({ ...one, ...change(tags[i]!) }));
+  return { live: { ...live, notes } };
+};
 
 const spelled = (store: SharedStore, { found }: Pick<Verified, 'found'>): string[] =>
   found
     .flatMap(({ differences }) => differences)
-    .map(({ what, name, field }) =>
-      [what, store.live().spell(name), ...(field === undefined ? [] : [field])].join(' '),
-    );
+    .map(({ what, name, field = '' }) => `${what} ${store.live().spell(name)} ${field}`.trimEnd());
 
 const keyOf = ({ keys }: SharedStore, kind: 'ride' | 'reader' | 'rider', id: string): string =>
   keys.of(tagOf(id), kind, id);
@@ -61,13 +65,10 @@ it('verify names any one thing that is changed in the store, and nothing else', 
   const loop = keyOf(store, 'ride', 'loop');
   const ada = keyOf(store, 'reader', 'ada');
   const before = new Map(store.redis.keys);
-  const bytes = before.get(loop) as Buffer;
-  const hash = before.get(ada) as Hash;
+  const [bytes, hash] = [before.get(loop) as Buffer, before.get(ada) as Hash];
   const [field] = [...hash.keys()] as [string];
   const moved = loop.replace(/\{v\d+\}/, `{v${(tagOf('loop') + 1) % 64}}`);
-  const odd = `g${viewFormat}:junk`;
-  const strange = keyOf(store, 'reader', 'strange');
-  const x = Buffer.from('x');
+  const [odd, strange, x] = [`g${viewFormat}:junk`, keyOf(store, 'reader', 'strange'), Buffer.from('x')];
   const without = new Hash([...hash].slice(1));
   const damages: Record<string, [string, Buffer | Hash | 'list' | null]> = {
     [`different ${loop}`]: [loop, Buffer.concat([bytes, x])],
@@ -90,13 +91,13 @@ it('verify names any one thing that is changed in the store, and nothing else', 
     expect(spelled(store, await verify(store))).toEqual([wanted]);
     store.redis.keys = new Map(before);
   }
-  const told: number[] = [];
-  const { found, unknown, otherFacts, compared } = await verify(store, undefined, {
-    onCompared: (n: number) => told.push(n),
-  });
-  expect([found, unknown, otherFacts]).toEqual([[], [], false]);
-  expect(compared).toBeGreaterThan(10);
-  expect(told.reduce((sum, n) => sum + n, 0)).toBe(compared);
+  let told = 0;
+  const onCompared = (more: number) => {
+    told += more;
+  };
+  const verified = await verify(store, { onCompared });
+  expect(verified).toMatchObject({ found: [], unknown: [], otherFacts: false, compared: told });
+  expect(told).toBeGreaterThan(10);
 });
 
 it('verify asks the leader to mend what it found, and looks again; where nobody leads, nothing is mended', async () => {
@@ -109,7 +110,7 @@ it('verify asks the leader to mend what it found, and looks again; where nobody 
     .toBe(false);
   const damage = () => void store.redis.keys.set(loop, Buffer.from('x'));
   damage();
-  const one = verification(store, logOf(smallWorld.records), { clock: realClock });
+  const one = verification(store, { clock: realClock });
   const { found } = await one.run();
   expect(spelled(store, { found })).toEqual([`different ${loop}`]);
   const names = found.flatMap(({ differences }) => differences).map(({ name }) => name);
@@ -120,7 +121,7 @@ it('verify asks the leader to mend what it found, and looks again; where nobody 
   await one.end();
   await running.stop();
   damage();
-  const other = verification(store, logOf(smallWorld.records));
+  const other = verification(store, {});
   await other.run();
   expect(await other.repair(names)).toBeNull();
   await other.end();
@@ -129,7 +130,7 @@ it('verify asks the leader to mend what it found, and looks again; where nobody 
 it('verify tells of views that were written from other facts', async () => {
   const store = await left();
   const records = smallWorld.records.map((one) => (one.topic === 'rides' && one.key === 'cafe' ? ride('cafe') : one));
-  const { otherFacts, found } = await verify(store, logOf(records));
+  const { otherFacts, found } = await verify(store, { eventLog: logOf(records) });
   expect(otherFacts).toBe(true);
   expect(spelled(store, { found })).toContain(`different ${keyOf(store, 'ride', 'cafe')}`);
 });
@@ -139,13 +140,14 @@ it('verify says what to do where views and log can’t be compared', async () =>
   const { records } = smallWorld;
   await expect(verify(new SharedStore())).rejects.toThrow('no projector has written all views of this version there');
   const other = Object.assign(logOf(records), { identity: async () => 'another' });
-  await expect(verify(store, other)).rejects.toThrow('the views are of another log');
-  await expect(verify(store, logOf(records.slice(0, -1)))).rejects.toThrow("beyond the log's end in relations/0");
-  const more = logOf([...records, ride('new')]);
-  await expect(verify(store, more, { isReadOnce: true })).rejects.toThrow(
-    'the archive holds more than the views are of',
+  await expect(verify(store, { eventLog: other })).rejects.toThrow('the views are of another log');
+  await expect(verify(store, { eventLog: logOf(records.slice(0, -1)) })).rejects.toThrow(
+    "beyond the log's end in relations/0",
   );
-  expect((await verify(store, logOf(records), { isReadOnce: true })).found).toEqual([]);
+  const more = logOf([...records, ride('new')]);
+  const archive = verify(store, { eventLog: more, isReadOnce: true });
+  await expect(archive).rejects.toThrow('the archive holds more than the views are of');
+  expect((await verify(store, { isReadOnce: true })).found).toEqual([]);
 });
 
 it('verify waits for a leader’s position while its tags move, for a minute at most, and four seconds where they stand still', async () => {
@@ -153,12 +155,11 @@ it('verify waits for a leader’s position while its tags move, for a minute at 
   const waited = async (notesAt: (look: number, tag: number) => Partial<LiveNotes>, isReady = false) => {
     const clock = new SteppingClock();
     let looks = 0;
-    const notes: LiveViews['notes'] = async (tags) => {
-      looks += 1;
-      const all = await store.live().notes(tags);
-      return all.map((one, i) => ({ ...one, fence: 'led', position: null, ...notesAt(looks, tags[i]!) }));
-    };
-    const running = verify(store, undefined, { live: { ...store.live(), notes }, clock });
+    const { live } = notesBut(store, (tag) => {
+      looks += tag === 0 ? 1 : 0;
+      return { fence: 'led', position: null, ...notesAt(looks, tag) };
+    });
+    const running = verify(store, { live, clock });
     if (isReady) expect((await running).found).toEqual([]);
     else await expect(running).rejects.toThrow('no projector has written all views of this version there');
     return [clock.slept.filter((ms) => ms === 200).length, looks];
@@ -175,22 +176,15 @@ it('verify waits for a leader’s position while its tags move, for a minute at 
 
 it('verify compares all that it can where some tags have no position, and says what it does not know', async () => {
   const store = await left();
-  const tag = tagOf('loop');
-  store.redis.keys.set(keyOf(store, 'ride', 'loop'), Buffer.from('x'));
-  store.redis.keys.set(keyOf(store, 'ride', 'cafe'), Buffer.from('x'));
-  store.redis.keys.set(keyOf(store, 'rider', 'bo'), Buffer.from('x'));
-  const notes: LiveViews['notes'] = async (tags) => {
-    const all = await store.live().notes(tags);
-    return all.map((one, i) => (tags[i] === tag ? { ...one, position: null } : one));
-  };
-  const log = logOf(smallWorld.records);
-  const { found, unknown } = await verify(store, log, { live: { ...store.live(), notes } });
-  expect(spelled(store, { found }).toSorted()).toEqual([
-    `different ${keyOf(store, 'rider', 'bo')}`,
-    `different ${keyOf(store, 'ride', 'cafe')}`,
-  ]);
+  const [loop, cafe] = ['loop', 'cafe'].map((id) => keyOf(store, 'ride', id)) as [string, string];
+  const bo = keyOf(store, 'rider', 'bo');
+  for (const key of [loop, cafe, bo]) store.redis.keys.set(key, Buffer.from('x'));
+  const eventLog = logOf(smallWorld.records);
+  const { live } = notesBut(store, (tag) => (tag === tagOf('loop') ? { position: null } : {}));
+  const { found, unknown } = await verify(store, { eventLog, live });
+  expect(spelled(store, { found }).toSorted()).toEqual([`different ${bo}`, `different ${cafe}`]);
   // What was found at one position of the log is told together.
-  expect(found.map(({ position }) => position)).toEqual([positionOf(await log.bounds(), 'end')]);
+  expect(found.map(({ position }) => position)).toEqual([positionOf(await eventLog.bounds(), 'end')]);
   expect(unknown.map(({ id }) => id)).toEqual(['loop']);
 });
 
@@ -198,7 +192,7 @@ it('verify ends with what ends the fold, and where a partition can not be read, 
   const store = await left();
   const { records } = smallWorld;
   const gone = Object.assign(logOf(records), { follow: () => Promise.reject(new Error('no such topic')) });
-  await expect(verify(store, gone)).rejects.toThrow('no such topic');
+  await expect(verify(store, { eventLog: gone })).rejects.toThrow('no such topic');
   const waiting = logOf(records);
   waiting.reveal(records.length - 1);
   const follow = waiting.follow.bind(waiting);
@@ -206,14 +200,13 @@ it('verify ends with what ends the fold, and where a partition can not be read, 
     follower.onWaiting!('relations', 0, true);
     return follow(from, follower, signal);
   };
-  await expect(verify(store, waiting)).rejects.toThrow('Cannot read relations/0 up to its end');
-  const stop = new AbortController();
-  const { signal } = stop;
+  await expect(verify(store, { eventLog: waiting })).rejects.toThrow('Cannot read relations/0 up to its end');
+  const { stop, signal } = sharedDeps();
   let looks = 0;
-  const notes: LiveViews['notes'] = async (tags) => {
-    if (looks++ === 3) stop.abort(new Error('told to'));
-    return (await store.live().notes(tags)).map((one) => ({ ...one, fence: `${looks}`, position: null }));
-  };
-  await expect(verify(store, undefined, { signal, live: { ...store.live(), notes } })).rejects.toThrow('told to');
+  const { live } = notesBut(store, (tag) => {
+    if (tag === 0 && looks++ === 3) stop.abort(new Error('told to'));
+    return { fence: `${looks}`, position: null };
+  });
+  await expect(verify(store, { signal, live })).rejects.toThrow('told to');
   expect(looks).toBe(4);
 });

@@ -37,11 +37,9 @@ describe('an interner', () => {
   it('finds texts in bytes, wherever they stand there', () => {
     const interner = new Interner();
     const bytes = Buffer.from('loop/2015-06-13/ada');
-    expect([interner.findBytes(bytes, 0, 4), interner.addBytes(bytes, 0, 4), interner.addBytes(bytes, 16, 19)]).toEqual(
-      [-1, 0, 1],
-    );
-    expect([interner.find('ada'), interner.find('loop'), interner.findBytes(bytes, 16, 19)]).toEqual([1, 0, 1]);
-    const found = [interner.text(0), interner.text(1), interner.find('ad'), interner.find('loo')];
-    expect(found).toEqual(['loop', 'ada', -1, -1]);
+    const added = [interner.findBytes(bytes, 0, 4), interner.addBytes(bytes, 0, 4), interner.addBytes(bytes, 16, 19)];
+    expect([...added, interner.findBytes(bytes, 16, 19)]).toEqual([-1, 0, 1, 1]);
+    expect(['ada', 'loop', 'ad', 'loo'].map((text) => interner.find(text))).toEqual([1, 0, -1, -1]);
+    expect([interner.text(0), interner.text(1)]).toEqual(['loop', 'ada']);
   });
 });

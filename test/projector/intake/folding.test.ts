@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
-import type { Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
+import type { EventLog, Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
+import { WakeUp } from '../../../projector/running/waiting.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
-import { silentLog } from '../../support/processes/heard.ts';
+import { rider as riderRecord } from '../../reference/example-log.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { toLogRecord } from '../../support/worlds/histories.ts';
-import { sampleRecords } from '../../support/worlds/records.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
+import { type HistoryRecord, toLogRecord } from '../../support/worlds/histories.ts';
 
 const position = (riders: number, nights = 0): Position => positionAt({ riders, nights });
 
@@ -17,63 +17,32 @@ async function following(limit: Position | null = null) {
   let log!: Follower;
   let from!: Position;
   const asked = { bounds: async (): Promise<LogBounds> => bounds };
-  const seconds: (() => void)[] = [];
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const clock = { ms: 0 };
-  const stop = new AbortController();
-  const folding = new Folding(bounds, limit, {
-    clock: {
-      nowMs: () => clock.ms,
-      wallMs: () => 0,
-      sleep: (_ms, signal) =>
-        new Promise((resolve) => {
-          seconds.push(resolve);
-          signal?.addEventListener('abort', () => resolve());
-        }),
-    },
-    log: { ...silentLog, info: say, warn: say },
-    metrics: noMetrics,
-    rejects: null,
-    signal: stop.signal,
-    eventLog: {
-      bounds: () => asked.bounds(),
-      follow: async (position, follower) => {
-        from = position;
-        log = follower;
-      },
-      close: async () => {},
-    },
-  });
+  const passed = new WakeUp();
+  const { stop, lines: said, ...shared } = sharedDeps();
+  const { clock } = shared;
+  clock.sleep = (_ms: number, signal?: AbortSignal) => passed.wait(signal);
+  const follow: EventLog['follow'] = async (position, follower) => {
+    from = position;
+    log = follower;
+  };
+  const eventLog = { bounds: () => asked.bounds(), follow, close: async () => {} };
+  const folding = new Folding(bounds, limit, { ...shared, rejects: null, eventLog });
   await folding.follow(stop.signal);
   const batch = (nextOffset: number, records: LogBatch['records'] = []): Promise<void> =>
     log.onBatch({ topic: 'riders', partition: 0, records, nextOffset });
   const second = async (): Promise<void> => {
-    for (const pass of seconds.splice(0)) pass();
+    passed.notify();
     await new Promise(setImmediate);
   };
   return { folding, from, log, asked, batch, second, bounds, stop, clock, said };
 }
 
 const rider = (offset: number) =>
-  toLogRecord({
-    topic: 'riders',
-    partition: 0,
-    offset,
-    timestampMs: 7,
-    key: 'r1',
-    value: { ...sampleRecords.riders, rider: 'r1' },
-  });
+  toLogRecord({ ...riderRecord('r1'), partition: 0, offset, timestampMs: 7 } as HistoryRecord);
 
 /** Whether a promise is settled by now. */
-async function isDone(promise: Promise<unknown>): Promise<boolean> {
-  let done = false;
-  void promise.then(() => {
-    done = true;
-  });
-  await new Promise(setImmediate);
-  return done;
-}
+const isDone = (promise: Promise<unknown>): Promise<boolean> =>
+  Promise.race([promise.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
 
 describe('a batch', () => {
   it('is told of in the turn of its facts and its position, and moves what waits', async () => {
@@ -106,16 +75,14 @@ describe('a batch', () => {
   });
 });
 
-describe('a limit', () => {
-  it('holds the log until it moves, and none holds nothing', async () => {
-    const { folding, log } = await following(position(3, 4));
-    const hold = log.hold!('riders', 0)!;
-    expect([hold.offset, log.hold!('nights', 0)!.offset, log.hold!('nights', 1)]).toEqual([3, 4, null]);
-    expect(await isDone(hold.moved)).toBe(false);
-    folding.limit = null;
-    expect(await isDone(hold.moved)).toBe(true);
-    expect([folding.limit, log.hold!('riders', 0)]).toEqual([null, null]);
-  });
+it('a limit holds the log until it moves, and none holds nothing', async () => {
+  const { folding, log } = await following(position(3, 4));
+  const hold = log.hold!('riders', 0)!;
+  expect([hold.offset, log.hold!('nights', 0)!.offset, log.hold!('nights', 1)]).toEqual([3, 4, null]);
+  expect(await isDone(hold.moved)).toBe(false);
+  folding.limit = null;
+  expect(await isDone(hold.moved)).toBe(true);
+  expect([folding.limit, log.hold!('riders', 0)]).toEqual([null, null]);
 });
 
 describe('folding to ends', () => {
@@ -130,15 +97,15 @@ describe('folding to ends', () => {
     log.onWaiting!('riders', 0, true);
     expect([await isDone(done), folding.isBehind(ends)]).toEqual([true, false]);
     log.onWaiting!('riders', 0, false);
-    const again = folding.foldTo(ends, new AbortController().signal);
+    const again = folding.foldTo(ends, stop.signal);
     expect([await isDone(again), folding.isBehind(ends)]).toEqual([false, true]);
     await batch(5);
     expect([await isDone(again), folding.isBehind(ends)]).toEqual([true, false]);
   });
 
   it('does not wait for records that the log has lost, nor for more than there were', async () => {
-    const { folding, asked, batch, second, bounds } = await following();
-    const done = folding.foldTo(ends, new AbortController().signal);
+    const { folding, asked, batch, second, bounds, stop } = await following();
+    const done = folding.foldTo(ends, stop.signal);
     asked.bounds = () => Promise.reject(new Error('no broker'));
     await second();
     expect(await isDone(done)).toBe(false);
@@ -157,13 +124,13 @@ describe('folding to ends', () => {
   });
 
   it('asks the log for its ends only after a second without a batch, and says how far it is', async () => {
-    const { folding, asked, batch, second, bounds, clock, said } = await following();
+    const { folding, asked, batch, second, bounds, clock, said, stop } = await following();
     let times = 0;
     asked.bounds = async () => {
       times += 1;
       return bounds;
     };
-    const done = folding.foldTo(ends, new AbortController().signal);
+    const done = folding.foldTo(ends, stop.signal);
     for (const nextOffset of [1, 2, 3]) {
       await batch(nextOffset);
       await new Promise(setImmediate);

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { Intake } from '../../../projector/intake/intake.ts';
 import type { EncodedRecord, LogBatch, Position, Reject, RejectSink } from '../../../projector/ports/event-log.ts';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
+import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metrics.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { kindOf } from '../../../schemas/avro/undecodable.ts';
 import type { AnyRecord } from '../../../schemas/events/records.ts';
-import { silentLog } from '../../support/processes/heard.ts';
 import { logOf, positionAt } from '../../support/stores/placed-log.ts';
-import { SteppingClock } from '../../support/stores/stepping-clock.ts';
+import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -19,7 +18,7 @@ const at = (riders: number): Position => positionAt({ riders });
 function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSink = true) {
   const fold = new Fold();
   const barriers = new PositionBarriers(start);
-  const clock = new SteppingClock();
+  const shared = sharedDeps();
   const published: Reject[] = [];
   const counted: string[] = [];
   const sink: RejectSink = {
@@ -31,45 +30,36 @@ function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSi
     holdsAll: async () => true,
     async close() {},
   };
-  const intake = new Intake({
-    fold,
-    barriers,
-    clock,
-    log: silentLog,
-    metrics: {
-      ...noMetrics,
-      rejected: (topic, reason) => counted.push(`${topic}: ${reason}`),
-      folded: (topic, records) => counted.push(`${records} of ${topic} folded`),
-      revisionRegressed: (topic) => counted.push(`a lower revision in ${topic}`),
-    },
-    signal: new AbortController().signal,
-    sink: withSink ? sink : null,
-    eventLog: logOf(),
-  });
+  const metrics: ProjectorMetrics = {
+    ...noMetrics,
+    rejected: (topic, reason) => counted.push(`${topic}: ${reason}`),
+    folded: (topic, records) => counted.push(`${records} of ${topic} folded`),
+    revisionRegressed: (topic) => counted.push(`a lower revision in ${topic}`),
+  };
+  const intake = new Intake({ ...shared, fold, barriers, metrics, sink: withSink ? sink : null, eventLog: logOf() });
   intake.aside.begin();
-  return { intake, fold, barriers, clock, published, counted };
+  return { intake, fold, barriers, clock: shared.clock, published, counted };
 }
 
 /** The position that may be stored once a round that began there is written. */
 const settled = (barriers: PositionBarriers, position: Position): Position =>
   barriers.settled({ round: 99, position, sum: '' }, { fanOutsStored: true }).position;
 
+const place = { topic: 'riders', partition: 0, timestampMs: 7 } as const;
+const [key, value] = [Buffer.from('r1'), Buffer.from('?')];
+const raw: Reject['raw'] = { key, value, headers: { h: Buffer.from('x') } };
 const rider = (offset: number, id: string, value: AnyRecord | null = { ...sampleRecords.riders, rider: id }) =>
-  toLogRecord({ topic: 'riders', partition: 0, offset, timestampMs: 7, key: id, value });
-const undecodable = (offset: number): EncodedRecord => ({
-  topic: 'riders',
-  partition: 0,
+  toLogRecord({ ...place, offset, key: id, value });
+const undecodable = (offset: number, as = raw): EncodedRecord => ({
+  ...place,
   offset,
-  timestampMs: 7,
-  keyBytes: Buffer.from('r1'),
-  valueBytes: Buffer.from('?'),
+  keyBytes: key,
+  valueBytes: value,
   decoder: 'unknown schema id',
-  raw: () => ({ key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } }),
+  raw: () => as,
 });
-const sized = (offset: number, raw: Partial<Reject['raw']>): EncodedRecord => ({
-  ...undecodable(offset),
-  raw: () => ({ key: null, value: null, headers: {}, ...raw }),
-});
+const sized = (offset: number, bytes: number) =>
+  undecodable(offset, { key: null, value: Buffer.alloc(bytes), headers: {} });
 const batch = (...records: LogBatch['records']): LogBatch => ({
   topic: 'riders',
   partition: 0,
@@ -91,8 +81,6 @@ describe('a bad record', () => {
     const { facts } = fold;
     expect(['r1', 'r2', 'r3', 'not an id'].map((id) => facts.riderIds.find(id))).toEqual([0, -1, 1, -1]);
     expect([...facts.riderIds.numbers()].map((number) => facts.riderExists(number))).toEqual([true, true]);
-    const place = { topic: 'riders', partition: 0, timestampMs: 7 };
-    const raw = { key: Buffer.from('r1'), value: Buffer.from('?'), headers: { h: Buffer.from('x') } };
     expect(published).toEqual([
       { ...place, offset: 1, reason: 'unknown schema id', raw },
       expect.objectContaining({
@@ -141,13 +129,13 @@ describe('a bad record', () => {
     await intake.take(batch(...small));
     await intake.take(batch(...small));
     expect(await settles(intake.take(batch(undecodable(0))))).toBe(false);
-    await other.take(batch(sized(0, { value: Buffer.alloc(64 << 20) })));
-    expect(await settles(other.take(batch(sized(1, { value: Buffer.alloc(1) }))))).toBe(false);
+    await other.take(batch(sized(0, 64 << 20)));
+    expect(await settles(other.take(batch(sized(1, 1))))).toBe(false);
     accepted.resolve();
     await Promise.all([intake.aside.drain(), other.aside.drain()]);
     // Nothing is pending any more.
     accepted = Promise.withResolvers<void>();
     await intake.take(batch(...small));
-    await other.take(batch(sized(2, { value: Buffer.alloc(64 << 20) })));
+    await other.take(batch(sized(2, 64 << 20)));
   });
 });

@@ -95,37 +95,27 @@ describe('a standby', () => {
     expect(blind).toEqual([]);
   });
 
-  const full = new Error('Redis is full');
-  it.each<[string, Partial<Store>, { fromMs: number; blind: number; unheard?: number; why: string }]>([
-    [
-      'its own sign of life was refused',
-      { refusal: (ms) => (ms < 10_000 || ms === 11_000 ? full : null) },
-      { fromMs: 11_001, blind: 21, why: 'takes no sign of life, which says nothing about a leader: Redis is full' },
-    ],
-    [
-      'a look of more than two seconds',
-      { lookMs: (ms) => (ms < 20_000 ? 2_001 : 1) },
-      { fromMs: 20_000, blind: 5, why: 'took over 2 s, which says nothing about a leader' },
-    ],
-    [
-      'a look that failed',
-      // Also looks at the first tag alone, between two looks at all.
-      { fails: (ms) => ms > 1_000 && ms < 2_200 },
-      { fromMs: 2_200, blind: 2, unheard: 2, why: 'no connection' },
-    ],
-  ])(
-    'begins to count again after %s, says once why it can not judge, and follows what it hears',
-    async (_, store, wanted) => {
-      const { fences, began, blind, said, looks } = await stoodBy({ fenceAt: () => 'led', ...store });
-      expect(fences).toEqual(['led', 'led', 'led']);
-      expect(began.filter((ms) => ms >= wanted.fromMs)).toHaveLength(5);
-      expect([blind.length, looks.length]).toEqual([wanted.blind, began.length - (wanted.unheard ?? 0)]);
-      expect([...new Set(said)]).toEqual([
-        expect.stringMatching(new RegExp(`^Cannot find out who leads, trying again: .*${wanted.why}$`)),
-        'It could find out who leads now',
-      ]);
-    },
-  );
+  /** Begins to count its looks anew at a time, after so many that told nothing. */
+  async function judgesFrom(fromMs: number, blindLooks: number, unheard: number, why: string, store: Partial<Store>) {
+    const { fences, began, blind, said, looks } = await stoodBy({ fenceAt: () => 'led', ...store });
+    expect(fences).toEqual(['led', 'led', 'led']);
+    expect(began.filter((ms) => ms >= fromMs)).toHaveLength(5);
+    expect([blind.length, looks.length]).toEqual([blindLooks, began.length - unheard]);
+    expect([...new Set(said)]).toEqual([
+      expect.stringMatching(new RegExp(`^Cannot find out who leads, trying again: .*${why}$`)),
+      'It could find out who leads now',
+    ]);
+  }
+
+  it('begins to count again after a look that tells nothing, says once why it can not judge, and follows what it hears', async () => {
+    const full = (ms: number) => (ms < 10_000 || ms === 11_000 ? new Error('Redis is full') : null);
+    const refused = 'takes no sign of life, which says nothing about a leader: Redis is full';
+    await judgesFrom(11_001, 21, 0, refused, { refusal: full });
+    const late = 'took over 2 s, which says nothing about a leader';
+    await judgesFrom(20_000, 5, 0, late, { lookMs: (ms) => (ms < 20_000 ? 2_001 : 1) });
+    // Also looks at the first tag alone fail, between two looks at all.
+    await judgesFrom(2_200, 2, 2, 'no connection', { fails: (ms) => ms > 1_000 && ms < 2_200 });
+  });
 
   it('takes nothing once it is told to stop: between two looks, or while it asks whether it is folded', async () => {
     const free = () => ':free';

@@ -1,30 +1,100 @@
-import { expect, it } from 'vitest';
-import { type LogBounds, PartitionsChangedError } from '../../../projector/ports/event-log.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type LogBounds, PartitionsChangedError, type Position } from '../../../projector/ports/event-log.ts';
 import { assertSamePartitions, isWithin, reachedByAll } from '../../../projector/position/position.ts';
-import type { StoredPosition } from '../../../projector/position/settled-position.ts';
+import {
+  type Barrier,
+  PositionBarriers,
+  parseStoredPosition,
+  type StoredPosition,
+} from '../../../projector/position/settled-position.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
+import { positionAt } from '../../support/stores/placed-log.ts';
+
+const stored = { log: 'l', position: positionAt(), sum: '0', fanOuts: [['r1', [3]]] };
+
+describe('a stored position', () => {
+  it('is read as it was written', () => {
+    expect(parseStoredPosition(JSON.stringify(stored))).toEqual(stored);
+  });
+
+  it.each([
+    ['is absent', null],
+    ['is no JSON', 'x'],
+    ['lacks a topic', JSON.stringify({ ...stored, position: { rides: [0] } })],
+    ['lacks the sum', JSON.stringify({ ...stored, sum: undefined })],
+  ])('that %s is as none', (_, text) => {
+    expect(parseStoredPosition(text)).toBeNull();
+  });
+});
+
+const at = (riders: number): Position => positionAt({ riders });
+const offsetOf = (position: Position): number => position.riders[0]!;
+
+describe('position barriers', () => {
+  it('keep the position at the start of the last round before every change that is not done', () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ kind: fc.constant('fold' as const) }),
+        fc.record({ kind: fc.constant('round' as const) }),
+        fc.record({ kind: fc.constant('open' as const), fanOut: fc.boolean() }),
+        fc.record({ kind: fc.constant('lift' as const), which: fc.nat(9) }),
+        fc.record({ kind: fc.constant('lift fan-outs' as const) }),
+      ),
+      { maxLength: 60, size: 'max' },
+    );
+    fc.assert(
+      fc.property(steps, (list) => {
+        const barriers = new PositionBarriers(at(0));
+        let written = barriers.begin(at(0), '');
+        let folded = 0;
+        let open: { barrier: Barrier; fanOut: boolean; roundAt: number }[] = [];
+        for (const step of list) {
+          if (step.kind === 'fold') folded += 1;
+          else if (step.kind === 'round') written = barriers.begin(at(folded), `sum at ${folded}`);
+          // A barrier is for a change folded since the last round began.
+          else if (step.kind === 'open')
+            open.push({ barrier: barriers.open(step), fanOut: step.fanOut, roundAt: offsetOf(written.position) });
+          else if (step.kind === 'lift fan-outs') {
+            barriers.liftFanOuts();
+            open = open.filter(({ fanOut }) => !fanOut);
+          } else if (open.length > 0) barriers.lift(open.splice(step.which % open.length, 1)[0]!.barrier);
+          for (const fanOutsStored of [false, true]) {
+            const holding = open.filter(({ fanOut }) => !(fanOut && fanOutsStored)).map(({ roundAt }) => roundAt);
+            const settled = offsetOf(barriers.settled(written, { fanOutsStored }).position);
+            expect(settled).toBe(Math.min(offsetOf(written.position), ...holding));
+          }
+        }
+      }),
+    );
+  });
+
+  it('are of changes that are no fan-outs, unless it is said', () => {
+    const barriers = new PositionBarriers(at(0));
+    barriers.open();
+    barriers.liftFanOuts();
+    expect(offsetOf(barriers.settled(barriers.begin(at(1), ''), { fanOutsStored: true }).position)).toBe(0);
+  });
+});
 
 const bounds = (partitions: number): LogBounds =>
   byTopic(() => Array.from({ length: partitions }, () => ({ low: 0, end: 9 })));
-const stored = (partitions: number, log: string): StoredPosition => ({
-  position: byTopic(() => new Array(partitions).fill(5)),
-  log,
-  sum: '',
-  fanOuts: [],
-});
+const left = (partitions: number, log: string | null): StoredPosition => {
+  return { position: byTopic(() => new Array(partitions).fill(5)), log, sum: '', fanOuts: [] };
+};
 
 // docs/rules.md#partition-growth
 it('a topic that grew while no projector ran is noticed from the stored position; another log is nothing to stop for', () => {
-  const grown = () => assertSamePartitions(stored(4, 'a'), 'a', bounds(6));
+  const grown = () => assertSamePartitions(left(4, 'a'), 'a', bounds(6));
   expect(grown).toThrow(PartitionsChangedError);
   expect(grown).toThrow(/KAFKA_TOPIC_PREFIX/);
-  assertSamePartitions(stored(4, 'a'), 'a', bounds(4));
-  assertSamePartitions(stored(4, 'a'), 'b', bounds(6));
-  assertSamePartitions({ ...stored(4, 'a'), log: null }, null, bounds(6));
+  assertSamePartitions(left(4, 'a'), 'a', bounds(4));
+  assertSamePartitions(left(4, 'a'), 'b', bounds(6));
+  assertSamePartitions(left(4, null), null, bounds(6));
 });
 
 it('what all of some positions have reached is the least of them in each partition', () => {
-  const [one, other] = [stored(2, 'a'), stored(2, 'a')];
+  const [one, other] = [left(2, 'a'), left(2, 'a')];
   other.position.rides = [3, 9];
   expect(reachedByAll([one, other])).toEqual({ ...one.position, rides: [3, 5] });
   expect(reachedByAll([other, one])).toEqual({ ...one.position, rides: [3, 5] });
@@ -34,7 +104,7 @@ it('what all of some positions have reached is the least of them in each partiti
 });
 
 it('a position is within another one where no partition is beyond it, and both know the same ones', () => {
-  const { position } = stored(2, 'a');
+  const { position } = left(2, 'a');
   const within = (rides: number[], nights = [5, 5]) => isWithin({ ...position, rides, nights }, position);
   expect(within([5, 5])).toBe(true);
   expect(within([5, 4])).toBe(true);

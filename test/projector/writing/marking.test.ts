@@ -3,11 +3,12 @@ import { Fold } from '../../../projector/facts/fold.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { FanOuts } from '../../../projector/writing/fan-outs.ts';
 import { Marking } from '../../../projector/writing/marking.ts';
-import { Marks } from '../../../projector/writing/marks.ts';
+import { Marks, markOpenNames } from '../../../projector/writing/marks.ts';
+import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { gone, marks as relation, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
-import { applyTo, markedNames } from '../../support/stores/rendered-views.ts';
+import { applyTo, foldOf, markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Facts whose changes are marked. `inlineMax`: absent as in a leader. */
@@ -21,8 +22,7 @@ function marked(inlineMax?: number) {
   return { facts: fold.facts, marks, marking, fanOuts, apply };
 }
 
-const { records } = smallWorld;
-const { reader } = smallWorld;
+const { records, reader } = smallWorld;
 
 describe('a changed fact marks', () => {
   it('up to 64 watchers at once, and more of them slice by slice', () => {
@@ -53,6 +53,30 @@ describe('a changed fact marks', () => {
       expect(markedNames(facts, marks.take())).toContain(`reader:${reader}/f2015-06-13`);
     }
     apply(relation(reader, 'nobody', 'follows'));
+    expect(marks.size).toBe(0);
+  });
+});
+
+describe('names in an open list', () => {
+  const { facts } = foldOf(records);
+
+  it('mark the views that they name, and no other', () => {
+    const marks = new Marks();
+    const names = [...rendered(facts).keys()];
+    expect(markOpenNames([...names, ...names], facts, marks)).toEqual([]);
+    expect(markedNames(facts, marks).toSorted()).toEqual(names.toSorted());
+  });
+
+  it('that no fact was ever about are removed from the store, and none is marked', () => {
+    const marks = new Marks();
+    const names = ['ride:gone', 'reader:ghost/f2015-06-13', 'ride:gone', 'unknown:kind', 'reader:ada/o2015-06-13'];
+    const removed = (id: string, field: string) => ({ kind: 'reader', id, fields: [{ field, value: null }] });
+    expect(markOpenNames(names, facts, marks)).toEqual([
+      [tagOf('gone'), { kind: 'ride', id: 'gone', value: null }],
+      [tagOf('ghost'), removed('ghost', 'f2015-06-13')],
+      // A week's field begins with a Monday.
+      [tagOf('ada'), removed('ada', 'o2015-06-13')],
+    ]);
     expect(marks.size).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compareNights, type NightOrder, orderInDay } from '../../../schemas/views/order-of-nights.ts';
-import { compareText, foldText, orderText } from '../../../schemas/views/text.ts';
+import { compareText, foldText } from '../../../schemas/views/text.ts';
 import { compareText as byCodePoint, fold } from '../../reference/text.ts';
 
 // docs/rules.md#comparing-text
@@ -19,17 +19,6 @@ const someText = fc
   .array(fc.constantFrom('\0', '\x01', '\x02', 'a', 'b', '\ud7ff', '\ue000', '\uffff', '🚲', '😀'), { maxLength: 4 })
   .map((characters) => characters.join(''));
 const signOf = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-it('an order text compares as its texts do, one after the other, whatever characters are in them', () => {
-  const texts = fc.array(someText, { minLength: 3, maxLength: 3 });
-  fc.assert(
-    fc.property(texts, texts, (a, b) => {
-      const wanted = a.map((text, i) => byCodePoint(text, b[i]!)).find((sign) => sign !== 0) ?? 0;
-      expect(signOf(orderText(...a), orderText(...b))).toBe(Math.sign(wanted));
-    }),
-    { numRuns: 2_000 },
-  );
-});
 
 // docs/rules.md#order-of-nights
 it('nights of one day are in the same order by their order text', () => {
