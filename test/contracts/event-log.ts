@@ -100,28 +100,27 @@ export function eventLogContract(
       expect((await log.bounds()).riders).toEqual([empty, { low: 0, end: 1_249 }]);
       const following = follow(from(2), undefined, log);
       await vi.waitFor(() => expect(following.position.riders[1]).toBe(1_249), soon);
-      expect(following.records.map(({ offset }) => offset)).toEqual([
-        ...Array.from({ length: 1_234 }, (_, i) => i),
-        ...Array.from({ length: 5 }, (_, i) => 1_244 + i),
-      ]);
+      const offsets = Array.from({ length: 1_249 }, (_, i) => i);
+      expect(following.records.map(({ offset }) => offset)).toEqual(offsets.toSpliced(1_234, 10));
     });
 
     test('every record comes with its place, time, key and value, in order', async () => {
       await fixture.createTopics(1);
       for (const topic of topicNames) {
-        const value = sampleRecords[topic];
-        await fixture.append(topic, 0, [
-          { key: 'käy/1', value, timestampMs: 1_700_000_000_123 },
-          { key: 'käy/1', value: null, timestampMs: 1_700_000_000_124 },
-        ]);
+        const record = { key: 'käy/1', value: sampleRecords[topic], timestampMs: 1_700_000_000_123 };
+        await fixture.append(topic, 0, [record, { ...record, value: null, timestampMs: 1_700_000_000_124 }]);
       }
       const following = follow(from(1));
       await vi.waitFor(() => expect(following.records).toHaveLength(16), soon);
       for (const topic of topicNames) {
         const [record, tombstone] = following.records.filter((one) => one.topic === topic) as LogRecord[];
         const place = { topic, partition: 0, key: 'käy/1' };
-        expect(record).toMatchObject({ ...place, offset: 0, timestampMs: 1_700_000_000_123 });
-        expect(record!.value).toEqual(sampleRecords[topic]);
+        expect(record).toMatchObject({
+          ...place,
+          offset: 0,
+          timestampMs: 1_700_000_000_123,
+          value: sampleRecords[topic],
+        });
         expect(tombstone).toMatchObject({ ...place, offset: 1, timestampMs: 1_700_000_000_124, value: null });
         // As it came.
         expect(record!.raw().key).toEqual(Buffer.from('käy/1'));
@@ -176,8 +175,7 @@ export function eventLogContract(
         await vi.waitFor(() => expect(following.texts.at(-1)).toBe(`more${i}@${i + 2}`), soon);
       }
       await fixture.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
-      await vi.waitFor(() => expect(following.texts).toHaveLength(6), soon);
-      expect(following.position).toEqual(from(1, { riders: [5], nights: [1] }));
+      await vi.waitFor(() => expect(following.position).toEqual(from(1, { riders: [5], nights: [1] })), soon);
       expect((await log.bounds()).riders).toEqual([{ low: 0, end: 5 }]);
       await fixture.addPartition('riders');
       await expect(following.done).rejects.toThrow(PartitionsChangedError);
@@ -202,9 +200,8 @@ export function eventLogContract(
         );
         return following;
       };
-      await expect(follow(from(3), () => Promise.reject(new Error('the store is gone')), log).done).rejects.toThrow(
-        'gone',
-      );
+      const failing = follow(from(3), () => Promise.reject(new Error('the store is gone')), log);
+      await expect(failing.done).rejects.toThrow('gone');
       const whole = handsOver();
       await vi.waitFor(() => expect(whole.records).toHaveLength(60), soon);
       await whole.stop();

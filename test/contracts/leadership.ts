@@ -55,10 +55,8 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       await lead(older);
       await older.commit(tag, [valueWrite(ride, view('old'))]);
       await lead(newer);
-      expect(await older.commit(tag, [valueWrite(ride, view('zombie'))])).toEqual({
-        committed: false,
-        reason: 'fenced',
-      });
+      const late = await older.commit(tag, [valueWrite(ride, view('zombie'))]);
+      expect(late).toEqual({ committed: false, reason: 'fenced' });
       await newer.commit(tag, [valueWrite(ride, view('new'))]);
       await complete(newer, allTags);
       const r = store.reader();
@@ -163,18 +161,17 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
         await expect.poll(async () => (await r.ready()).ready, { timeout: 10_000 }).toBe(true);
         expect((await stamps())!.map(String)).toEqual(allTags.map(() => asked.committed && asked.process));
         await r.close();
-        expect(await w.commit(first, [])).toMatchObject({ committed: true });
-        expect(await w.commit(tag, [])).toMatchObject({ committed: true });
+        for (const each of [first, tag]) expect(await w.commit(each, [])).toMatchObject({ committed: true });
       });
 
       it('stores the position in all of them, and cuts the lists that it is told to', async () => {
         const [w, other] = [await beating(), await writer()];
         await w.commit(tag, [valueWrite(ride, view('1'))], { round: 1 });
         await w.commit(tag, [valueWrite(rideKey('ride2'), view('2'))], { round: 2 });
-        expect(await w.beat(allTags, { ...asking, position: { text: 'P1', round: 1, cut: [] } })).toMatchObject({
-          committed: true,
-        });
-        await w.beat(allTags, { ...asking, position: { text: 'P2', round: 2, cut: [tag] } });
+        const beat = (text: string, round: number, cut: number[]) =>
+          w.beat(allTags, { ...asking, position: { text, round, cut } });
+        expect(await beat('P1', 1, [])).toMatchObject({ committed: true });
+        await beat('P2', 2, [tag]);
         const looks = await other.leadership.look(allTags);
         expect(new Set(looks.map(({ position }) => position))).toEqual(new Set(['P2']));
         const taken = await other.leadership.take(tag, looks[tag]!.fence, false);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ChangeListener, ViewReader } from '../../api/ports/view-reader.ts';
+import type { ViewReader } from '../../api/ports/view-reader.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import type { StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { readerKey } from '../../schemas/views/reader-fields.ts';
@@ -26,26 +26,8 @@ const view = (text: string): Buffer => encodeView({}, Buffer.from(text));
 
 const soon = { timeout: 10_000, interval: 25 };
 
-class Heard implements ChangeListener {
-  keys: string[] = [];
-  all = 0;
-  hears = false;
-  changed(key: string): void {
-    this.keys.push(key);
-  }
-  allChanged(): void {
-    this.all += 1;
-  }
-  hearing(hears: boolean): void {
-    this.hears = hears;
-  }
-}
-
-async function listed(writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> {
-  const found = new Map<string, StoredView>();
-  for await (const stored of writer.list(tags)) found.set(keyOf(stored.tag, stored), stored);
-  return found;
-}
+const listed = async (writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> =>
+  new Map((await Array.fromAsync(writer.list(tags))).map((stored) => [keyOf(stored.tag, stored), stored]));
 
 /** The promises of projector/ports/view-writer.ts and api/ports/view-reader.ts, which every adapter keeps. */
 export function viewStoreContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {
@@ -81,25 +63,17 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const w = await leader();
       const reader1 = readerKey('rider1');
       const readerTag = parseKey(reader1).tag;
-      await w.commit(readerTag, [
-        fieldsWrite(reader1, { 'o2026-01-01': 'a=1' }),
-        fieldsWrite(reader1, { 'o2026-01-02': 'b=1' }),
-      ]);
-      await w.commit(readerTag, [
-        fieldsWrite(reader1, { 'o2026-01-01': null }),
-        fieldsWrite(reader1, { 'f2026-01-01': 'ä:r=1' }),
-      ]);
+      await w.commit(readerTag, [fieldsWrite(reader1, { 'o2026-01-01': 'a=1', 'o2026-01-02': 'b=1' })]);
+      const [removed, added] = [{ 'o2026-01-01': null }, { 'f2026-01-01': 'ä:r=1' }];
+      await w.commit(readerTag, [fieldsWrite(reader1, removed), fieldsWrite(reader1, added)]);
       const bytes = Buffer.concat([view('x'), Buffer.from([0, 255, 10, 13])]);
       expect(await w.commit(tag, [valueWrite(ride, bytes)])).toMatchObject({ committed: true });
       const r = reader();
       await complete(w, allTags);
       // A guard that has not looked for a while trusts nothing until it has.
       await expect.poll(() => r.get([ride, rideKey('other')]).catch(() => null), soon).toEqual([bytes, null]);
-      expect(await r.fields(reader1, ['o2026-01-01', 'o2026-01-02', 'f2026-01-01'])).toEqual([
-        null,
-        Buffer.from('b=1'),
-        Buffer.from('ä:r=1'),
-      ]);
+      const found = await r.fields(reader1, ['o2026-01-01', 'o2026-01-02', 'f2026-01-01']);
+      expect(found.map((bytes) => bytes && String(bytes))).toEqual([null, 'b=1', 'ä:r=1']);
       await w.commit(tag, [valueWrite(ride, null)]);
       expect(await r.get([ride])).toEqual([null]);
     });
@@ -125,21 +99,11 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
       const all = await listed(w, allTags);
       expect([...all.keys()].sort()).toEqual([hash, ride].sort());
-      expect(all.get(ride)).toEqual({
-        tag,
-        kind: 'ride',
-        id: 'ride1',
-        bytes: value.subarray(0, digestLength),
-        whole: false,
-      });
-      expect(all.get(hash)).toEqual({
-        tag: parseKey(hash).tag,
-        kind: 'reader',
-        id: 'rider1',
-        fields: new Map([['o2026-01-01', Buffer.from('a=1')]]),
-      });
-      expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
       const whole = { tag, kind: 'ride', id: 'ride1', bytes: value, whole: true };
+      expect(all.get(ride)).toEqual({ ...whole, bytes: value.subarray(0, digestLength), whole: false });
+      const fields = new Map([['o2026-01-01', Buffer.from('a=1')]]);
+      expect(all.get(hash)).toEqual({ ...parseKey(hash), fields });
+      expect([...(await listed(w, [tag])).keys()]).toEqual([ride]);
       expect(await Array.fromAsync(w.list([tag], true))).toEqual([whole]);
       const names = [ride, rideKey('other'), hash].map((key) => parseKey(key));
       expect(await w.read(names)).toEqual([whole, null, all.get(hash)]);
@@ -162,8 +126,12 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
     it('lets readers hear of every change to the public layer and of an emptied store, and of nothing of riders', async () => {
       const w = await leader();
       const r = reader();
-      const heard = new Heard();
-      r.listen(heard);
+      const heard = { keys: [] as string[], all: 0, hears: false };
+      r.listen({
+        changed: (key) => void heard.keys.push(key),
+        allChanged: () => void heard.all++,
+        hearing: (hears) => void Object.assign(heard, { hears }),
+      });
       const beat = async (): Promise<boolean> => {
         for (const each of allTags) await w.commit(each, []);
         return heard.hears;

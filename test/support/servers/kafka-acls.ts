@@ -45,29 +45,28 @@ export async function revokeInKafka(admin: Admin, user: string): Promise<void> {
   });
 }
 
-/** `DescribeConfigs` is DESCRIBE_CONFIGS there. */
-const kafkaOperation = (name: string): kafkajs.AclOperationTypes =>
-  kafkajs.AclOperationTypes[name.replace(/\B[A-Z]/, '_$&').toUpperCase() as keyof typeof kafkajs.AclOperationTypes];
-
 function aclsOf({ user, resource, operations }: GrantedLine, { topicPrefix, group }: AclScope) {
-  const names = {
-    facts: topicNames.map((name) => topicPrefix + name),
-    rejected: [`${topicPrefix}rejected`],
-    group: [group],
-    transactions: [topicPrefix],
-    cluster: ['kafka-cluster'],
-  }[resource];
   const { TOPIC, GROUP, TRANSACTIONAL_ID, CLUSTER } = kafkajs.AclResourceTypes;
-  const types = { facts: TOPIC, rejected: TOPIC, group: GROUP, transactions: TRANSACTIONAL_ID, cluster: CLUSTER };
+  const [resourceType, names] = {
+    facts: [TOPIC, topicNames.map((name) => topicPrefix + name)] as const,
+    rejected: [TOPIC, [`${topicPrefix}rejected`]] as const,
+    group: [GROUP, [group]] as const,
+    transactions: [TRANSACTIONAL_ID, [topicPrefix]] as const,
+    cluster: [CLUSTER, ['kafka-cluster']] as const,
+  }[resource];
   const { LITERAL, PREFIXED } = kafkajs.ResourcePatternTypes;
   return names.flatMap((resourceName) =>
     operations.map((operation) => ({
-      resourceType: types[resource],
+      resourceType,
       resourceName,
       resourcePatternType: resource === 'transactions' ? PREFIXED : LITERAL,
       principal: `User:${user}`,
       host: '*',
-      operation: kafkaOperation(operation),
+      // `DescribeConfigs` is DESCRIBE_CONFIGS there.
+      operation:
+        kafkajs.AclOperationTypes[
+          operation.replace(/\B[A-Z]/, '_$&').toUpperCase() as keyof typeof kafkajs.AclOperationTypes
+        ],
       permissionType: kafkajs.AclPermissionTypes.ALLOW,
     })),
   );

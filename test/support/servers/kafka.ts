@@ -7,7 +7,6 @@ import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
 import { ensureTopics, untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
 import type { SchemaSource } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
-import type { Log } from '../../../projector/running/log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
@@ -16,12 +15,11 @@ import { silentLog } from '../processes/heard.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import { Following } from './following.ts';
 
-/** What a log said, to look at afterwards. */
-class HeardLog implements Log {
-  readonly lines: string[] = [];
-  info = (message: string) => void this.lines.push(message);
-  warn = (message: string) => void this.lines.push(message);
-  error = (message: string) => void this.lines.push(message);
+/** What it said is in `lines`. */
+function heardLog() {
+  const lines: string[] = [];
+  const keep = (message: string) => void lines.push(message);
+  return { lines, info: keep, warn: keep, error: keep };
 }
 
 interface SendOptions {
@@ -37,7 +35,7 @@ export const kafkaClient = (brokers = kafkaBrokers()): Kafka =>
 export class TestKafka implements AsyncDisposable {
   readonly connection: KafkaConnection;
   readonly topicPrefix: string;
-  readonly log = new HeardLog();
+  readonly log = heardLog();
   readonly client: Kafka;
   readonly #opened: { close(): Promise<void> }[] = [];
   readonly #admin: Admin;
@@ -63,16 +61,13 @@ export class TestKafka implements AsyncDisposable {
 
   /** The nine topics, `partitions` each; `settings` beside Kafka's defaults. */
   async createTopics({ partitions = 1, settings = {} as Record<string, string> } = {}): Promise<void> {
-    const configEntries = Object.entries({ 'cleanup.policy': 'compact', ...settings });
+    const entries = Object.entries({ 'cleanup.policy': 'compact', ...settings });
+    const configEntries = entries.map(([name, value]) => ({ name, value }));
     const names = [...topicNames, 'rejected'].map((name) => this.topicPrefix + name);
-    await (await this.admin()).createTopics({
-      waitForLeaders: false,
-      topics: names.map((topic) => ({
-        topic,
-        numPartitions: topic.endsWith('rejected') ? 1 : partitions,
-        configEntries: configEntries.map(([setting, value]) => ({ name: setting, value })),
-      })),
+    const topics = names.map((topic) => {
+      return { topic, numPartitions: topic.endsWith('rejected') ? 1 : partitions, configEntries };
     });
+    await (await this.admin()).createTopics({ waitForLeaders: false, topics });
     const cluster = new KafkaCluster(this.connection);
     await untilTopicsExist(cluster, names);
     await cluster.close();
@@ -113,15 +108,10 @@ export class TestKafka implements AsyncDisposable {
   ) {
     const producer = this.client.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
     await producer.connect();
-    await producer.send({
-      topic: this.topicPrefix + topic,
-      compression,
-      messages: messages.map(({ timestampMs = 1_700_000_000_000, ...message }) => ({
-        ...message,
-        partition,
-        timestamp: String(timestampMs),
-      })),
+    const placed = messages.map(({ timestampMs = 1_700_000_000_000, ...message }) => {
+      return { ...message, partition, timestamp: String(timestampMs) };
     });
+    await producer.send({ topic: this.topicPrefix + topic, compression, messages: placed });
     await producer.disconnect();
   }
 

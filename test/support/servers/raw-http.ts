@@ -47,16 +47,14 @@ export function converse(
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0);
     let sent = 0;
-    let closed = false;
     const socket = connect({ port, host: '127.0.0.1' });
     const send = (): void => {
       socket.write(pieces[sent++]!);
     };
-    const finals = (found: Conversation): number => found.answers.filter(({ status }) => status >= 200).length;
-    const end = (): void => {
+    const end = (closed: boolean): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve({ ...parse(received, methods, closed), closed });
+      resolve(parse(received, methods, closed));
     };
     const timer = setTimeout(() => {
       socket.destroy();
@@ -65,22 +63,18 @@ export function converse(
     socket.on('connect', send);
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
-      const found = parse(received, methods, false);
-      const count = finals(found);
+      const { answers } = parse(received, methods, false);
+      const count = answers.filter(({ status }) => status >= 200).length;
       if (count >= answersMax) {
         // A moment longer: whether the server closes, as it may have promised, or sends more than it should.
-        const closes = found.answers.at(-1)?.headers.connection === 'close';
-        setTimeout(end, closes ? closeMsMax : 15);
+        const closes = answers.at(-1)?.headers.connection === 'close';
+        setTimeout(end, closes ? closeMsMax : 15, false);
       } else if (sent < pieces.length && count >= sent) send();
     });
-    socket.on('end', () => {
-      closed = true;
-      end();
-    });
+    socket.on('end', () => end(true));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') return reject(error);
-      closed = true;
-      end();
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+      else end(true);
     });
   });
 }

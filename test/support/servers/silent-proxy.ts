@@ -9,7 +9,7 @@ export type Ends = 'never' | 'FIN' | 'RST';
 /** A TCP proxy before a Redis whose connections fall silent without a word, and end some time later or never. */
 export async function silentProxy(redisUrl: string) {
   const target = new URL(redisUrl);
-  const pairs = new Set<{ client: Socket; server: Socket; fallSilent(carries: Carries): void }>();
+  const pairs = new Set<{ client: Socket; fallSilent(carries: Carries): void }>();
   let gets: Gets = 'all';
   const listener = createServer((client) => {
     const server = connect(Number(target.port || 6379), target.hostname);
@@ -26,13 +26,10 @@ export async function silentProxy(redisUrl: string) {
       if (left === 1) carries = 'commands';
       if (client.writable) client.write(left-- === 1 ? shown.subarray(0, '+OK\r\n'.length) : shown);
     });
-    const pair = {
-      client,
-      server,
-      fallSilent: (what: Carries) => {
-        carries = what;
-      },
+    const fallSilent = (what: Carries): void => {
+      carries = what;
     };
+    const pair = { client, fallSilent };
     pairs.add(pair);
     const end = (): void => {
       pairs.delete(pair);
@@ -62,10 +59,7 @@ export async function silentProxy(redisUrl: string) {
       gets = 'all';
     },
     async close(): Promise<void> {
-      for (const { client, server } of pairs) {
-        client.destroy();
-        server.destroy();
-      }
+      for (const { client } of pairs) client.destroy();
       await new Promise((resolve) => listener.close(resolve));
     },
   };

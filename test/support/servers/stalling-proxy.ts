@@ -1,11 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a connection through the proxy is for: told by the first command that only one of them sends. */
-type ConnectionKind = 'tracker' | 'data';
-
 interface Piped {
-  kind: ConnectionKind;
+  /** What the connection is for: told by the first command that only one of them sends. */
+  kind: 'tracker' | 'data';
   client: Socket;
   server: Socket;
   isStalled: boolean;
@@ -61,7 +59,7 @@ export async function stallingProxy(redisUrl: string) {
   return {
     url: `redis://127.0.0.1:${address.port}`,
     /** The connections there are stay open and carry nothing any more, either way; new ones are well. */
-    stall(kind: ConnectionKind): void {
+    stall(kind: Piped['kind']): void {
       for (const piped of all) if (piped.kind === kind) piped.isStalled = true;
     },
     /** From now on bytes take up to so long, either way. */
@@ -78,10 +76,7 @@ export async function stallingProxy(redisUrl: string) {
       for (const { client } of all) client.destroy();
     },
     async close(): Promise<void> {
-      for (const { client, server } of all) {
-        client.destroy();
-        server.destroy();
-      }
+      for (const { client } of all) client.destroy();
       await new Promise((resolve) => listener.close(resolve));
     },
   };
