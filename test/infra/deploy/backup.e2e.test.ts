@@ -38,9 +38,7 @@ it('a backup that failed says nothing, and leaves the one before as it was', asy
   await expect(backup('archive', { RIDE_CALENDAR: 'false' })).rejects.toMatchObject({ code: 1 });
   expect(await readFile(join(folder, 'sign-in'), 'utf8')).toBe('yesterday');
   expect((await readdir(folder)).filter((name) => name.endsWith('.prom'))).toEqual([]);
-});
-
-it('an archive is saved by the command, as it is called here', async () => {
+  // It is saved by the command, as it is called here.
   await backup('archive', { RIDE_CALENDAR: 'echo ride-calendar' });
   const text = await readFile(join(folder, 'ride_calendar_archive.prom'), 'utf8');
   expect(text).toContain('{namespace="ride-calendar",backup="archive"} ');

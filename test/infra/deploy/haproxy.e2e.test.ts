@@ -47,13 +47,6 @@ const failure = {
   ...Object.fromEntries(Object.entries(corsHeaders).map(([name, value]) => [name.toLowerCase(), value])),
 };
 
-it('the shipped proxy answers by itself as an API that cannot read does, while there is none', async () => {
-  const port = await proxied(null);
-  const answer = await read(port);
-  expect(answer).toMatchObject({ status: 503, headers: failure });
-  expect(answer.body).toEqual(problems.unavailable.body);
-});
-
 /** A server on a port of its own. */
 async function serving(answer: (socket: Socket) => void): Promise<Disposable & { port: number }> {
   const server = createServer((socket) => answer(socket.on('error', () => {}).resume()));
@@ -63,15 +56,20 @@ async function serving(answer: (socket: Socket) => void): Promise<Disposable & {
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 const notReady = ok.replace('200 OK', '503 Service Unavailable');
 
-it.each([
-  ['does not answer', null, 504],
-  ['answers what is no HTTP', 'hello\r\n', 502],
-])('the shipped proxy answers with a problem for an API that %s', async (_, says, status) => {
-  using api = await serving((socket) => says && socket.end(says));
+it('the shipped proxy answers with a problem, as an API that cannot read does, while there is none, or one that is no use', async () => {
+  using silent = await serving(() => {});
+  using garbled = await serving((socket) => socket.end('hello\r\n'));
   using checks = await serving((socket) => socket.end(ok));
-  const answer = await read(await proxied({ port: api.port, checks: checks.port }));
-  expect(answer).toMatchObject({ status, headers: failure });
-  expect(JSON.parse(answer.body.toString())).toMatchObject({ status, title: expect.any(String) });
+  for (const [status, api] of [
+    [503, null],
+    [504, silent],
+    [502, garbled],
+  ] as const) {
+    const answer = await read(await proxied(api && { port: api.port, checks: checks.port }));
+    expect(answer).toMatchObject({ status, headers: failure });
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ status, title: expect.any(String) });
+    if (!api) expect(answer.body).toEqual(problems.unavailable.body);
+  }
 });
 
 it('the shipped proxy asks an API whose checks are slow while there is no other, and never one that is not ready', async () => {

@@ -40,25 +40,21 @@ function generated(file: string, part: string): Record<string, string> {
   return assignments([block, ...envs].join('\n'));
 }
 
-const settingsOf = (part: string): Record<string, string> => ({
-  ...generated('base/kustomization.yaml', part),
-  ...generated('example/kustomization.yaml', part),
-});
 const secretsOf = (part: string): Record<string, string> => assignments(read(`example/secrets/${part}.env`));
+/** As an overlay has them. What a pod mounts is here a folder of this machine. */
+const settingsOf = (part: string, overlay = 'example'): Record<string, string> => {
+  const all = { ...generated('base/kustomization.yaml', part), ...generated(`${overlay}/kustomization.yaml`, part) };
+  return 'WRITER_SCHEMAS' in all ? { ...all, WRITER_SCHEMAS: `${folder}../../../schemas/events` } : all;
+};
 const asTheyAre = (part: string): Record<string, string> => {
   // Node's own.
   const { NODE_EXTRA_CA_CERTS, ...ours } = { ...settingsOf(part), ...secretsOf(part) };
   expect(NODE_EXTRA_CA_CERTS).toBe('/etc/ride-calendar/authority.pem');
   return ours;
 };
-/** What a pod mounts there is here a folder of this machine. */
-const here = (env: Record<string, string>): Record<string, string> => ({
-  ...env,
-  ...('WRITER_SCHEMAS' in env && { WRITER_SCHEMAS: `${folder}../../../schemas/events` }),
-});
 /** With passwords of one's own. */
 const loaded = (part: string, more: Record<string, string> = {}): Settings => {
-  const ours = Object.entries(here(asTheyAre(part))).map(([name, value]) => [name, value.replace('change-me', 'mine')]);
+  const ours = Object.entries(asTheyAre(part)).map(([name, value]) => [name, value.replace('change-me', 'mine')]);
   return loadSettings({ ...Object.fromEntries(ours), ...more });
 };
 
@@ -85,12 +81,11 @@ describe('the example’s settings', () => {
     );
   });
 
-  it('give the projector nothing of sign-in, and the API nothing of Kafka', () => {
+  it('give the projector nothing of sign-in, the API nothing of Kafka, and a job what it needs', () => {
     const names = (part: string) => Object.keys({ ...settingsOf(part), ...secretsOf(part) });
-    expect(names('projector').filter((name) => /^(SIGN_IN|OAUTH|AUTH)/.test(name))).toEqual([]);
-    expect(names('api').filter((name) => name.startsWith('KAFKA'))).toEqual([]);
-    for (const part of ['topics', 'backup-archive'])
-      expect(names(part).filter((name) => /^(SIGN_IN|OAUTH|AUTH|REDIS)/.test(name))).toEqual([]);
+    const found = (part: string, begin: RegExp) => names(part).filter((name) => begin.test(name));
+    expect([...found('projector', /^(SIGN_IN|OAUTH|AUTH)/), ...found('api', /^KAFKA/)]).toEqual([]);
+    for (const part of ['topics', 'backup-archive']) expect(found(part, /^(SIGN_IN|OAUTH|AUTH|REDIS)/)).toEqual([]);
     expect(Object.keys(secretsOf('backup-sign-in'))).toEqual(['AUTH_REDIS_URL', 'REDISCLI_AUTH']);
   });
 
@@ -108,13 +103,10 @@ describe('the example’s settings', () => {
   });
 });
 
-it.each(['projector', 'api'])(
-  'podman’s overlay has settings of %s that the service takes without its Secret',
-  (part) => {
-    const ours = { ...generated('base/kustomization.yaml', part), ...generated('podman/kustomization.yaml', part) };
-    expect(loadSettings(here(ours))).toMatchObject({ redis: { url: 'redis://redis:6379' } });
-  },
-);
+it('podman’s overlay has settings that the service takes without its Secret', () => {
+  for (const part of ['projector', 'api'])
+    expect(loadSettings(settingsOf(part, 'podman'))).toMatchObject({ redis: { url: 'redis://redis:6379' } });
+});
 
 it.each([...parts, 'backup-sign-in'] as const)(
   '%s has its own settings and secrets alone, and no right of the cluster or the machine',

@@ -16,13 +16,11 @@ async function serving(certificate: tls.SecureContextOptions) {
   return { port, [Symbol.dispose]: () => void server.close().closeAllConnections() };
 }
 
-const endOf = ({ cert }: { cert: string }) => new X509Certificate(cert).validToDate.getTime();
+type Made = ReturnType<typeof makeCertificate>;
+const endOf = ({ cert }: Made) => new X509Certificate(cert).validToDate.getTime();
 
 test('the first end of the certificates that the servers of a setting showed is a metric; a server’s next one counts', async () => {
-  const [soon, later] = [
-    makeCertificate(['localhost', '127.0.0.1'], 2),
-    makeCertificate(['localhost', '127.0.0.1'], 90),
-  ];
+  const [soon, later] = [2, 90].map((days) => makeCertificate(['localhost', '127.0.0.1'], days)) as [Made, Made];
   const authorities = tls.getCACertificates('default');
   tls.setDefaultCACertificates([...authorities, soon.cert, later.cert]);
   const connect = async (port: number, servername: string, setting: string) => {
@@ -44,10 +42,10 @@ test('the first end of the certificates that the servers of a setting showed is 
     expect(ends()).toEqual({ TEST_BROKERS: endOf(later), TEST_ISSUER: endOf(soon) });
     // A server whose certificate is of another name is refused as before.
     await expect(connect(one.port, 'elsewhere.example', 'TEST_OTHER')).rejects.toThrow('does not match');
-    const metric = processMetrics({ warn() {} }, '').getSingleMetric(
-      'ride_calendar_certificate_expiry_timestamp_seconds',
-    );
-    const { values } = await metric!.get();
+    const name = 'ride_calendar_certificate_expiry_timestamp_seconds';
+    const { values } = await processMetrics({ warn() {} }, '')
+      .getSingleMetric(name)!
+      .get();
     expect(values).toContainEqual({ labels: { setting: 'TEST_ISSUER' }, value: endOf(soon) / 1000 });
   } finally {
     tls.setDefaultCACertificates(authorities);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,12 +35,9 @@ describe('a document of a stranger', () => {
       else if (request.url === '/huge') response.end('x'.repeat(100_000));
       else if (request.url === '/slow') response.write('{"a":');
       else if (request.url === '/missing') response.writeHead(404).end('secret of the server');
-      else
-        response
-          .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=60' })
-          .end('{"ok":true}');
+      else response.writeHead(200, { 'cache-control': 'max-age=60' }).end('{"ok":true}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
     port = (server.address() as AddressInfo).port;
   });
   afterAll(() => {
@@ -57,14 +55,11 @@ describe('a document of a stranger', () => {
 
   test('is fetched, with the headers that say how long it holds', async () => {
     const response = await fetchTo()(url('/ok'));
-    expect([response.status, await response.json(), response.headers.get('cache-control')]).toEqual([
-      200,
-      { ok: true },
-      'max-age=60',
-    ]);
+    expect(await response.json()).toEqual({ ok: true });
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'max-age=60']);
     expect(asked.at(-1)).toBe(`client.example:${port} /ok`);
-    expect((await fetchTo()(url('/missing'))).status).toBe(404);
-    expect(await (await fetchTo()(url('/missing'))).text()).toBe('');
+    const missing = await fetchTo()(url('/missing'));
+    expect([missing.status, await missing.text()]).toEqual([404, '']);
   });
 
   test('is not fetched from this machine or its network, however the address is written', async () => {
@@ -73,26 +68,17 @@ describe('a document of a stranger', () => {
     const hosts = '127.0.0.1 localhost [::1] 0.0.0.0 2130706433 0x7f000001 127.1 [::ffff:127.0.0.1] 10.0.0.1 [fd00::1]';
     for (const host of hosts.split(' '))
       await expect(real(url('/ok', host)), host).rejects.toThrow(/not on the public internet|no address/);
-    expect(asked).toEqual([]);
-  });
-
-  test('is not fetched where one of several addresses is reserved', async () => {
-    asked = [];
+    // Where one of several is reserved, neither.
     const mixed = fetchTo({ resolve: async () => ['127.0.0.1', '10.0.0.1'].map(ipv4) });
     await expect(mixed(url('/ok'))).rejects.toThrow(/not on the public internet/);
     expect(asked).toEqual([]);
   });
 
   test('is fetched from the very address that was checked, when its name is given another one meanwhile', async () => {
-    let lookups = 0;
-    const rebinding = fetchTo({
-      resolve: async () => {
-        lookups++;
-        return [ipv4(lookups === 1 ? '127.0.0.1' : '10.0.0.1')];
-      },
-    });
+    const addresses = ['127.0.0.1', '10.0.0.1'];
+    const rebinding = fetchTo({ resolve: async () => [ipv4(addresses.shift()!)] });
     expect((await rebinding(url('/ok'))).status).toBe(200);
-    expect(lookups).toBe(1);
+    expect(addresses).toEqual(['10.0.0.1']);
   });
 
   test('is not taken by a redirect, or when it is too long', async () => {
@@ -110,6 +96,7 @@ describe('a document of a stranger', () => {
     await expect(fetchTo()(`http://client.example:${port}/ok`)).rejects.toThrow(/only https/);
     await expect(fetchTo()(`https://user:pw@client.example:${port}/ok`)).rejects.toThrow(/user or password/);
     await expect(fetchTo()(url('/ok', 'wrong.example'))).rejects.toThrow(/can’t be fetched/);
-    await expect(fetchTo({ ca: undefined as unknown as string })(url('/ok'))).rejects.toThrow(/can’t be fetched/);
+    const untrusted = fetchTo({ ca: makeCertificate(['client.example']).cert });
+    await expect(untrusted(url('/ok'))).rejects.toThrow(/can’t be fetched/);
   });
 });

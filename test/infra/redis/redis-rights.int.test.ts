@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../infra/local/redis-server.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisSchemaTexts } from '../../../infra/redis/views/redis-schema-texts.ts';
@@ -36,12 +36,9 @@ afterAll(async () => {
 /** Without one right; `~`: without any key. */
 const but = (rights: string[], lacking: string): string[] =>
   rights.filter((right) => (lacking === '~' ? !right.startsWith('~') : right !== lacking));
-/** What only a Redis Cluster is asked. */
-const ofClusters = (right: string): boolean => right.startsWith('+cluster|');
-
-let users = 0;
-/** A new user with these rights alone; the URL that signs it in. */
-const userWith = (rights: string[]): Promise<string> => redisUserWith([server.url], `user-${++users}`, rights);
+const naming = (right: string): string => (right === '~' ? '~<REDIS_KEY_PREFIX>*' : right);
+/** A user with these rights alone; the URL that signs it in. */
+const userWith = (rights: string[]): Promise<string> => redisUserWith([server.url], 'lacking', rights);
 
 describe('a reader', () => {
   it.each([
@@ -57,14 +54,13 @@ describe('a reader', () => {
     const url = await userWith(but(redisRights('api', keyPrefix), lacking));
     const reader = redisViewReader({ url, cluster: false, keyPrefix });
     reader.listen({ changed() {}, allChanged() {}, hearing() {} });
-    const named = lacking === '~' ? '~<REDIS_KEY_PREFIX>*' : lacking;
-    const isNamed = async () => {
+    const said = async () => {
       const state = await reader.ready();
       const words = (state.ready ? state.note : state.reason) ?? '';
-      return [state.ready, words.includes('grant it') && words.includes(named)];
+      return [state.ready, words.includes('grant it') && words.includes(naming(lacking))];
     };
     try {
-      await expect.poll(isNamed, { timeout: 20_000 }).toEqual([isReady, true]);
+      await expect.poll(said, { timeout: 20_000 }).toEqual([isReady, true]);
       if (lacking === '+hmget') await expect(reader.fields(readerKey('x'), ['a'])).rejects.toThrow('hmget');
     } finally {
       await reader.close();
@@ -73,14 +69,13 @@ describe('a reader', () => {
 });
 
 describe('a writer', () => {
-  const lacking = redisRights('projector', '').filter((right) => right.startsWith('+') && !ofClusters(right));
+  const lacking = redisRights('projector', '').filter((right) => /^\+(?!cluster\|)/.test(right));
 
   it.each([...lacking, '~'])('whose user lacks %s is told to wait, naming it', async (right) => {
     const prefix = freshKeyPrefix();
     const url = await userWith(but(redisRights('projector', prefix), right));
     await admin.script('FLUSH');
     const writer = await redisViewWriter({ url, cluster: false, keyPrefix: prefix });
-    const named = right === '~' ? '~<REDIS_KEY_PREFIX>*' : right;
     try {
       const texts = redisSchemaTexts({ url, cluster: false, keyPrefix: prefix });
       const everything = (async () => {
@@ -89,8 +84,9 @@ describe('a writer', () => {
         await Promise.all([texts.names(), texts.find('a')]);
       })().finally(() => texts.close());
       // A PING that is refused is an answer: what it is sent for.
-      if (named === '+ping') await everything;
-      else await expect(everything).rejects.toMatchObject({ retry: true, message: expect.stringContaining(named) });
+      const message = expect.stringContaining(naming(right));
+      if (right === '+ping') await everything;
+      else await expect(everything).rejects.toMatchObject({ retry: true, message });
     } finally {
       await writer.close();
     }
@@ -143,14 +139,11 @@ it('the rights are enough on a Redis Cluster, whose tags that nobody leads and w
   try {
     await writeAll(writer);
     await lead(writer);
-    await vi.waitFor(
-      async () => {
-        await complete(writer, allTags);
-        expect(await reader.ready()).toEqual({ ready: true });
-        expect(heard.at(-1)).toBe(true);
-      },
-      { timeout: 20_000, interval: 400 },
-    );
+    const serves = async () => {
+      await complete(writer, allTags);
+      return [await reader.ready(), heard.at(-1)];
+    };
+    await expect.poll(serves, { timeout: 20_000, interval: 400 }).toEqual([{ ready: true }, true]);
     await expect.poll(() => beat(allTags), waits).toBe(0);
     await expect.poll(() => beat(allTags.slice(5)), waits).toBe(5);
     for (const memory of [reader.memory!, state.memory!]) {

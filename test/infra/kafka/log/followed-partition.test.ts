@@ -11,13 +11,12 @@ function following() {
   const pass = (ms: number): void => {
     for (const clock of ['wallMs', 'nowMs', 'upMs'] as const) at[clock] += ms;
   };
-  /** An answer with the records up to an offset, of this time. `more`: records that follow them. */
-  const fetch = (nextOffset: number, timestampMs: number, more: Partial<FetchedPartition> = {}): FetchedPartition =>
-    ({
-      ...{ topicId: 'id', partition: 0, offset: partition.offset, nextOffset, lastEpoch: 0, errorCode: 0 },
-      ...({ highWatermark: nextOffset, lastStableOffset: nextOffset, batches: [{ timestampMs }] } as object),
-      ...more,
-    }) as FetchedPartition;
+  /** An answer with the records up to an offset, of this time. `ends`: more follow them. */
+  const fetch = (nextOffset: number, timestampMs: number, ends: Partial<FetchedPartition> = {}) => {
+    const place = { topicId: 'id', partition: 0, offset: partition.offset, nextOffset, lastEpoch: 0, errorCode: 0 };
+    const read = { highWatermark: nextOffset, lastStableOffset: nextOffset, batches: [{ timestampMs }] };
+    return { ...place, ...read, ...ends } as FetchedPartition;
+  };
   return { at, partition, pass, fetch };
 }
 

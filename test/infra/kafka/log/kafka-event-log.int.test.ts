@@ -15,17 +15,12 @@ class KafkaFixture implements EventLogFixture {
 
   async createTopics(partitions: number): Promise<void> {
     // `delete`, for deleteBefore alone: nothing is old enough.
-    await this.#kafka.createTopics({
-      partitions,
-      settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' },
-    });
+    const settings = { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' };
+    await this.#kafka.createTopics({ partitions, settings });
   }
 
   async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
-    const messages = records.map(({ value, ...record }) => ({
-      ...record,
-      value: value && encodeValue(topic, value),
-    }));
+    const messages = records.map(({ value, ...record }) => ({ ...record, value: value && encodeValue(topic, value) }));
     await this.#kafka.sendRaw(topic, messages, { partition });
   }
 
@@ -78,10 +73,7 @@ test('an open transaction holds its partition back, says so, and lets the others
   await transaction.send({ topic: `${kafka.topicPrefix}metros`, messages });
   await kafka.sendMetros(['later']);
   const eventLog = kafka.eventLog();
-  expect((await eventLog.bounds()).metros).toEqual([
-    { low: 0, end: 2 },
-    { low: 0, end: 0 },
-  ]);
+  expect((await eventLog.bounds()).metros).toEqual([2, 0].map((end) => ({ low: 0, end })));
   const following = kafka.follow(eventLog, positionAt(2));
   await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
   await kafka.sendMetros(['other'], { partition: 1 });

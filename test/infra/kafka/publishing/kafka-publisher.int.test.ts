@@ -17,16 +17,12 @@ test('records keep their order, time, headers and the partition given; else the 
   await using kafka = new TestKafka();
   await kafka.createTopics({ partitions: 8 });
   await using publisher = publisherOf(kafka);
-  const header = (key: string, value: Buffer | null) => ({ key, value });
-  const headers = [
-    header('trace', Buffer.from([7])),
-    header('trace', Buffer.from('é')),
-    header('empty', Buffer.from('')),
-  ];
-  const first = await publisher.publish('metros', [
-    record('aa', { partition: 3, headers }),
-    record('bb', { partition: 3 }),
-  ]);
+  const headers = ['trace:7', 'trace:é', 'empty:'].map((text) => {
+    const [key, value] = text.split(':') as [string, string];
+    return { key, value: Buffer.from(value) };
+  });
+  const placed = [record('aa', { partition: 3, headers }), record('bb', { partition: 3 })];
+  const first = await publisher.publish('metros', placed);
   await publisher.publish('metros', [record('foobar', { value: null }), record('abc'), record('21')]);
   const following = kafka.follow(kafka.eventLog(), positionAt(8));
   await vi.waitFor(() => expect(following.records.length).toBe(5), soon);
@@ -46,11 +42,8 @@ test('a topic that is missing is named; once it is there, many and large records
   await ensureTopics(kafka.options);
   const big = Buffer.concat([metroValue('big'), Buffer.alloc(500_000)]);
   const keys = Array.from({ length: 12_000 }, (_, i) => `m${i}`);
-  await publisher.publish('metros', [
-    ...keys.map((key) => record(key)),
-    record('x1', { value: big }),
-    record('x2', { value: big }),
-  ]);
+  const large = ['x1', 'x2'].map((key) => record(key, { value: big }));
+  await publisher.publish('metros', [...keys.map((key) => record(key)), ...large]);
   const from = await kafka.eventLog().bounds();
   expect(from.metros).toEqual([{ low: 0, end: 12_002 }]);
   const following = kafka.follow(kafka.eventLog(), positionOf(from, 'low'));

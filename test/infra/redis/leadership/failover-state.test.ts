@@ -7,13 +7,8 @@ import {
 } from '../../../../infra/redis/leadership/failover-state.ts';
 
 const here = 'run1:repl1';
-const look = (more: Partial<StampLook> = {}): StampLook => ({
-  fence: '1:7',
-  coming: null,
-  stamp: null,
-  nowMs: 5_000,
-  ...more,
-});
+const nothing: StampLook = { fence: '1:7', coming: null, stamp: null, nowMs: 5_000 };
+const look = (more: Partial<StampLook> = {}): StampLook => ({ ...nothing, ...more });
 const seen = '1:7 null';
 const doubted: TagBelief = { at: 'doubted', seen, sinceMs: 1_000 };
 const silent: TagBelief = { at: 'silent', seen };

@@ -1,26 +1,17 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { StampLook } from '../../../../infra/redis/leadership/failover-state.ts';
 import type { FormatLook } from '../../../../infra/redis/leadership/generation-state.ts';
 import { ReadGuard } from '../../../../infra/redis/leadership/read-guard.ts';
 import { allTags } from '../../../../schemas/views/view-keys.ts';
 import { SteppingClock } from '../../../support/stores/stepping-clock.ts';
 
-const guards: ReadGuard[] = [];
-afterEach(() => {
-  for (const guard of guards.splice(0)) guard.close();
-});
-
 type Look = Omit<StampLook, 'nowMs'> & FormatLook;
 const stampedFor = (stamp: string | null): Look => ({ fence: '1:7', coming: null, stamp, led: null, others: [] });
 
 /** A guard over masters that are as the test says, by a clock that steps. */
 function scene() {
-  const masters = {
-    processes: ['a'] as readonly string[] | Error | null,
-    tag: () => stampedFor('a'),
-    looks: 0,
-    asked: 0,
-  };
+  const processes = ['a'] as readonly string[] | Error | null;
+  const masters = { processes, tag: () => stampedFor('a'), looks: 0, asked: 0 };
   const clock = new SteppingClock();
   const guard = new ReadGuard(
     {
@@ -36,7 +27,7 @@ function scene() {
     },
     clock,
   );
-  guards.push(guard);
+  onTestFinished(() => guard.close());
   return { masters, clock, guard, covers: () => guard.covers(allTags) };
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { ChangeListener } from '../../../../api/ports/view-reader.ts';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { Invalidations } from '../../../../infra/redis/views/invalidations.ts';
 import { allTags, tagCount } from '../../../../schemas/views/view-keys.ts';
@@ -9,16 +10,12 @@ function scene() {
   const keys = redisKeys('test:');
   const clock = new SteppingClock();
   const told: string[] = [];
-  const invalidations = new Invalidations(
-    keys,
-    {
-      changed: (key: string) => void told.push(key),
-      allChanged: () => void told.push('all changed'),
-      hearing: (hears: boolean) => void told.push(hears ? 'hearing' : 'deaf'),
-    },
-    clock,
-    tagCount,
-  );
+  const listener: ChangeListener = {
+    changed: (key) => void told.push(key),
+    allChanged: () => void told.push('all changed'),
+    hearing: (hears) => void told.push(hears ? 'hearing' : 'deaf'),
+  };
+  const invalidations = new Invalidations(keys, listener, clock, tagCount);
   const message = (...names: string[]) => invalidations.message(names.map((name) => Buffer.from(name)));
   /** These tags are heard of. Returns what the listener was told since the last time. */
   const beat = (tags: readonly number[] = allTags) => {
@@ -45,19 +42,18 @@ it('changes are surely heard once every tag is, until one is silent for more tha
   expect(beat([0])).toEqual(['hearing']);
 });
 
-it.each(['an answer after a pause', 'a message after a pause', 'a check after a pause', 'a connection that changed'])(
-  'nothing is heard for sure from %s on, and every tag must be heard of anew',
-  async (first) => {
-    const { keys, clock, invalidations, beat, message, since } = scene();
-    expect(beat()).toEqual(['hearing']);
-    if (first !== 'a connection that changed') await clock.sleep(10_000);
-    if (first === 'an answer after a pause') invalidations.noticePause();
-    else if (first === 'a message after a pause') message(keys.fence(3));
-    else if (first === 'a check after a pause') invalidations.check();
-    else invalidations.connectionChanged();
-    expect(since()).toEqual(['deaf', 'all changed']);
-    // What it heard before no longer counts.
-    expect(beat(allTags.slice(1))).toEqual([]);
-    expect(beat()).toEqual(['hearing']);
-  },
-);
+it.each<[first: string, pauseMs: number, happens: (of: ReturnType<typeof scene>) => void]>([
+  ['an answer after a pause', 10_000, ({ invalidations }) => invalidations.noticePause()],
+  ['a message after a pause', 10_000, ({ keys, message }) => message(keys.fence(3))],
+  ['a check after a pause', 10_000, ({ invalidations }) => invalidations.check()],
+  ['a connection that changed', 0, ({ invalidations }) => invalidations.connectionChanged()],
+])('nothing is heard for sure from %s on, and every tag must be heard of anew', async (_, pauseMs, happens) => {
+  const heard = scene();
+  expect(heard.beat()).toEqual(['hearing']);
+  if (pauseMs > 0) await heard.clock.sleep(pauseMs);
+  happens(heard);
+  expect(heard.since()).toEqual(['deaf', 'all changed']);
+  // What it heard before no longer counts.
+  expect(heard.beat(allTags.slice(1))).toEqual([]);
+  expect(heard.beat()).toEqual(['hearing']);
+});

@@ -18,20 +18,17 @@ it('the masters have as much room as if each were as full as the fullest', async
   expect(await roomOf('used_memory:5\r\n')).toBeNull();
 });
 
-it.each([
-  'NOAUTH Authentication required.',
-  'READONLY You cannot write',
-  'OOM command not allowed',
-  'BUSY Redis is busy',
-])('a batch that Redis refuses with %s is not written, and is once it is sent again', async (refusal) => {
+it('a batch that Redis refuses is not written, and is once it is sent again', async () => {
   const { connection } = new SharedStore();
-  let refuses = false;
+  let refusal = '';
   const command: typeof connection.command = (...args) =>
-    refuses ? Promise.reject(new Error(refusal)) : connection.command(...args);
+    refusal ? Promise.reject(new Error(refusal)) : connection.command(...args);
   const writer = viewWriterOver({ ...connection, command }, redisKeys(''), 'one');
   await lead(writer, [1]);
-  refuses = true;
-  await expect(writer.commit(1, [])).rejects.toThrow(refusal);
-  refuses = false;
-  expect(await writer.commit(1, [])).toMatchObject({ committed: true });
+  for (const words of ['NOAUTH Authentication required.', 'READONLY You cannot', 'OOM command', 'BUSY Redis is busy']) {
+    refusal = words;
+    await expect(writer.commit(1, [])).rejects.toThrow(words);
+    refusal = '';
+    expect(await writer.commit(1, [])).toMatchObject({ committed: true });
+  }
 });
