@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
+import { compareStored } from '../../../projector/checking/comparison.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { Interner } from '../../../projector/facts/interner.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
+import { allTags } from '../../../schemas/views/view-keys.ts';
 import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
 import { badness, type LoggedRecord } from '../../reference/facts.ts';
+import { projecting } from '../../support/processes/service.ts';
 import { applyTo, foldOf, rendered } from '../../support/stores/rendered-views.ts';
+import { dumpViews } from '../../support/stores/view-dump.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -67,4 +72,18 @@ it('a fold takes back what is gone, step by step', () => {
   ];
   for (const [i] of steps.entries()) foldAll(steps.slice(0, i + 1));
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
+});
+
+// Fields that refer to others are not checked: whatever stands there must do no harm.
+const odd = ['', '/', 'a/b', '|', 'day:', '{v1}', '\u0000', '🚲'];
+
+// docs/rules.md#absent-references, #unchecked-references
+it.each(odd)('a ride whose metro, leader and district are %j is kept and shows nowhere', async (text) => {
+  const store = new MemoryViewStore();
+  const { fold, facts, settle, mend } = await projecting(store.writer());
+  applyTo(fold, ride('oddone', { metro: text, leaders: [text] }));
+  applyTo(fold, night('oddone', '2013-10-22', place({ place_name: 'x', district: text })));
+  await settle();
+  expect(await compareStored(facts, store.writer().list(allTags), allTags, mend)).toBe(0);
+  expect(await dumpViews(store)).toEqual(new Map());
 });

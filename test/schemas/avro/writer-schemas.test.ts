@@ -1,4 +1,4 @@
-import avro, { type Schema } from 'avsc';
+import avro from 'avsc';
 import { describe, expect, test, vi } from 'vitest';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
@@ -16,20 +16,17 @@ interface RecordSchema {
 }
 type Change = (schema: RecordSchema) => unknown;
 
-/** A copy of a topic's schema, changed. */
-function schemaLike(topic: TopicName, change: Change): RecordSchema {
+/** A copy of a topic's schema, changed, as a text. */
+function schemaLike(topic: TopicName, change: Change): string {
   const schema = structuredClone(topicSchemas[topic]) as unknown as RecordSchema;
   change(schema);
-  return schema;
+  return JSON.stringify(schema);
 }
 
 const without =
   (name: string): Change =>
-  ({ fields }) =>
-    fields.splice(
-      fields.findIndex((field) => field.name === name),
-      1,
-    );
+  (schema) =>
+    Object.assign(schema, { fields: schema.fields.filter((field) => field.name !== name) });
 
 /** Fields that have other types. */
 const typed =
@@ -40,13 +37,12 @@ const typed =
   };
 
 /** What a reader makes of a value that was written by the given schema under registry id 7, and whether it has all of it. */
-function readWith(topic: TopicName, schema: unknown, value: unknown, references: string[]) {
+function readWith(topic: TopicName, schema: string, value: unknown, references: string[]) {
   const writers = new WriterSchemas();
-  const text = JSON.stringify(schema);
-  writers.add(7, { schema: text, references });
+  writers.add(7, { schema, references });
   const registry = {};
   for (const reference of references) avro.Type.forSchema(JSON.parse(reference), { wrapUnions: true, registry });
-  const body = avro.Type.forSchema(JSON.parse(text), { wrapUnions: true, registry }).toBuffer(value);
+  const body = avro.Type.forSchema(JSON.parse(schema), { wrapUnions: true, registry }).toBuffer(value);
   const decoder = writers.byName(topic, 7);
   const read = decodeValue(topic, Buffer.concat([Buffer.from([0, 0, 0, 0, 7]), body]), writers);
   return { ...read, holdsAll: typeof decoder === 'object' && decoder.holdsAll };
@@ -54,7 +50,6 @@ function readWith(topic: TopicName, schema: unknown, value: unknown, references:
 
 const { riders: rider, attendance, districts } = sampleRecords;
 const wrappedRider = { ...rider, name: { string: 'Ada' } };
-const nameless = { ...rider, name: null };
 const enumOf = (name: string, ...symbols: string[]) => ({ type: 'enum', name, symbols });
 
 const manyMore: Change = ({ fields }) => {
@@ -83,14 +78,10 @@ const riderWithMore = {
 
 const promoted = typed({ revision: 'int', handle: 'bytes', name: 'string' });
 const reversed: Change = ({ fields }) => fields.reverse();
-const named =
-  (names: object): Change =>
-  (schema) =>
-    Object.assign(schema, names);
+const renamed: Change = (schema) => Object.assign(schema, { name: 'Answer' });
 const threeBranches = typed({ name: ['int', 'string', 'null'] });
 const maybeHandle = typed({ handle: ['null', 'string'] });
 const maybeGoing = typed({ response: enumOf('Response', 'MAYBE', 'GOING', 'NONE', 'CONFIRMED') });
-const maybe = { ...attendance, response: 'MAYBE' };
 const riderOfUnion = { ...wrappedRider, handle: { string: 'ada' } };
 const incompatible = 'incompatible writer schema';
 
@@ -99,19 +90,25 @@ describe("a writer's schema that differs from ours, whether our record has all o
   test.each<[string, TopicName, Change, written: object, read: object | UndecodableReason, holdsAll: boolean]>([
     ['the same', 'riders', () => {}, wrappedRider, rider, true],
     ['more fields, of any types: they are stepped over', 'riders', manyMore, riderWithMore, rider, false],
-    ['no field that has a default: it is filled in', 'riders', without('name'), rider, nameless, true],
+    ['no field that has a default: it is filled in', 'riders', without('name'), rider, { ...rider, name: null }, true],
     ['no field that has none', 'riders', without('handle'), wrappedRider, incompatible, false],
     ['fields in another order: they come back in ours', 'attendance', reversed, attendance, attendance, true],
     ['narrower numbers, bytes for texts', 'riders', promoted, { ...rider, handle: Buffer.from('ada') }, rider, true],
-    ['bytes that are no text', 'riders', promoted, { ...rider, handle: Buffer.of(255) }, 'text is not UTF-8', true],
     ['a wider number', 'attendance', typed({ day: 'long' }), attendance, incompatible, false],
     ['more branches in a union', 'riders', threeBranches, wrappedRider, rider, false],
     ['a branch that ours lacks', 'riders', threeBranches, { ...rider, name: { int: 5 } }, incompatible, false],
     ['a union where ours has none', 'riders', maybeHandle, riderOfUnion, rider, false],
     ['null where ours has none', 'riders', maybeHandle, { ...wrappedRider, handle: null }, incompatible, false],
     ['more symbols in an enum', 'attendance', maybeGoing, attendance, attendance, false],
-    ['a symbol that ours lacks', 'attendance', maybeGoing, maybe, 'unknown enum symbol', false],
-    ['another name', 'attendance', named({ name: 'Answer' }), attendance, attendance, true],
+    [
+      'a symbol that ours lacks',
+      'attendance',
+      maybeGoing,
+      { ...attendance, response: 'MAYBE' },
+      'unknown enum symbol',
+      false,
+    ],
+    ['another name', 'attendance', renamed, attendance, attendance, true],
     ['no logical types', 'attendance', typed({ day: 'int', changed_at: 'long' }), attendance, attendance, true],
     ['a type by its name alone', 'districts', typed({ kind: 'ridecalendar.DistrictKind' }), districts, districts, true],
   ])('%s', (_, topic, change, written, wanted, holdsAll) => {
@@ -158,17 +155,17 @@ describe('what is known', () => {
   test('a schema with a default that avsc refuses is of use', () => {
     const schema = schemaLike('attendance', ({ fields }) => Object.assign(fields[0]!, { default: 17 }));
     const writers = new WriterSchemas();
-    writers.add(7, { schema: JSON.stringify(schema), references: [] });
+    writers.add(7, { schema, references: [] });
     expect(writers.byName('attendance', 7)).toBeTypeOf('object');
   });
 
   test('a schema made known is found by its fingerprint', () => {
     const schema = schemaLike('riders', ({ fields }) => fields.push({ name: 'since', type: 'int' }));
-    const type = avro.Type.forSchema(structuredClone(schema) as unknown as Schema, { wrapUnions: false });
+    const type = avro.Type.forSchema(JSON.parse(schema), { wrapUnions: false });
     const value = Buffer.concat([singleObjectHeader(type), type.toBuffer({ ...rider, since: 2001 })]);
     const writers = new WriterSchemas();
     expect(decodeValue('riders', value, writers)).toEqual({ needs: fingerprintIn(value) });
-    writers.addKnown(JSON.stringify(schema));
+    writers.addKnown(schema);
     expect(decodeValue('riders', value, writers)).toEqual({ value: rider });
   });
   // Made by hamba/avro 2.31 (soe.BuildHeader): docs/rules.md#unknown-schema

@@ -9,7 +9,7 @@ const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const ride = fc.stringMatching(/^[a-z0-9]{4,32}$/);
 const week = weekOf(20_000);
 
-it('of own nights says which days of its week they are on', () => {
+it('a field of own nights says which days of its week they are on', () => {
   const night = fc.record({ day: fc.integer({ min: week, max: week + 6 }), ride, bits: fc.nat(15) });
   fc.assert(
     fc.property(fc.array(night, { minLength: 1 }), (nights) => {
@@ -21,7 +21,7 @@ it('of own nights says which days of its week they are on', () => {
   );
 });
 
-it('of riders going is read as it was written, also where ids come again and begin alike', () => {
+it('a field of riders going is read as it was written, also where ids come again and begin alike', () => {
   const rider = fc.oneof(id, fc.constantFrom('a', 'ab', 'b', 'ba'));
   const going = fc.record({ ride, rider, bits: fc.nat(7) });
   fc.assert(
@@ -31,7 +31,52 @@ it('of riders going is read as it was written, also where ids come again and beg
   );
 });
 
-it('of riders going that was cut off is an error, never a wait', () => {
-  const text = Buffer.from('ride:r1=1;rid');
-  expect(() => goingOf(text)).toThrow('without a colon');
+it('a field of riders going that was cut off is an error, never a wait', () => {
+  expect(() => goingOf(Buffer.from('ride:r1=1;rid'))).toThrow('without a colon');
+});
+
+const stop = 61;
+
+/** The values of texts that each end with `=`, by what the map made for each. */
+function valuesOf(map: ByteMap<string>, keys: readonly (readonly [text: string, day: number])[]): string[] {
+  const bytes = Buffer.from(keys.map(([text]) => `${text}=`).join(''));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = 0;
+  return keys.map(([, day]) => {
+    const value = map.valueAt(view, at, stop, day);
+    at = map.end + 1;
+    return value;
+  });
+}
+
+it('a byte map has one value for each text and day, of any length, also where texts begin or end alike', () => {
+  const text = fc.oneof(
+    fc.stringMatching(/^[A-Za-z0-9_-]{0,64}$/),
+    fc.constantFrom('a', 'ab', 'abcd', 'abcde', 'bbcde', 'abcdefgh', 'abcdefgi'),
+  );
+  const keys = fc.array(fc.tuple(text, fc.integer({ min: -2, max: 2 })), { maxLength: 40 });
+  fc.assert(
+    fc.property(keys, (asked) => {
+      let made = 0;
+      const map = new ByteMap((id, day) => `${id} ${day} ${made++}`);
+      const values = valuesOf(map, asked);
+      const names = asked.map(([id, day]) => `${id} ${day} `);
+      expect(values.map((value, i) => value.startsWith(names[i]!))).toEqual(asked.map(() => true));
+      expect(made).toBe(new Set(names).size);
+      expect(valuesOf(map, asked)).toEqual(values);
+    }),
+  );
+});
+
+it('a byte map has a value for each of very many, and forgets them when it is told to', () => {
+  let made = 0;
+  const map = new ByteMap((id) => `${id} ${made++}`);
+  // So many that hashes of some are the same.
+  const many = Array.from({ length: 200_000 }, (_, i) => [`rider-${i}-of-many`, 0] as const);
+  const few = many.slice(0, 5);
+  map.trim();
+  for (const _ of ['made', 'found']) expect(valuesOf(map, many)[0]).toBe('rider-0-of-many 0');
+  expect(made).toBe(many.length);
+  map.trim();
+  expect(valuesOf(map, few)[0]).toBe(`rider-0-of-many ${many.length}`);
 });

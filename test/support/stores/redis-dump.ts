@@ -16,21 +16,12 @@ export async function dumpRedis(redis: Redis, prefix: string): Promise<Map<strin
 }
 
 async function entriesOf(redis: Redis, name: string, type: string): Promise<[string, string][]> {
-  switch (type) {
-    case 'string': {
-      const value = await redis.getBuffer(name);
-      return value === null ? [] : [[name, value.toString('latin1')]];
-    }
-    case 'hash':
-      return Object.entries(await redis.hgetallBuffer(name)).map(([field, value]) => [
-        `${name} ${field}`,
-        value.toString('latin1'),
-      ]);
-    case 'zset':
-      return (await redis.zrange(name, '0', '-1')).map((member) => [`${name} ${member}`, '']);
-    case 'none':
-      return [];
-    default:
-      throw new Error(`Cannot dump ${name}: a ${type} is neither a string, a hash nor a sorted set`);
-  }
+  const latin1 = (value: Buffer): string => value.toString('latin1');
+  if (type === 'none') return [];
+  if (type === 'zset') return (await redis.zrange(name, '0', '-1')).map((member) => [`${name} ${member}`, '']);
+  if (type === 'hash')
+    return Object.entries(await redis.hgetallBuffer(name)).map(([field, value]) => [`${name} ${field}`, latin1(value)]);
+  if (type !== 'string') throw new Error(`Cannot dump ${name}: a ${type} is neither a string, a hash nor a sorted set`);
+  const value = await redis.getBuffer(name);
+  return value === null ? [] : [[name, latin1(value)]];
 }
