@@ -17,14 +17,13 @@ export async function showProgress(
   io: Pick<Io, 'errIsTerminal'>,
   title: string,
   total: number | null,
-  stream: NodeJS.WritableStream = process.stderr,
 ): Promise<Progress> {
   if (!io.errIsTerminal) return { update: () => {}, close: () => {} };
   const { default: cliProgress } = await import('cli-progress');
   const format =
     total === null ? `${title} {value} · {duration_formatted}` : `${title} {bar} {percentage} % · {duration_formatted}`;
   const bar = new cliProgress.SingleBar(
-    { format, stream, hideCursor: true, clearOnComplete: true, gracefulExit: false },
+    { format, hideCursor: true, clearOnComplete: true, gracefulExit: false },
     cliProgress.Presets.shades_grey,
   );
   bar.start(total ?? 0, 0);

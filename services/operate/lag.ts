@@ -107,7 +107,7 @@ function linesOf({ partitions, leaders, standbys, ...lag }: ReturnType<typeof la
 }
 
 /** The ends are read after all else. What comes in between counts as lag, and so do offsets that hold no record. */
-export function oldestWords(age: number | null, unled: number, lag: number): string {
+function oldestWords(age: number | null, unled: number, lag: number): string {
   if (unled > 0) return 'How old the oldest change not yet readable is: not known while nobody leads';
   if (age !== null) return `Oldest change not yet readable: ${age.toFixed(1)} s old`;
   return `Every change is readable${lag > 0 ? `, but for what has just come: ${countText(lag, 'offset')} at most` : ''}`;

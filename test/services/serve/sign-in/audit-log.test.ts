@@ -3,13 +3,10 @@ import { expect, test } from 'vitest';
 import { auditEvents } from '../../../../api/ports/audit-trail.ts';
 import { auditLog } from '../../../../services/serve/sign-in/audit-log.ts';
 
-const counts = async (register: Registry) =>
-  new Map(
-    (await register.getSingleMetric('ride_calendar_audit_events_total')!.get()).values.map(({ labels, value }) => [
-      `${labels.event} ${labels.cause}`,
-      value,
-    ]),
-  );
+const counts = async (register: Registry) => {
+  const { values } = await register.getSingleMetric('ride_calendar_audit_events_total')!.get();
+  return new Map(values.map(({ labels, value }) => [`${labels.event} ${labels.cause}`, value]));
+};
 
 test('an event is a line with its name, cause and client, of one kind 20 a minute, and all are counted', async () => {
   const register = new Registry();
@@ -39,5 +36,4 @@ test('every event begins at 0 with each of its causes, so that an alert sees the
     causes.length > 0 ? causes.map((cause) => `${event} ${cause}`) : [`${event} `],
   );
   expect([...counted.keys()]).toEqual(pairs);
-  expect(pairs).toEqual(expect.arrayContaining(['replay_found refresh_token', 'consent ']));
 });
