@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { runCli } from '../../services/command-line.ts';
 import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { authorizeUrl, nights, register, signedIn } from '../support/sign-in/sign-in-flow.ts';
-import { newPkce, TestBrowser } from '../support/sign-in/test-browser.ts';
+import { TestBrowser } from '../support/sign-in/test-browser.ts';
 import { copyPortland } from '../support/worlds/portland.ts';
 
 const processes = new Processes();
@@ -30,41 +30,32 @@ async function shell(line: string): Promise<{ status: number; body: string }> {
 }
 
 const curls = (service: RunningService): string[] => service.out().match(/^ *curl .*$/gm) ?? [];
+let DATA_DIR: string;
+beforeAll(async () => {
+  DATA_DIR = join(await processes.folder(), 'made', 'by', 'start');
+});
 
-describe('start with nothing set', () => {
-  let DATA_DIR: string;
-  let first: RunningService;
-  beforeAll(async () => {
-    DATA_DIR = join(await processes.folder(), 'made', 'by', 'start');
-    first = await serve({ DATA_DIR });
-  });
+it('start with nothing set prints URLs, a developer key and requests that work, and ends on Ctrl-C without a word', async () => {
+  const first = await serve({ DATA_DIR });
+  expect(first.out()).toContain(`Base URL       ${first.api}\n`);
+  expect(first.out()).toContain(`Docs           ${first.origin}/docs\n`);
+  expect(first.out()).toMatch(/Developer key {2}rck_[A-Za-z0-9_-]{43}\n/);
+  // A day with rides, and a rider's own nights.
+  expect(curls(first)).toHaveLength(2);
+  for (const { status, body } of await Promise.all(curls(first).map(shell)))
+    expect([status, JSON.parse(body).nights.length]).toEqual([200, expect.toSatisfy((count) => count > 0)]);
+  process.kill(first.pid, 'SIGINT');
+  expect(await first.ended).toMatchObject({ code: 0, signal: null });
+  expect(first.err()).not.toMatch(/error|warn/i);
+});
 
-  it('prints base URL, docs URL and a developer key', () => {
-    expect(first.out()).toContain(`Base URL       ${first.api}\n`);
-    expect(first.out()).toContain(`Docs           ${first.origin}/docs\n`);
-    expect(first.out()).toMatch(/Developer key {2}rck_[A-Za-z0-9_-]{43}\n/);
-  });
-
-  it('prints requests that work: a day with rides, and a rider’s own nights', async () => {
-    expect(curls(first)).toHaveLength(2);
-    for (const { status, body } of await Promise.all(curls(first).map(shell)))
-      expect([status, JSON.parse(body).nights.length]).toEqual([200, expect.toSatisfy((count) => count > 0)]);
-  });
-
-  it('ends on Ctrl-C at once, with exit code 0 and without a word', async () => {
-    process.kill(first.pid, 'SIGINT');
-    expect(await first.ended).toMatchObject({ code: 0, signal: null });
-    expect(first.err()).not.toMatch(/error|warn/i);
-  });
-
-  it('makes a fresh sample once its dates are far away', async () => {
-    const later = await serve({ DATA_DIR, NOW: '2031-03-01T12:00:00Z' });
-    expect(curls(later)[0]).toMatch(/\/days\/2031-0[23]-\d\d$/);
-    // The rider's token lives by the real clock, whatever NOW says: docs/rules.md#clock
-    for (const { status } of await Promise.all(curls(later).map(shell))) expect(status).toBe(200);
-    expect((await readdir(DATA_DIR)).filter((name) => name.startsWith('sample-'))).toHaveLength(2);
-    expect(await later.stop()).toMatchObject({ code: 0, signal: null });
-  });
+it('start makes a fresh sample once its dates are far away', async () => {
+  const later = await serve({ DATA_DIR, NOW: '2031-03-01T12:00:00Z' });
+  expect(curls(later)[0]).toMatch(/\/days\/2031-0[23]-\d\d$/);
+  // The rider's token lives by the real clock, whatever NOW says: docs/rules.md#clock
+  for (const { status } of await Promise.all(curls(later).map(shell))) expect(status).toBe(200);
+  expect((await readdir(DATA_DIR)).filter((name) => name.startsWith('sample-'))).toHaveLength(2);
+  expect(await later.stop()).toMatchObject({ code: 0, signal: null });
 });
 
 // Whoever sits at this machine may be any rider of a made-up log. Of a log that may be somebody's real one, or where others
@@ -78,19 +69,14 @@ describe('riders', () => {
   const tokenIn = (service: RunningService): string | undefined => /Bearer (\S+?)'/.exec(service.out())?.[1];
 
   /** The page where a rider would be picked. */
-  async function signInPage({ origin }: RunningService): Promise<{ status: number; page: string }> {
-    const client = await register(origin);
-    const { response, page } = await new TestBrowser(origin).open(authorizeUrl(origin, client, newPkce()));
-    return { status: response.status, page };
-  }
+  const signInPage = async ({ origin }: RunningService) =>
+    new TestBrowser(origin).open(authorizeUrl(origin, await register(origin)));
 
   it('can not be picked where others reach the page: made-up data is served for reading alone', async () => {
-    const service = await serve({ HOST: '0.0.0.0' });
+    const service = await serve({ HOST: '0.0.0.0', DATA_DIR });
     expect(service.out()).toContain('No rider can sign in: SIGN_IN_ISSUER is not set');
     expect(tokenIn(service)).toBeUndefined();
-    const key = /rck_[\w-]{43}/.exec(service.out())![0];
-    const first = /curl .* (http\S+)/.exec(service.out())![1]!;
-    expect((await fetch(first, { headers: { 'x-api-key': key } })).status).toBe(200);
+    expect((await shell(curls(service)[0]!)).status).toBe(200);
     const page = `${service.origin}/oauth/authorize?response_type=code&client_id=x`;
     expect((await fetch(page, { redirect: 'manual' })).status).toBeGreaterThanOrEqual(400);
     await service.kill();
@@ -102,8 +88,8 @@ describe('riders', () => {
     expect(service.out()).toContain('SIGN_IN=pick');
     // Nobody has a key of somebody else's log.
     expect(service.out()).toMatch(/X-Api-Key: <developer key>' .*\/days\/2015-06-1\d/);
-    const { status, page } = await signInPage(service);
-    expect([status, page]).toEqual([503, expect.not.stringContaining('value="pick"')]);
+    const { response, page } = await signInPage(service);
+    expect([response.status, page]).toEqual([503, expect.not.stringContaining('value="pick"')]);
     await service.kill();
   });
 
@@ -148,11 +134,11 @@ it.each([
 });
 
 it('a port in use is named at once, with what to do', async () => {
-  await using stack = new AsyncDisposableStack();
-  const other: Server = stack.adopt(createServer().listen(0, '127.0.0.1'), (server) => void server.close());
+  const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = other.address() as { port: number };
-  const { code, err } = await processes.run(['start'], { PORT: String(port) });
+  const { port } = other.address() as AddressInfo;
+  const { code, err } = await processes.run(['start'], { PORT: String(port), DATA_DIR });
+  other.close();
   // One line and none of the log's: nothing was folded, and no other projector put off.
   const said = new RegExp(`^Cannot listen on 127.0.0.1:${port}: the port is in use; .*PORT.*\n$`);
   expect([code, err]).toEqual([1, expect.stringMatching(said)]);

@@ -211,11 +211,9 @@ it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it
   await projector(old, { WRITER_SCHEMAS: writerSchemas });
   await shows('taco', 'Led by the old release: cancelled');
   expect(await unresolved()).toBe('0 ');
-  // In place of the store, too.
-  const list = async (more: Env) =>
-    (await tool(['rejected', 'list', '--show'], { REDIS_KEY_PREFIX: 'elsewhere:', ...more })).out;
-  expect(await list({ WRITER_SCHEMAS: writerSchemas })).toContain('"reason_now":null');
-  expect(await list({})).toContain('"reason_now":"unknown fingerprint: got');
+  // Commands without the store read by it, too.
+  const more = { REDIS_KEY_PREFIX: 'elsewhere:', WRITER_SCHEMAS: writerSchemas };
+  expect((await tool(['rejected', 'list', '--show'], more)).out).toContain('"reason_now":null');
   await writeFile(join(writerSchemas, 'broken.avsc'), '{"type":"record"}');
   const wrong = await tool(['projector'], { WRITER_SCHEMAS: writerSchemas });
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('broken.avsc is not one Avro schema')]);

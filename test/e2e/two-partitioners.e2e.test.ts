@@ -6,7 +6,8 @@ import kafkajs from 'kafkajs';
 import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { runCli } from '../../services/command-line.ts';
-import { metro, ride } from '../reference/example-log.ts';
+import { gone, metro, ride } from '../reference/example-log.ts';
+import type { LoggedRecord } from '../reference/facts.ts';
 import { Checkout, root } from '../support/processes/guide.ts';
 import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
@@ -29,39 +30,27 @@ sys.exit(producer.flush(30))`;
 const processes = new Processes();
 afterAll(() => processes.close());
 
-interface Change {
-  topic: 'metros' | 'rides';
-  key: string;
-  value: Buffer | null;
-}
-
 const ids = Array.from({ length: 24 }, (_, i) => `ride${i}`);
-const titled = (key: string, title: string): Change => ({
-  topic: 'rides',
-  key,
-  value: encodeValue('rides', ride(key, { title }).value as never),
-});
-const gone = (key: string): Change => ({ topic: 'rides', key, value: null });
-const town = (key: string): Change => ({
-  topic: 'metros',
-  key,
-  value: encodeValue('metros', metro(key).value as never),
-});
+const old = ids.map((id) => ride(id, { title: 'old' }));
+const deleted = (id: string) => gone('rides', id);
 /** Keys that are no ride's: set aside, and never counted. */
-const bad = ['no ride', 'é', 'a/b', 'x y'].map((key) => ({ ...titled('ride0', 'bad'), key }));
+const bad = ['no ride', 'é', 'a/b', 'x y'].map((key) => ({ ...ride('ride0'), key }));
 
+const encoded = ({ topic, value }: LoggedRecord): Buffer | null => value && encodeValue(topic, value);
 let ms = Date.now() - 600_000;
-async function byLibrdkafka(prefix: string, changes: readonly Change[]): Promise<void> {
+async function byLibrdkafka(prefix: string, records: readonly LoggedRecord[]): Promise<void> {
   const python = join(await pythonWith('confluent-kafka', '2.16.1'), 'python');
-  const lines = changes.map(({ topic, key, value }) => [prefix + topic, key, value?.toString('base64') ?? null, ms++]);
+  const lines = records.map((one) => [prefix + one.topic, one.key, encoded(one)?.toString('base64') ?? null, ms++]);
   await promisify(execFile)(python, ['-c', librdkafka, kafkaBrokers(), JSON.stringify(lines)]);
 }
 
-async function byKafkaJs(prefix: string, changes: readonly Change[]): Promise<void> {
+async function byKafkaJs(prefix: string, records: readonly LoggedRecord[]): Promise<void> {
   const producer = kafkaClient().producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await producer.connect();
-  for (const { topic, ...message } of changes)
-    await producer.send({ topic: prefix + topic, messages: [{ ...message, timestamp: String(ms++) }] });
+  for (const one of records) {
+    const messages = [{ key: one.key, value: encoded(one), timestamp: String(ms++) }];
+    await producer.send({ topic: prefix + one.topic, messages });
+  }
   await producer.disconnect();
 }
 
@@ -90,9 +79,9 @@ async function ridesIn(prefix: string): Promise<Map<string, TopicRecord[]>> {
 
 test('a log that was murmur2 first and CRC32 later is noticed, and put back together as docs/tasks.md says', async () => {
   const KAFKA_TOPIC_PREFIX = await topics(3);
-  await byKafkaJs(KAFKA_TOPIC_PREFIX, [town('ulm'), ...ids.map((id) => titled(id, 'old')), ...bad]);
-  const later = [...ids.slice(0, 12).map((id) => titled(id, 'new')), gone('ride13'), gone('ride14'), gone('ride15')];
-  await byLibrdkafka(KAFKA_TOPIC_PREFIX, [town('bonn'), ...later, ...bad]);
+  await byKafkaJs(KAFKA_TOPIC_PREFIX, [metro('ulm'), ...old, ...bad]);
+  const later = [...ids.slice(0, 12).map((id) => ride(id, { title: 'new' })), ...ids.slice(13, 16).map(deleted)];
+  await byLibrdkafka(KAFKA_TOPIC_PREFIX, [metro('bonn'), ...later, ...bad]);
   const isDivided = (records: TopicRecord[]) => new Set(records.map(({ partition }) => partition)).size > 1;
   const divided = [...(await ridesIn(KAFKA_TOPIC_PREFIX)).values()].filter(isDivided).length;
   expect(divided).toBeGreaterThan(4);
@@ -116,17 +105,17 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   const move = commands!.replace('archive load', 'archive load --repartition').replace('ride-calendar-2.', to);
   await checkout.bash(move).finally(() => checkout.close());
   // Its producers go on there.
-  const changes = [...ids.slice(6, 18).map((id) => titled(id, 'newest')), gone('ride1')];
+  const changes = [...ids.slice(6, 18).map((id) => ride(id, { title: 'newest' })), deleted('ride1')];
   await byKafkaJs(to, changes);
   const found = await ridesIn(to);
   expect([...found.values()].filter(isDivided)).toEqual([]);
-  const wanted = [...ids.map((id) => titled(id, 'old')), ...later, ...changes];
+  const wanted = [...old, ...later, ...changes];
   const latest = [...found].map(([key, records]) => [key, records.at(-1)!.value] as const);
-  expect(new Map(latest)).toEqual(new Map(wanted.map(({ key, value }) => [key, value])));
+  expect(new Map(latest)).toEqual(new Map(wanted.map((one) => [one.key, encoded(one)])));
   expect(await save({ KAFKA_TOPIC_PREFIX: to })).toEqual({});
 
   // Whoever declares CRC32 has librdkafka's partitions.
   const crc32 = { KAFKA_TOPIC_PREFIX: await topics(8), KAFKA_PARTITIONER: 'crc32' };
-  await byLibrdkafka(crc32.KAFKA_TOPIC_PREFIX, [town('ulm'), ...ids.map((id) => titled(id, 'old')), ...bad]);
+  await byLibrdkafka(crc32.KAFKA_TOPIC_PREFIX, [metro('ulm'), ...old, ...bad]);
   expect(await save(crc32)).toEqual({});
 });
