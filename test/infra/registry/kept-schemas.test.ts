@@ -44,6 +44,8 @@ it.each<[what: string, first: FoundSchema, then: FoundSchema | null, found: Foun
 ])('for later processes %s', async (_, first, then, found) => {
   const texts = store();
   expect(await kept(texts, { 7: first }).schemas.lookUp(7)).toEqual(first);
+  // No verdict is kept.
+  expect(texts.stored.size).toBe(typeof first === 'string' ? 0 : 1);
   expect(await kept(texts, then ? { 7: then } : {}).schemas.lookUp(7)).toEqual(found);
   expect(await kept(texts, {}).schemas.lookUp(7)).toEqual(found);
   await expect(kept(texts, {}).schemas.lookUp(8)).rejects.toThrow(SchemaAwayError);

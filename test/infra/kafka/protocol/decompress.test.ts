@@ -88,3 +88,7 @@ it.each([
   const member = pack(Buffer.alloc(64 << 20));
   expect(() => unpack(codec, Buffer.concat([member, member]))).toThrow(TooLargeError);
 });
+
+it('an unknown codec is refused', () => {
+  expect(() => decompress(5, Buffer.alloc(9), 99)).toThrow('its compression has the unknown number 5');
+});
