@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type Arg, redisConnection } from '../../../infra/redis/redis-connection.ts';
 import { owedReplyMsMax } from '../../../infra/redis/redis-settings.ts';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisUrl } from '../../support/servers/backends.ts';
-import { type RedisCluster, startRedisCluster } from '../../support/servers/redis-cluster.ts';
+import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
 import { type Carries, type Ends, type Gets, silentProxy } from '../../support/servers/silent-proxy.ts';
 
 /** Far longer than any command may take, on a busy machine too. */
@@ -21,13 +21,8 @@ async function askOn(ask: Ask, keys: readonly string[]): Promise<Set<string>> {
   const asked: Promise<string>[] = [];
   const some = (): void => {
     for (const key of keys) {
-      const answer = ask(key, ['GET', key]);
-      asked.push(
-        answer.then(
-          () => 'answered',
-          () => 'failed',
-        ),
-      );
+      const answer = ask(key, ['GET', key]).then(() => 'answered');
+      asked.push(answer.catch(() => 'failed'));
     }
   };
   for (let i = 0; i * everyMs < 1_000; i++) {
@@ -84,11 +79,8 @@ it('each command on a connection that falls silent ends, whatever the moment, an
   expect(await Promise.all(found)).toEqual(cases.map((each) => ({ ...each, waits: false })));
 }, 200_000);
 
-let cluster: RedisCluster | undefined;
-afterAll(() => cluster?.stop());
-
 it('each command to a master of a cluster that stands still ends, whatever the others are asked, and then it works again', async () => {
-  cluster = await startRedisCluster();
+  const cluster = await startRedisCluster();
   const keys = Array.from({ length: 12 }, (_, i) => `{v${i}}`);
   const { command, masters, close } = await redisConnection({ url: cluster.url, cluster: true, keyPrefix: '' });
   const frozen = cluster.nodes[1]!;
@@ -103,5 +95,6 @@ it('each command to a master of a cluster that stands still ends, whatever the o
     process.kill(frozen.pid, 'SIGCONT');
     for (const key of keys) await untilAnswered(command, key);
     await close();
+    await cluster.stop();
   }
 }, 200_000);

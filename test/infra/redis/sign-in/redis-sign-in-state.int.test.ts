@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
-import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { signInScriptCases } from './sign-in-script-cases.ts';
@@ -9,46 +9,33 @@ import { signInScriptCases } from './sign-in-script-cases.ts';
 const rule = { graceMs: 60_000, max: 3 };
 
 // docs/rules.md#sign-in-state
-describe('a Redis that is restarted', () => {
-  let server: RedisServer;
-  beforeEach(async () => {
-    server = await startRedisServer({ persistence: 'aof' });
-  });
-  afterEach(() => server.stop());
-
-  test('keeps entries, uses and indexes, and a command meanwhile waits for it', async () => {
-    const store = redisSignInState({ url: server.url, commandTimeoutMs: 10_000 });
-    await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
-    await store.put('Token', 't', { n: 2 }, { lifeSeconds: 60 });
-    await store.use('Token', 't', rule);
-    await server.kill();
-    const found = store.find('Token', 't');
-    await server.start();
-    expect(await found).toEqual({ n: 2 });
-    expect(await store.use('Token', 't', rule)).toEqual({ was: 'again' });
-    expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 } }]);
-    await store.close();
-  });
-
-  test('is said to be away while it is down, and gets no command that was refused then', async () => {
-    const errors: Error[] = [];
-    const onError = (error: Error) => errors.push(error);
-    const store = redisSignInState({ url: server.url, commandTimeoutMs: 1_000, onError });
-    await store.put('Token', 'late', { n: 3 }, { lifeSeconds: 60 });
-    await server.kill();
-    // The loss is noticed while the first waits, and is as old as the limit before the third.
-    for (let n = 0; n < 3; n++) await expect(store.find('Token', 'late')).rejects.toThrow(StoreAwayError);
-    await expect(store.use('Token', 'late', rule)).rejects.toThrow(StoreAwayError);
-    expect(errors).toHaveLength(1);
-    await server.start();
-    await expect.poll(() => store.find('Token', 'late').catch(() => null), { timeout: 10_000 }).toEqual({ n: 3 });
-    expect(await store.use('Token', 'late', rule)).toEqual({ was: 'first' });
-    // It is told of anew once it was there meanwhile.
-    await server.kill();
-    await expect(store.find('Token', 'late')).rejects.toThrow(StoreAwayError);
-    expect(errors).toHaveLength(2);
-    await store.close();
-  });
+test('a Redis that is restarted keeps entries, uses and indexes; it is said to be away, and gets no command that was refused then', async () => {
+  const server = await startRedisServer({ persistence: 'aof' });
+  const errors: Error[] = [];
+  const onError = (error: Error) => errors.push(error);
+  const patient = redisSignInState({ url: server.url, commandTimeoutMs: 10_000 });
+  const store = redisSignInState({ url: server.url, commandTimeoutMs: 1_000, onError });
+  await store.put('Grant', 'g', { n: 1 }, { lifeSeconds: 60, account: 'rider-1' });
+  for (const id of ['t', 'late']) await store.put('Token', id, { n: 2 }, { lifeSeconds: 60 });
+  await store.use('Token', 't', rule);
+  await server.kill();
+  const found = patient.find('Token', 't');
+  // The loss is noticed while the first waits, and is as old as the limit before the third.
+  for (let n = 0; n < 3; n++) await expect(store.find('Token', 'late')).rejects.toThrow(StoreAwayError);
+  await expect(store.use('Token', 'late', rule)).rejects.toThrow(StoreAwayError);
+  expect(errors).toHaveLength(1);
+  await server.start();
+  expect(await found).toEqual({ n: 2 });
+  await expect.poll(() => store.find('Token', 'late').catch(() => null), { timeout: 10_000 }).toEqual({ n: 2 });
+  expect(await store.use('Token', 'late', rule)).toEqual({ was: 'first' });
+  expect(await store.use('Token', 't', rule)).toEqual({ was: 'again' });
+  expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 } }]);
+  // It is told of anew once it was there meanwhile.
+  await server.kill();
+  await expect(store.find('Token', 'late')).rejects.toThrow(StoreAwayError);
+  expect(errors).toHaveLength(2);
+  await Promise.all([patient.close(), store.close()]);
+  await server.stop();
 });
 
 test('all accounts are listed, however many there are', async () => {
