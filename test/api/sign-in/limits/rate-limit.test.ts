@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { addressIn, networkOf } from '../../../../api/sign-in/limits/client-address.ts';
 import { rateLimit } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],
@@ -30,7 +31,8 @@ test.each([
 ])('the address in %j is %j', (text, address) => expect(addressIn(text)).toBe(address));
 
 test('a limit for all together counts what was let through, so one network can’t use it up, and says how long to wait', async () => {
-  const limit = rateLimit(memorySignInState(), 'test', { max: 10, allMax: 50, windowSeconds: 60 });
+  const store = memorySignInState({ ...realClock, nowMs: () => 0 });
+  const limit = rateLimit(store, 'test', { max: 10, allMax: 50, windowSeconds: 60 });
   const passed = async (address: (i: number) => string) => {
     let count = 0;
     for (let i = 0; i < 1000; i++) if ((await limit(address(i))) === null) count++;
