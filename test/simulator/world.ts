@@ -1,9 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
+import { tagOf } from '../../schemas/views/view-keys.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
-import { namesInTags } from '../support/stores/names-in-tags.ts';
 import { sampleRecords } from '../support/worlds/records.ts';
+
+/** For worlds in few tags: the first names, counted up, of which all that is made of them is in those tags. */
+const namesInTags =
+  (tags: readonly number[]) =>
+  (prefix: string, count: number, ids: (name: string) => string[] = (name) => [name]): string[] => {
+    const found: string[] = [];
+    for (let i = 0; found.length < count; i++) {
+      if (ids(`${prefix}${i}`).every((id) => tags.includes(tagOf(id)))) found.push(`${prefix}${i}`);
+    }
+    return found;
+  };
 
 /** The few tags that the simulated world is in: every tag costs a beat, and none differs from another one. */
 export const tags: readonly number[] = [0, 1, 2];

@@ -2,12 +2,32 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ByteMap } from '../../../schemas/views/byte-map.ts';
 import { weekOf } from '../../../schemas/views/days.ts';
-import { decodeOwn, encodeGoing, encodeOwn, type OwnNight } from '../../../schemas/views/reader-fields.ts';
-import { goingOf } from '../../support/stores/view-names.ts';
+import {
+  decodeGoing,
+  decodeOwn,
+  encodeGoing,
+  encodeOwn,
+  type GoingRider,
+  type OwnNight,
+} from '../../../schemas/views/reader-fields.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const ride = fc.stringMatching(/^[a-z0-9]{4,32}$/);
 const week = weekOf(20_000);
+
+/** Who goes to which nights, by the text of a day's field. */
+function goingOf(value: Buffer): GoingRider[] {
+  const riders: GoingRider[] = [];
+  let ride = '';
+  const names = new ByteMap((id) => id);
+  const take = (next: string) => {
+    ride = next;
+    return true;
+  };
+  const going = (rider: string, bits: number) => void riders.push({ ride, rider, bits });
+  decodeGoing({ kind: 'f', first: 0, value }, names, names, take, going);
+  return riders;
+}
 
 it('a field of own nights says which days of its week they are on', () => {
   const night = fc.record({ day: fc.integer({ min: week, max: week + 6 }), ride, bits: fc.nat(15) });

@@ -13,7 +13,7 @@ import type { LogPublisher, PublishedRecord } from '../../../projector/ports/log
 import { wait } from '../../../projector/running/stop.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
-import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, type TopicName } from '../../../schemas/events/records.ts';
 import { type History, type HistoryRecord, toLogRecord } from '../worlds/histories.ts';
 
 /**
@@ -84,14 +84,9 @@ export class MemoryEventLog implements EventLog, LogPublisher {
 
   /** Takes superseded records out, as far as `keep` says so of their offsets. */
   compact(keep: (offset: number) => boolean): void {
-    const later = new Set<string>();
-    const kept = this.#records.toReversed().filter(({ topic, partition, offset, keyBytes }) => {
-      const key = `${topic}/${partition}/${keyBytes}`;
-      const isLast = !later.has(key);
-      later.add(key);
-      return isLast || keep(offset);
-    });
-    this.#records = kept.toReversed();
+    const keyOf = ({ topic, partition, keyBytes }: EncodedRecord): string => `${topic}/${partition}/${keyBytes}`;
+    const last = new Map(this.#records.map((record) => [keyOf(record), record]));
+    this.#records = this.#records.filter((record) => last.get(keyOf(record)) === record || keep(record.offset));
   }
 
   /** All that the log holds. */
@@ -119,10 +114,8 @@ export class MemoryEventLog implements EventLog, LogPublisher {
 
   async bounds(): Promise<LogBounds> {
     const low = this.#low;
-    const bounds = {} as LogBounds;
-    for (const topic of topicNames) {
-      bounds[topic] = Array.from({ length: this.#partitions[topic] }, () => ({ low, end: low }));
-    }
+    const ofTopic = (topic: TopicName) => Array.from({ length: this.#partitions[topic] }, () => ({ low, end: low }));
+    const bounds: LogBounds = byTopic(ofTopic);
     for (const { topic, partition, offset } of this.#records) bounds[topic][partition]!.end = offset + 1;
     return bounds;
   }

@@ -1,6 +1,4 @@
 import type { FieldsWrite, StoredView, ValueWrite, ViewWrite } from '../../../projector/ports/view-writer.ts';
-import { ByteMap } from '../../../schemas/views/byte-map.ts';
-import { decodeGoing, type GoingRider } from '../../../schemas/views/reader-fields.ts';
 import { parseKey, type RiderKind, type ValueKind } from '../../../schemas/views/view-kinds.ts';
 
 /** A view's key, as readers ask for it. */
@@ -17,24 +15,4 @@ export function valueWrite(key: string, value: Buffer | null): ValueWrite {
 export function fieldsWrite(key: string, fields: Record<string, string | null>): FieldsWrite {
   const { kind, id } = parseKey(key);
   return { kind: kind as RiderKind, id, fields: Object.entries(fields).map(([field, value]) => ({ field, value })) };
-}
-
-/** Who goes to which nights, by the text of a day's field. */
-export function goingOf(value: Buffer): GoingRider[] {
-  const riders: GoingRider[] = [];
-  let ride = '';
-  const names = new ByteMap((id) => id);
-  decodeGoing(
-    { kind: 'f', first: 0, value },
-    names,
-    names,
-    (next) => {
-      ride = next;
-      return true;
-    },
-    (rider, bits) => {
-      riders.push({ ride, rider, bits });
-    },
-  );
-  return riders;
 }
