@@ -90,7 +90,7 @@ it('the history of an answer agrees with the calendar as of any instant, midnigh
         }
       }
     }),
-    { numRuns, endOnFailure: true },
+    { numRuns: 2 * numRuns, endOnFailure: true },
   );
 });
 
