@@ -28,39 +28,23 @@ export interface Answering {
   used(): Promise<Used>;
 }
 
-/** The services of some versions over one world, each over a store of its own. Its folder has the signing keys. */
-export class Services {
-  readonly dir: string;
-  readonly #services = new Map<string, Answering>();
-  readonly #loads = new Map<string, Promise<PreparedLoad>>();
+/** The services of some versions over one world, each over a store of its own. The folder has the signing keys. */
+export async function startServices(
+  versions: readonly Version[],
+  stores: readonly Store[],
+  world: Iterable<LoggedRecord>,
+  ended: AsyncDisposableStack,
+) {
+  pin(process.pid, otherCore);
+  const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
+  ended.defer(() => rm(dir, { recursive: true, force: true }));
+  await writeWorld(join(dir, 'archive'), world);
+  await loadSigningKeys(null, dir);
 
-  private constructor(dir: string) {
-    this.dir = dir;
-  }
-
-  static async start(
-    versions: readonly Version[],
-    stores: readonly Store[],
-    world: Iterable<LoggedRecord>,
-    ended: AsyncDisposableStack,
-  ): Promise<Services> {
-    pin(process.pid, otherCore);
-    const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
-    ended.defer(() => rm(dir, { recursive: true, force: true }));
-    await writeWorld(join(dir, 'archive'), world);
-    await loadSigningKeys(null, dir);
-    const services = new Services(dir);
-    for (const version of versions) {
-      for (const store of stores)
-        services.#services.set(`${version.name} ${store}`, await services.#start(version, store, ended));
-    }
-    return services;
-  }
-
-  async #start(version: Version, store: Store, ended: AsyncDisposableStack): Promise<Answering> {
+  async function start(version: Version, store: Store): Promise<Answering> {
     const env = {
-      ...{ BASE_URL: baseUrl, ARCHIVE_DIR: join(this.dir, 'archive'), OAUTH_KEYS: join(this.dir, 'oauth-keys.json') },
-      DATA_DIR: join(this.dir, `${version.name}-${store}`),
+      ...{ BASE_URL: baseUrl, ARCHIVE_DIR: join(dir, 'archive'), OAUTH_KEYS: join(dir, 'oauth-keys.json') },
+      DATA_DIR: join(dir, `${version.name}-${store}`),
     };
     const started = async (command: string, more: Record<string, string> = {}, core?: number) => {
       const server = await startServer(version, command, { ...env, ...more }, core === undefined ? {} : { core });
@@ -75,57 +59,61 @@ export class Services {
     await started('projector', views, otherCore);
     return started('api', views);
   }
+  const services = new Map<string, Answering>();
+  for (const version of versions)
+    for (const store of stores) services.set(`${version.name} ${store}`, await start(version, store));
 
-  of(version: Version, store: Store): Answering {
-    return this.#services.get(`${version.name} ${store}`)!;
-  }
-
-  /** All must send the same: otherwise their times say nothing about each other. */
-  async assertSame({ name, requests }: Route): Promise<void> {
-    for (const { path, headers = {} } of requests) {
-      const answers = [...this.#services.values()].map(async ({ port }) => {
-        const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-          headers: { ...headers, 'Accept-Encoding': 'identity' },
-        });
-        return `${answer.status} ${await answer.text()}`;
-      });
-      if (new Set(await Promise.all(answers)).size > 1)
-        throw new Error(`Cannot compare ${name}: the services answer differently`);
-    }
-  }
-
-  /** One round: CPU microseconds of an answer. */
-  async cpuMicros(service: Answering, route: Route): Promise<number> {
-    const load = await this.load(service, route);
-    const before = await service.used();
-    const answers = await load.run(roundMs);
-    const after = await service.used();
-    return ((after.cpuSeconds - before.cpuSeconds) / answers) * 1e6;
-  }
-
+  const loads = new Map<string, Promise<PreparedLoad>>();
   /** The route's client, warmed up. */
-  load({ port }: Answering, route: Route): Promise<PreparedLoad> {
+  const load = ({ port }: Answering, route: Route): Promise<PreparedLoad> => {
     const key = `${port} ${route.name}`;
     const prepare = async () => {
       const requests = route.status === 304 ? await validated(port, route.requests) : route.requests;
-      const load = await prepareLoad({ port, ...route, requests });
-      await load.run(warmUpMs);
-      return load;
+      const made = await prepareLoad({ port, ...route, requests });
+      await made.run(warmUpMs);
+      return made;
     };
-    const load = this.#loads.get(key) ?? prepare();
-    this.#loads.set(key, load);
-    return load;
-  }
+    const made = loads.get(key) ?? prepare();
+    loads.set(key, made);
+    return made;
+  };
+
+  return {
+    dir,
+    load,
+    of: (version: Version, store: Store): Answering => services.get(`${version.name} ${store}`)!,
+    /** All must send the same: otherwise their times say nothing about each other. */
+    async assertSame({ name, requests }: Route): Promise<void> {
+      for (const request of requests) {
+        const answers = [...services.values()].map(async ({ port }) => {
+          const answer = await plainly(port, request);
+          return `${answer.status} ${await answer.text()}`;
+        });
+        if (new Set(await Promise.all(answers)).size > 1)
+          throw new Error(`Cannot compare ${name}: the services answer differently`);
+      }
+    },
+    /** One round: CPU microseconds of an answer. */
+    async cpuMicros(service: Answering, route: Route): Promise<number> {
+      const { run } = await load(service, route);
+      const before = await service.used();
+      const answers = await run(roundMs);
+      const after = await service.used();
+      return ((after.cpuSeconds - before.cpuSeconds) / answers) * 1e6;
+    },
+  };
 }
+
+/** Asks for the bytes as they are. */
+const plainly = (port: number, { path, headers = {} }: Route['requests'][number]): Promise<Response> =>
+  fetch(`http://127.0.0.1:${port}${path}`, { headers: { ...headers, 'Accept-Encoding': 'identity' } });
 
 /** The same requests with a service's own ETags: those of another version may differ. */
 const validated = (port: number, requests: Route['requests']): Promise<Route['requests']> =>
   Promise.all(
-    requests.map(async ({ path, headers }) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-        headers: { ...headers, 'Accept-Encoding': 'identity' },
-      });
-      return { path, headers: { ...headers, 'If-None-Match': answer.headers.get('etag')! } };
+    requests.map(async (request) => {
+      const etag = (await plainly(port, request)).headers.get('etag')!;
+      return { ...request, headers: { ...request.headers, 'If-None-Match': etag } };
     }),
   );
 

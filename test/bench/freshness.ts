@@ -63,11 +63,12 @@ export const freshness: Bench = {
           const projector = await (await chain.projector()).ready(120_000);
           const api = await (await chain.api()).ready(60_000);
           await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
-          const bench = new Freshness(chain.publish, () => observer.ask<Observed>('collect'), live, projector.pid);
-          await bench.phase({ rate: 1_000, repair: false, change: anyChange }, 5_000);
+          const { publish } = chain;
+          const bound = { publish, collect: () => observer.ask<Observed>('collect'), live, pid: projector.pid };
+          await measured({ rate: 1_000, repair: false, change: anyChange }, 5_000, bound);
           const figures: Figures = {};
           for (const { name, ...phase } of phases) {
-            const { alone, read, cpu } = await bench.phase(phase, ms);
+            const { alone, read, cpu } = await measured(phase, ms, bound);
             for (const [share, of] of quantiles) {
               figures[`${name}: librdkafka alone, ${share}`] = quantile(alone, of);
               figures[`${name}: readable, ${share}`] = quantile(read, of);
@@ -97,91 +98,82 @@ const quantiles = [
   ['p99', 0.99],
 ] as const;
 
-interface Latencies {
-  alone: number[];
-  read: number[];
-  /** CPU seconds of the projector, a second. */
-  cpu: number;
+interface Bound {
+  publish(changes: readonly Change[]): Promise<void>;
+  collect(): Promise<Observed>;
+  live: LiveViews;
+  /** The projector's. */
+  pid: number;
 }
 
-class Freshness {
-  readonly #publish: (changes: readonly Change[]) => Promise<void>;
-  readonly #collect: () => Promise<Observed>;
-  readonly #live: LiveViews;
-  readonly #projector: number;
-  #seq = 0;
+/** By probe: its numbers, and when each was sent. */
+type Sent = readonly Map<number, number>[];
 
-  constructor(
-    publish: (changes: readonly Change[]) => Promise<void>,
-    collect: () => Promise<Observed>,
-    live: LiveViews,
-    projector: number,
-  ) {
-    this.#publish = publish;
-    this.#collect = collect;
-    this.#live = live;
-    this.#projector = projector;
-  }
+let seq = 0;
 
-  /** Produces at a rate for some time, and waits until the last probes can be read. */
-  async phase({ rate, repair, change }: Phase, ms: number): Promise<Latencies> {
-    await this.#collect();
-    const sent = probes.map(() => new Map<number, number>());
-    const stop = new AbortController();
-    const repairing = repair ? this.#repairOver(stop.signal) : null;
-    const startMs = sharedNowMs();
-    const before = cpuSeconds(this.#projector);
-    await this.#produce(rate, ms, sent, change);
-    const cpu = (cpuSeconds(this.#projector) - before) / ((sharedNowMs() - startMs) / 1_000);
-    stop.abort();
-    await repairing;
-    const observed = await this.#drained(sent);
-    const latencies = (seen: readonly [number, number][][]) =>
-      probes.flatMap((_, i) => latenciesOf(sent[i]!, seen[i]!));
-    return { cpu, alone: latencies(observed.alone), read: latencies(observed.read) };
-  }
+/** Produces at a rate for some time, and waits until the last probes can be read. Of the projector: CPU seconds, a second. */
+async function measured({ rate, repair, change }: Phase, ms: number, { publish, collect, live, pid }: Bound) {
+  await collect();
+  const sent: Sent = probes.map(() => new Map());
+  const stop = new AbortController();
+  const repairing = repair ? repairOver(live, stop.signal) : null;
+  const startMs = sharedNowMs();
+  const before = cpuSeconds(pid);
+  await produce(rate, ms, sent, change, publish);
+  const cpu = (cpuSeconds(pid) - before) / ((sharedNowMs() - startMs) / 1_000);
+  stop.abort();
+  await repairing;
+  const observed = await drained(sent, collect);
+  const latencies = (seen: readonly [number, number][][]) => probes.flatMap((_, i) => latenciesOf(sent[i]!, seen[i]!));
+  return { cpu, alone: latencies(observed.alone), read: latencies(observed.read) };
+}
 
-  async #produce(rate: number, ms: number, sent: readonly Map<number, number>[], change: () => Change): Promise<void> {
-    const startMs = sharedNowMs();
-    const under: Promise<void>[] = [];
-    let [produced, probed] = [0, 0];
-    for (let elapsedMs = 0; elapsedMs < ms; elapsedMs = sharedNowMs() - startMs) {
-      const changes = [];
-      for (; probed * (probeEveryMs / probes.length) <= elapsedMs; probed++) {
-        const probe = probed % probes.length;
-        sent[probe]!.set(++this.#seq, sharedNowMs());
-        changes.push(probeChange(probe, this.#seq));
-      }
-      const due = Math.floor((elapsedMs * rate) / 1_000) - produced;
-      while (changes.length < due) changes.push(change());
-      produced += changes.length;
-      if (changes.length > 0) under.push(this.#publish(changes));
-      await sleep(tickMs);
+async function produce(
+  rate: number,
+  ms: number,
+  sent: Sent,
+  change: () => Change,
+  publish: Bound['publish'],
+): Promise<void> {
+  const startMs = sharedNowMs();
+  const under: Promise<void>[] = [];
+  let [produced, probed] = [0, 0];
+  for (let elapsedMs = 0; elapsedMs < ms; elapsedMs = sharedNowMs() - startMs) {
+    const changes = [];
+    for (; probed * (probeEveryMs / probes.length) <= elapsedMs; probed++) {
+      const probe = probed % probes.length;
+      sent[probe]!.set(++seq, sharedNowMs());
+      changes.push(probeChange(probe, seq));
     }
-    await Promise.all(under);
+    const due = Math.floor((elapsedMs * rate) / 1_000) - produced;
+    while (changes.length < due) changes.push(change());
+    produced += changes.length;
+    if (changes.length > 0) under.push(publish(changes));
+    await sleep(tickMs);
   }
+  await Promise.all(under);
+}
 
-  async #drained(sent: readonly Map<number, number>[]): Promise<Observed> {
-    const all = nothingObserved();
-    for (const untilMs = sharedNowMs() + drainMsMax; ; await sleep(200)) {
-      const more = await this.#collect();
-      for (const who of ['alone', 'read'] as const) {
-        for (const i of probes.keys()) all[who][i]!.push(...more[who][i]!);
-      }
-      const isDone = (seen: readonly [number, number][][]) =>
-        probes.every((_, i) => (seen[i]!.at(-1)?.[0] ?? 0) >= Math.max(...sent[i]!.keys()));
-      if (Object.values(all).every(isDone)) return all;
-      if (sharedNowMs() > untilMs) throw new Error('Cannot measure: the last changes did not arrive within 20 s');
+async function drained(sent: Sent, collect: Bound['collect']): Promise<Observed> {
+  const all = nothingObserved();
+  for (const untilMs = sharedNowMs() + drainMsMax; ; await sleep(200)) {
+    const more = await collect();
+    for (const who of ['alone', 'read'] as const) {
+      for (const i of probes.keys()) all[who][i]!.push(...more[who][i]!);
     }
+    const isDone = (seen: readonly [number, number][][]) =>
+      probes.every((_, i) => (seen[i]!.at(-1)?.[0] ?? 0) >= Math.max(...sent[i]!.keys()));
+    if (Object.values(all).every(isDone)) return all;
+    if (sharedNowMs() > untilMs) throw new Error('Cannot measure: the last changes did not arrive within 20 s');
   }
+}
 
-  /** Has the leader compare all tags, whole, over and over. */
-  async #repairOver(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#live.askCompare(allTags);
-      const isAsked = async () => (await this.#live.notes(allTags)).some(({ compare }) => compare);
-      while (!signal.aborted && (await isAsked())) await sleep(100);
-    }
+/** Has the leader compare all tags, whole, over and over. */
+async function repairOver(live: LiveViews, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await live.askCompare(allTags);
+    const isAsked = async () => (await live.notes(allTags)).some(({ compare }) => compare);
+    while (!signal.aborted && (await isAsked())) await sleep(100);
   }
 }
 

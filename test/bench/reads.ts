@@ -1,4 +1,4 @@
-import { type Answering, type Route, Services, type Store } from './answers.ts';
+import { type Answering, type Route, type Store, startServices } from './answers.ts';
 import { benchCalendar, developerKey, filterQueries, largeDayPath, ridePath, smallDayPath } from './bench-calendar.ts';
 import type { Used } from './cpu-report.ts';
 import { measuredCore, startPinned } from './pinned-process.ts';
@@ -30,7 +30,7 @@ const constantOf = (route: string) => `constant for ${route}`;
 /** CPU time of the API process for an answer, against a Fastify route that sends a constant Buffer of the same size. */
 export const reads: Bench = {
   async prepare(versions, _, ended) {
-    const services = await Services.start(versions, stores, await benchCalendar(), ended);
+    const services = await startServices(versions, stores, await benchCalendar(), ended);
     const some = services.of(versions[0]!, 'memory');
     // A version may compress or not: what it compresses is compared as it is.
     for (const route of routes) if (route.name !== encodedDay) await services.assertSame(route);

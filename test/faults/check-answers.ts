@@ -1,6 +1,5 @@
-import type { FaultSpans } from './fault-spans.ts';
 import type { Finding, Line, Rule } from './history.ts';
-import { type ProbeVersions, type Rise, Rises, type Shown } from './probe-versions.ts';
+import { type FaultSpans, type ProbeVersions, type Rise, Rises, type Shown } from './probe-versions.ts';
 
 export interface AgeLimits {
   /** How much older an answer may be than what somebody else was told before, in ms: without a fault, and in one. */

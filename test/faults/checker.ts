@@ -1,7 +1,6 @@
 import { checkAnswers, usualLimits } from './check-answers.ts';
-import { FaultSpans } from './fault-spans.ts';
 import type { Finding, HistoryEvent, Line, Rule } from './history.ts';
-import { type ProbeVersions, probeVersions } from './probe-versions.ts';
+import { FaultSpans, type ProbeVersions, probeVersions } from './probe-versions.ts';
 
 /** The events of one type, in the order of their times. */
 type Events = { [T in HistoryEvent['type']]: Line<T>[] };

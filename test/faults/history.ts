@@ -1,4 +1,6 @@
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { finished } from 'node:stream/promises';
 
 /**
  * A history: what a run of real processes was asked, told and done to, as lines of JSON, one event a line. The nemesis
@@ -99,6 +101,37 @@ export async function readHistory(lines: AsyncIterable<string> | Iterable<string
 }
 
 export const historyLine = (each: HistoryEvent): string => `${JSON.stringify(each)}\n`;
+
+type WithoutTime = HistoryEvent extends infer Each ? (Each extends unknown ? Omit<Each, 'at'> : never) : never;
+
+/** Appends events to a history's file, each with the time at which it is known. */
+export class HistoryWriter {
+  readonly path: string;
+  readonly #file: WriteStream;
+  #lines = 0;
+
+  /** Writes the first line. */
+  constructor(path: string, begin: Omit<EventOf<'begin'>, 'type' | 'at'>) {
+    this.path = path;
+    this.#file = createWriteStream(path);
+    this.add({ type: 'begin', ...begin });
+  }
+
+  add(event: WithoutTime): void {
+    this.#lines++;
+    this.#file.write(historyLine({ ...event, at: nowMs() } as HistoryEvent));
+  }
+
+  /** Writes the last line, and resolves once all is in the file. */
+  async end(): Promise<void> {
+    this.add({ type: 'end', lines: this.#lines });
+    this.#file.end();
+    await finished(this.#file);
+  }
+}
+
+/** The history's clock. */
+export const nowMs = (): number => Math.round(performance.now() * 1_000) / 1_000;
 
 /** What a history must not hold: the rule that it breaks, and the lines that show it. */
 export interface Finding {

@@ -57,20 +57,21 @@ function removed(space: KeySpace, key: string, value: Hash | SortedSet | undefin
   return value ? keep(space, key, value, count) : 0;
 }
 
-const removing = (valueAt: (space: KeySpace, key: string) => Hash | SortedSet | undefined): Command => ({
-  writes: true,
-  run: (space, [key, ...members]) => removed(space, key!, valueAt(space, key!), members),
-});
+const reading = (run: Command['run']): Command => ({ run });
+const writing = (run: Command['run']): Command => ({ writes: true, run });
+const growing = (run: Command['run']): Command => ({ writes: true, grows: true, run });
 
-function deleted(space: KeySpace, names: readonly string[]): number {
-  let count = 0;
-  for (const name of names) {
-    if (!space.keys.delete(name)) continue;
-    count += 1;
-    space.changed(name);
+const removing = (valueAt: (space: KeySpace, key: string) => Hash | SortedSet | undefined): Command =>
+  writing((space, [key, ...members]) => removed(space, key!, valueAt(space, key!), members));
+
+/** Of SET and MSET. */
+const settingTexts = growing((space, pairs) => {
+  for (let i = 0; i < pairs.length; i += 2) {
+    space.keys.set(pairs[i]!, bytes(pairs[i + 1]!));
+    space.changed(pairs[i]!);
   }
-  return count;
-}
+  return 'OK';
+});
 
 const scoreOf = (text: string): number =>
   text.endsWith('inf') ? (text.startsWith('-') ? -Infinity : Infinity) : Number(text);
@@ -91,125 +92,81 @@ const inOrder = (set: SortedSet | undefined): string[] =>
 
 /** The commands that the scripts and clients of views send, and what other programs do in tests. */
 export const commands: Record<string, Command> = {
-  GET: { run: (space, [key]) => textAt(space, key!) },
-  MGET: {
-    run: ({ keys }, names) =>
-      names.map((name) => (Buffer.isBuffer(keys.get(name)) ? (keys.get(name) as Buffer) : null)),
-  },
-  GETRANGE: {
-    run(space, [key, first, last]) {
-      const text = textAt(space, key!) ?? Buffer.alloc(0);
-      return text.subarray(...range(text.length, first!, last!));
-    },
-  },
-  SET: {
-    writes: true,
-    grows: true,
-    run(space, [key, value]) {
-      space.keys.set(key!, bytes(value!));
-      space.changed(key!);
-      return 'OK';
-    },
-  },
-  MSET: {
-    writes: true,
-    grows: true,
-    run(space, pairs) {
-      for (let i = 0; i < pairs.length; i += 2) {
-        space.keys.set(pairs[i]!, bytes(pairs[i + 1]!));
-        space.changed(pairs[i]!);
-      }
-      return 'OK';
-    },
-  },
-  DEL: { writes: true, run: deleted },
-  HSET: {
-    writes: true,
-    grows: true,
-    run(space, [key, ...pairs]) {
-      const hash = hashAt(space, key!) ?? new Hash();
-      const before = hash.size;
-      for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i]!, bytes(pairs[i + 1]!));
-      keep(space, key!, hash, pairs.length);
-      return hash.size - before;
-    },
-  },
+  GET: reading((space, [key]) => textAt(space, key!)),
+  MGET: reading(({ keys }, names) =>
+    names.map((name) => (Buffer.isBuffer(keys.get(name)) ? (keys.get(name) as Buffer) : null)),
+  ),
+  GETRANGE: reading((space, [key, first, last]) => {
+    const text = textAt(space, key!) ?? Buffer.alloc(0);
+    return text.subarray(...range(text.length, first!, last!));
+  }),
+  SET: settingTexts,
+  MSET: settingTexts,
+  DEL: writing((space, names) => {
+    const found = names.filter((name) => space.keys.delete(name));
+    for (const name of found) space.changed(name);
+    return found.length;
+  }),
+  HSET: growing((space, [key, ...pairs]) => {
+    const hash = hashAt(space, key!) ?? new Hash();
+    const before = hash.size;
+    for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i]!, bytes(pairs[i + 1]!));
+    keep(space, key!, hash, pairs.length);
+    return hash.size - before;
+  }),
   HDEL: removing(hashAt),
-  HMGET: {
-    run(space, [key, ...fields]) {
-      const hash = hashAt(space, key!);
-      return fields.map((field) => hash?.get(field) ?? null);
-    },
-  },
-  HGETALL: {
-    run: (space, [key]) => [...(hashAt(space, key!) ?? [])].flatMap(([field, value]) => [bytes(field), value]),
-  },
-  ZADD: {
-    writes: true,
-    grows: true,
-    run(space, [key, ...pairs]) {
-      const set = sortedSetAt(space, key!) ?? new SortedSet();
-      const before = set.size;
-      for (let i = 0; i < pairs.length; i += 2) set.set(pairs[i + 1]!, scoreOf(pairs[i]!));
-      keep(space, key!, set, pairs.length);
-      return set.size - before;
-    },
-  },
+  HMGET: reading((space, [key, ...fields]) => {
+    const hash = hashAt(space, key!);
+    return fields.map((field) => hash?.get(field) ?? null);
+  }),
+  HGETALL: reading((space, [key]) =>
+    [...(hashAt(space, key!) ?? [])].flatMap(([field, value]) => [bytes(field), value]),
+  ),
+  ZADD: growing((space, [key, ...pairs]) => {
+    const set = sortedSetAt(space, key!) ?? new SortedSet();
+    const before = set.size;
+    for (let i = 0; i < pairs.length; i += 2) set.set(pairs[i + 1]!, scoreOf(pairs[i]!));
+    keep(space, key!, set, pairs.length);
+    return set.size - before;
+  }),
   ZREM: removing(sortedSetAt),
   /** Below a score: `-inf (7`. */
-  ZREMRANGEBYSCORE: {
-    writes: true,
-    run(space, [key, , max]) {
-      const set = sortedSetAt(space, key!);
-      const below = [...(set ?? [])].filter(([, score]) => score < scoreOf(max!.slice(1)));
-      return removed(
-        space,
-        key!,
-        set,
-        below.map(([member]) => member),
-      );
-    },
-  },
+  ZREMRANGEBYSCORE: writing((space, [key, , max]) => {
+    const set = sortedSetAt(space, key!);
+    const below = [...(set ?? [])].filter(([, score]) => score < scoreOf(max!.slice(1)));
+    return removed(
+      space,
+      key!,
+      set,
+      below.map(([member]) => member),
+    );
+  }),
   /** Of one set, with a weight: `1 source WEIGHTS 0`. */
-  ZUNIONSTORE: {
-    writes: true,
-    grows: true,
-    run(space, [key, , source, , weight]) {
-      const union = new SortedSet();
-      // Infinity times nothing is nothing.
-      for (const [member, score] of sortedSetAt(space, source!) ?? []) union.set(member, score * Number(weight) || 0);
-      keep(space, key!, union, 1);
-      return union.size;
-    },
-  },
-  ZCARD: { run: (space, [key]) => sortedSetAt(space, key!)?.size ?? 0 },
-  ZSCORE: {
-    run(space, [key, member]) {
-      const score = sortedSetAt(space, key!)?.get(member!);
-      return score === undefined ? null : bytes(numberText(score));
-    },
-  },
-  ZRANGE: {
-    run(space, [key, first, last]) {
-      const members = inOrder(sortedSetAt(space, key!));
-      return members.slice(...range(members.length, first!, last!)).map(bytes);
-    },
-  },
-  RPUSH: {
-    writes: true,
-    grows: true,
-    run(space, [key]) {
-      ofType(space, key!, isList);
-      space.keys.set(key!, 'list');
-      space.changed(key!);
-      return 1;
-    },
-  },
-  TIME: {
-    run(space) {
-      const micros = Math.floor(space.nowMs() * 1_000);
-      return [Math.floor(micros / 1e6), micros % 1e6].map((each) => bytes(String(each)));
-    },
-  },
-  INFO: { run: (space, [section]) => bytes(space.info(section ?? '')) },
+  ZUNIONSTORE: growing((space, [key, , source, , weight]) => {
+    const union = new SortedSet();
+    // Infinity times nothing is nothing.
+    for (const [member, score] of sortedSetAt(space, source!) ?? []) union.set(member, score * Number(weight) || 0);
+    keep(space, key!, union, 1);
+    return union.size;
+  }),
+  ZCARD: reading((space, [key]) => sortedSetAt(space, key!)?.size ?? 0),
+  ZSCORE: reading((space, [key, member]) => {
+    const score = sortedSetAt(space, key!)?.get(member!);
+    return score === undefined ? null : bytes(numberText(score));
+  }),
+  ZRANGE: reading((space, [key, first, last]) => {
+    const members = inOrder(sortedSetAt(space, key!));
+    return members.slice(...range(members.length, first!, last!)).map(bytes);
+  }),
+  RPUSH: growing((space, [key]) => {
+    ofType(space, key!, isList);
+    space.keys.set(key!, 'list');
+    space.changed(key!);
+    return 1;
+  }),
+  TIME: reading((space) => {
+    const micros = Math.floor(space.nowMs() * 1_000);
+    return [Math.floor(micros / 1e6), micros % 1e6].map((each) => bytes(String(each)));
+  }),
+  INFO: reading((space, [section]) => bytes(space.info(section ?? ''))),
 };

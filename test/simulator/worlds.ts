@@ -1,5 +1,5 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { runSeed } from './run-seed.ts';
+import { type Outcome, runSeed } from './run-seed.ts';
 
 /** What became of some seeds. */
 export interface Progress {
@@ -10,8 +10,6 @@ export interface Progress {
   /** How often two faults met. */
   met: Record<string, number>;
 }
-
-const nothingYet = (): Progress => ({ seeds: 0, reads: 0, answered: 0, failures: [], met: {} });
 
 interface Wanted {
   from: number;
@@ -34,12 +32,16 @@ interface Share {
  * thread.
  */
 export async function runWorlds({ from, count, workers, failuresMax, onProgress }: Wanted): Promise<Progress> {
-  const total = nothingYet();
+  const total: Progress = { seeds: 0, reads: 0, answered: 0, failures: [], met: {} };
   const work = (share: Share) =>
     new Promise<unknown>((resolve, reject) => {
       const worker = new Worker(new URL(import.meta.url), { workerData: { simulator: share } });
-      worker.on('message', (part: Progress) => {
-        add(total, part);
+      worker.on('message', ({ seed, fault, reads, answered, met }: Told) => {
+        total.seeds += 1;
+        total.reads += reads;
+        total.answered += answered;
+        if (fault !== null) total.failures.push({ seed, message: fault });
+        for (const [pair, times] of Object.entries(met)) total.met[pair] = (total.met[pair] ?? 0) + times;
         onProgress?.(total);
         if (total.failures.length >= failuresMax) void worker.terminate();
       });
@@ -51,31 +53,15 @@ export async function runWorlds({ from, count, workers, failuresMax, onProgress 
   return total;
 }
 
-function add(total: Progress, part: Progress): void {
-  total.seeds += part.seeds;
-  total.reads += part.reads;
-  total.answered += part.answered;
-  total.failures.push(...part.failures);
-  for (const [pair, count] of Object.entries(part.met)) total.met[pair] = (total.met[pair] ?? 0) + count;
-}
-
-// A thread tells of so many worlds at a time, and of a failure at once.
-const toldSeeds = 50;
-
-async function runShare({ from, end, step }: Share): Promise<void> {
-  let part = nothingYet();
-  for (let seed = from; seed < end; seed += step) {
-    const { fault, ...outcome } = await runSeed(seed);
-    add(part, { ...outcome, seeds: 1, failures: fault ? [{ seed, message: fault.message }] : [] });
-    if (!fault && part.seeds < toldSeeds && seed + step < end) continue;
-    parentPort!.postMessage(part);
-    part = nothingYet();
-  }
-}
+/** What a thread says of a world. */
+type Told = Omit<Outcome, 'said' | 'fault'> & { fault: string | null };
 
 const { simulator } = (workerData ?? {}) as { simulator?: Share };
 if (!isMainThread && simulator) {
   // Errors are part of every world: where they came from is of interest only when one seed is replayed.
   Error.stackTraceLimit = 0;
-  await runShare(simulator);
+  for (let seed = simulator.from; seed < simulator.end; seed += simulator.step) {
+    const { said: _, fault, ...outcome } = await runSeed(seed);
+    parentPort!.postMessage({ ...outcome, fault: fault?.message ?? null } satisfies Told);
+  }
 }

@@ -8,7 +8,7 @@ import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import type { Random } from '../../../services/simulate/world/random.ts';
 import { cutTail } from '../../support/servers/kafka-disk.ts';
 import type { StallingProxy } from '../../support/servers/stalling-proxy.ts';
-import type { HistoryWriter } from './history-writer.ts';
+import type { HistoryWriter } from '../history.ts';
 import type { Publisher } from './publisher.ts';
 import type { Service } from './service.ts';
 

@@ -1,6 +1,6 @@
 import type { Env, Processes } from '../../support/processes/process.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
-import type { HistoryWriter } from './history-writer.ts';
+import type { HistoryWriter } from '../history.ts';
 import { type Asker, askedPaths, reader } from './probes.ts';
 import type { Service } from './service.ts';
 

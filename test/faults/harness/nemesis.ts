@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../../services/simulate/world/random.ts';
+import { nowMs } from '../history.ts';
 import { type Arena, allFaults } from './all-faults.ts';
-import { nowMs } from './history-writer.ts';
 
 /** The checker takes what comes within 15 s of a fault for its doing. */
 const quietMs = 25_000;

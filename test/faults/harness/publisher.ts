@@ -5,7 +5,7 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { crc32Partition, defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { silentLog } from '../../support/processes/heard.ts';
-import { type HistoryWriter, nowMs } from './history-writer.ts';
+import { type HistoryWriter, nowMs } from '../history.ts';
 import { type Change, firstRecords, nextVersions } from './probes.ts';
 
 /** A value of a schema that nobody knows. */

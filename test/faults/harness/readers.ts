@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventOf } from '../history.ts';
-import { type HistoryWriter, nowMs } from './history-writer.ts';
+import { type EventOf, type HistoryWriter, nowMs } from '../history.ts';
 import { type AskedPath, askedPaths } from './probes.ts';
 import type { Service } from './service.ts';
 

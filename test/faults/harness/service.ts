@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env, Processes, RunningService } from '../../support/processes/process.ts';
-import type { HistoryWriter } from './history-writer.ts';
+import type { HistoryWriter } from '../history.ts';
 
 const restartDelayMs = 1_000;
 
