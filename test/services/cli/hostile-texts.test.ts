@@ -77,10 +77,8 @@ test('a file’s name, a lock’s words and a prefix are shown, and not obeyed',
   const { code, err } = await heard((io) => runCli(['archive', 'forget', 'ada', other.dir], io, {}));
   expectShown(err);
   expect([code, err.join()]).toEqual([1, expect.stringContaining('(process "x\\u001b]0;owned')]);
-  for (const prefix of [forged, `${forged}/`]) {
-    writeFileSync(join(other.dir, 'manifest.json'), manifestText(emptyManifest(prefix)));
-    const refused = await check();
-    expectShown(refused.err);
-    expect(refused.code).toBeGreaterThan(0);
-  }
+  writeFileSync(join(other.dir, 'manifest.json'), manifestText(emptyManifest(forged)));
+  const refused = await check();
+  expectShown([...refused.out, ...refused.err]);
+  expect(refused.code).toBeGreaterThan(0);
 });

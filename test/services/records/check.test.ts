@@ -4,11 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { notices } from '../../../services/records/checking/notices.ts';
-import { references } from '../../../services/records/checking/references.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { rider } from '../../support/worlds/records.ts';
@@ -73,7 +70,7 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
   ['a revision that fell', again('metros', { revision: 0 }), both('revision_fell', 10)],
 ];
 
-// docs/rules.md#records-check
+// docs/rules.md#records-check, #unchecked-references
 describe('records check', () => {
   it.each(cases)('notices %s', async (_, change, found) => {
     expect(await noticed(change)).toEqual({ code: 0, found, strict: found.length > 0 ? 1 : 0 });
@@ -115,26 +112,5 @@ describe('records check', () => {
     const others = ['invalid_line', 'rejected_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
     const tried = [...cases.flatMap(([, , found]) => found.map(([code]) => code)), ...others];
     expect([...new Set(tried)].sort()).toEqual([...notices.keys()].sort());
-  });
-
-  // docs/rules.md#unchecked-references
-  it('looks after every text of the schemas that names another record', () => {
-    const found: string[] = [];
-    const look = (schema: unknown, name: string): void => {
-      if (schema === 'string') found.push(name);
-      if (Array.isArray(schema)) for (const one of schema) look(one, name);
-      if (typeof schema !== 'object' || schema === null) return;
-      const { type, items, fields = [] } = schema as { type?: unknown; items?: unknown; fields?: { name: string }[] };
-      for (const inner of [items, typeof type === 'object' && type]) look(inner, name);
-      const before = name.includes(' ') ? `${name}.` : `${name} `;
-      for (const field of fields) look((field as { type?: unknown }).type, before + field.name);
-    };
-    for (const topic of topicNames) look(topicSchemas[topic], topic);
-    const refer = references.map(({ topic, field }) => `${topic} ${field.replace('ride and day', 'ride')}`);
-    const own = `metros metro, metros name, metros time_zone, districts district, districts name, developer-keys key_id, developer-keys label,
-      riders rider, riders handle, riders name, rides ride, rides title, rides description, rides type, rides url,
-      nights cancellation_reason, nights meeting.place_name, nights url`;
-    expect(found.filter((one) => !refer.includes(one))).toEqual(own.split(/,\s+/));
-    expect(refer.filter((one) => !found.includes(one))).toEqual([]);
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { kindOf } from '../../../schemas/avro/undecodable.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
@@ -17,16 +16,6 @@ describe('rejected list', () => {
     );
     expect(out.at(-1)).toMatch(/^4 rejected records in the archive /);
     expect((await list('--place', 'metros/0@1', 'nights/0@76')).out.at(-1)).toMatch(/^2 rejected records/);
-  });
-
-  it('--json is a line for each', async () => {
-    const { out } = await list('--json');
-    expect(out.map((line) => kindOf(JSON.parse(line).reason)).sort()).toEqual([
-      'key disagrees with value',
-      'key does not match its pattern',
-      'rider related to themself',
-      'time zone is not in the IANA database',
-    ]);
   });
 
   it('--show tells what can be read, and nothing of riders until it is told to', async () => {

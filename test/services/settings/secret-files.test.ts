@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadSettings, misspeltSettings } from '../../../services/settings/settings.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
 import { secretSettings } from '../../../services/settings/settings-schema.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-secrets-'));
@@ -54,13 +54,6 @@ describe('a secret in a file', () => {
     expect(loading).toThrow(/^Cannot use setting REDIS_URL_FILE: .*$/);
     expect(loading).toThrow(words);
     expect(loading).not.toThrow(secret);
-  });
-
-  it('is warned about where its name is misspelt, or where the setting takes no file', () => {
-    expect(misspeltSettings({ REDIS_URL_FILE: '/x', REDIS_URL_FIEL: '/x', OAUTH_KEYS_FILE: '/x' })).toEqual([
-      expect.stringMatching('REDIS_URL_FIEL .* was REDIS_URL_FILE meant'),
-      expect.stringMatching('OAUTH_KEYS_FILE .* was OAUTH_KEYS meant'),
-    ]);
   });
 
   it('is documented for each secret', () => {

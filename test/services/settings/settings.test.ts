@@ -113,8 +113,17 @@ describe('settings', () => {
   });
 
   it('are named where a variable is one edit away from one, and only then', () => {
-    const misspelt = { OAUTH_KEY: 'OAUTH_KEYS', REDIS_ULR: 'REDIS_URL', CACHE_SECOND5: 'CACHE_SECONDS' };
-    const others = { PATH: '/bin', PORT: '1', HOSTNAME: 'h', REDIS_PORT: '1', KAFKA_BROKR__: 'x', DRAINSECONDS: '' };
+    const typos = { OAUTH_KEY: 'OAUTH_KEYS', REDIS_ULR: 'REDIS_URL', CACHE_SECOND5: 'CACHE_SECONDS' };
+    const misspelt = { ...typos, REDIS_URL_FIEL: 'REDIS_URL_FILE', OAUTH_KEYS_FILE: 'OAUTH_KEYS' };
+    const others = {
+      REDIS_URL_FILE: '/x',
+      PATH: '/bin',
+      PORT: '1',
+      HOSTNAME: 'h',
+      REDIS_PORT: '1',
+      KAFKA_BROKR__: 'x',
+      DRAINSECONDS: '',
+    };
     expect(misspeltSettings({ ...others, ...misspelt })).toEqual(
       Object.entries(misspelt).map(
         ([name, meant]) => `The variable ${name} is no setting, and does nothing: was ${meant} meant?`,
