@@ -5,7 +5,6 @@ import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const never = new Promise<never>(() => {});
-const stopped = AbortSignal.abort(new Error('told to stop'));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a wake-up', () => {
@@ -16,11 +15,11 @@ describe('a wake-up', () => {
     await wakeUp.waitAtMost(250, clock);
     expect(clock.slept).toEqual([250]);
     let woken = 0;
-    const waitAgain = async () => {
-      await wakeUp.wait();
-      woken++;
-      await waitAgain();
-    };
+    const waitAgain = (): Promise<void> =>
+      wakeUp.wait().then(() => {
+        woken++;
+        return waitAgain();
+      });
     void waitAgain();
     await turn();
     expect(woken).toBe(0);
@@ -32,11 +31,11 @@ describe('a wake-up', () => {
   });
 
   it('ends at once when the signal aborts, or has', async () => {
-    const stop = new AbortController();
-    const waiting = new WakeUp().waitAtMost(1e9, realClock, stop.signal);
+    const { stop, signal } = sharedDeps();
+    const waiting = new WakeUp().waitAtMost(1e9, realClock, signal);
     stop.abort();
     await waiting;
-    await new WakeUp().waitAtMost(1e9, realClock, stopped);
+    await new WakeUp().waitAtMost(1e9, realClock, signal);
   });
 });
 

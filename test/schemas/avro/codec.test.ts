@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { topicTypes } from '../../../schemas/avro/avro-types.ts';
 import { decodeKey, encodeValue } from '../../../schemas/avro/codec.ts';
 import { kindOf, type UndecodableReason } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
@@ -25,15 +24,11 @@ const fingerprints: Record<TopicName, string> = {
 const rideBody =
   '0a7368323072144e616b656420f09f9ab2000c736f6369616c10706f72746c616e64020800040a723030303108722d325f00013a68747470733a2f2f72696465732e6578616d706c652f722f7368323072fcffffffffffff1fcf0f';
 const ride = {
+  ...sampleRecords.rides,
   ride: 'sh20r',
   title: 'Naked 🚲',
-  description: null,
-  type: 'social',
-  metro: 'portland',
   distance: 'OVER_40' as const,
-  audience: null,
   leaders: ['r0001', 'r-2_'],
-  posted: true,
   url: 'https://rides.example/r/sh20r',
   revision: 9007199254740990,
   changed_at: -1000,
@@ -138,19 +133,6 @@ describe('bad values', () => {
     const decoded = read('attendance', bytes) as { value: Attendance };
     expect(decoded).toMatchObject({ value: fields });
     expect(read('attendance', encodeValue('attendance', decoded.value))).toEqual(decoded);
-  });
-
-  test('one byte changed anywhere: nothing is thrown, and avsc agrees wherever it is not lax', () => {
-    const body = topicTypes.nights.toBuffer(sampleRecords.nights);
-    fc.assert(
-      fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (index, mask) => {
-        const changed = Buffer.from(body);
-        changed[index] = changed[index]! ^ mask;
-        const decoded = read('nights', Buffer.concat([written('nights', ''), changed]));
-        if ('value' in decoded) expect(decoded.value).toEqual({ ...(topicTypes.nights.fromBuffer(changed) as object) });
-      }),
-      { numRuns: 2000 },
-    );
   });
 });
 
