@@ -37,7 +37,7 @@ test('batches that unpack to more than is allowed are set aside by a projector, 
   const running = startProjector(kafka.eventLog(), new MemoryViewStore().writer(), sink);
   const setAside = async () =>
     (await run('rejected', 'list', '--json')).out.map((line) => JSON.parse(line).copied as boolean);
-  await expect.poll(setAside, { timeout: 20_000 }).toEqual([true, true]);
+  await expect.poll(setAside).toEqual([true, true]);
   const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
   expect({ code, out: out.map((line) => JSON.parse(line)) }).toEqual({
     code: 1,
@@ -49,4 +49,4 @@ test('batches that unpack to more than is allowed are set aside by a projector, 
   });
   await running.stop();
   await sink.close();
-}, 60_000);
+}, 120_000);
