@@ -110,12 +110,9 @@ function mayImport(file: string, target: string): boolean {
 
 describe('the layout', () => {
   it('lets no file import against the arrows', () => {
-    const against = [...imports].flatMap(([file, targets]) =>
-      targets.filter((target) => !mayImport(file, target)).map((target) => `${file} > ${target}`),
-    );
-    expect(against).toEqual([]);
-    expect(sources.length).toBeGreaterThan(200);
-    expect([...imports.values()].flat().length).toBeGreaterThan(1_000);
+    const all = [...imports].flatMap(([file, targets]) => targets.map((target) => [file, target] as const));
+    expect(all.filter(([file, target]) => !mayImport(file, target))).toEqual([]);
+    expect(all.length).toBeGreaterThan(1_000);
   });
 
   it('has no circle of files', () => {

@@ -29,8 +29,8 @@ let redis: RedisServer;
 let kafka: TestKafka;
 let admin: Admin;
 let scope: AclScope;
-let urls: Record<'projector' | 'api' | 'sign-in', string>;
-let archive: string;
+const redisUsers = ['projector', 'api', 'sign-in'] as const;
+const urls: Record<string, string> = {};
 
 beforeAll(async () => {
   [broker, redis] = await Promise.all([
@@ -42,10 +42,7 @@ beforeAll(async () => {
   admin = await kafka.admin();
   scope = { topicPrefix: kafka.topicPrefix, group: 'the-group' };
   await grantInKafka(admin, lines, scope);
-  archive = join(await processes.folder(), 'archive');
-  const userOf = (user: 'projector' | 'api' | 'sign-in') =>
-    redisUserWith([redis.url], user, redisRights(user, keyPrefix));
-  urls = { projector: await userOf('projector'), api: await userOf('api'), 'sign-in': await userOf('sign-in') };
+  for (const user of redisUsers) urls[user] = await redisUserWith([redis.url], user, redisRights(user, keyPrefix));
 }, 120_000);
 afterAll(async () => {
   await processes.close();
@@ -84,14 +81,10 @@ describe('with exactly its rights', () => {
 
   test('projector and api project, set aside, commit and serve, and Redis refuses them nothing', async () => {
     await kafka.sendRaw('riders', [{ key: 'bad', value: Buffer.from('not Avro') }]);
-    const projector = await processes.start('projector', as('projector', { REDIS_URL: urls.projector }));
-    const api = await processes.start('api', {
-      REDIS_URL: urls.api,
-      AUTH_REDIS_URL: urls['sign-in'],
-      REDIS_KEY_PREFIX: keyPrefix,
-    });
-    await projector.ready();
-    await api.ready();
+    const projector = await processes.start('projector', as('projector', { REDIS_URL: urls.projector! }));
+    const stores = { REDIS_URL: urls.api!, AUTH_REDIS_URL: urls['sign-in']!, REDIS_KEY_PREFIX: keyPrefix };
+    const api = await processes.start('api', stores);
+    await Promise.all([projector.ready(), api.ready()]);
     expect((await fetch(`${api.origin}/oauth/authorize?client_id=nobody`)).status).toBe(400);
     expect((await fetch(`${api.api}/metros/portland/days/2026-01-01`)).status).toBe(401);
     const setAside = () => admin.fetchTopicOffsets(`${kafka.topicPrefix}rejected`);
@@ -101,7 +94,7 @@ describe('with exactly its rights', () => {
     expect(ended.map(({ out, err }) => out + err).join()).not.toMatch(/grant|Cannot commit/);
     const committed = await admin.fetchOffsets({ groupId: 'the-group', topics: [`${kafka.topicPrefix}riders`] });
     expect(Number(committed[0]!.partitions[0]!.offset)).toBeGreaterThan(0);
-    for (const user of Object.keys(urls)) expect([user, await refusedByRedis([redis.url], user)]).toEqual([user, []]);
+    for (const user of redisUsers) expect([user, await refusedByRedis([redis.url], user)]).toEqual([user, []]);
   });
 
   test('a publisher sends in transactions, and reads what was set aside', async () => {
@@ -113,12 +106,13 @@ describe('with exactly its rights', () => {
     expect(await run(['rejected', 'list'], as('publisher'))).toMatchObject({ out: expect.stringContaining('riders/') });
   });
 
+  test('a publisher publishes records', async () => {
+    const example = new URL('../../docs/example-records.jsonl', import.meta.url).pathname;
+    for (const args of [[], ['--dry-run']])
+      expect(await run(['records', 'publish', ...args, example], as('publisher'))).toMatchObject(granted);
+  });
+
   test.each(['publisher', 'archive-save'])('records check, records print and why read as %s', async (user) => {
-    if (user === 'publisher') {
-      const example = new URL('../../docs/example-records.jsonl', import.meta.url).pathname;
-      expect(await run(['records', 'publish', example], as(user))).toMatchObject(granted);
-      expect(await run(['records', 'publish', '--dry-run', example], as(user))).toMatchObject(granted);
-    }
     const checked = await run(['records', 'check'], as(user));
     expect(checked).toMatchObject({ code: 1, out: expect.stringContaining('rejected_record'), err: granted.err });
     const printed = await run(['records', 'print', '--topic', 'rides', '--key', 'taco'], as(user));
@@ -128,6 +122,7 @@ describe('with exactly its rights', () => {
   });
 
   test('archive save saves the log and what was set aside, and archive load loads it', async () => {
+    const archive = join(await processes.folder(), 'archive');
     expect(await run(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
     const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;
     await grantInKafka(admin, lines, { topicPrefix: KAFKA_TOPIC_PREFIX, group: 'the-group' });
@@ -174,7 +169,7 @@ describe('without a right a command names it', () => {
     const lacking = ['DescribeConfigs facts', 'Write rejected', 'Read group'];
     await grantBut('projector', lacking);
     await kafka.sendRaw('riders', [{ key: 'bad', value: Buffer.from('not Avro') }]);
-    const running = await processes.start('projector', as('projector', { REDIS_URL: urls.projector }));
+    const running = await processes.start('projector', as('projector', { REDIS_URL: urls.projector! }));
     for (const right of lacking) await running.printed(named(right));
     await running.kill();
   });

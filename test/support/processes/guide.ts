@@ -45,12 +45,9 @@ export class Checkout {
   constructor(env: NodeJS.ProcessEnv = {}) {
     const bin = join(this.dir, 'bin');
     mkdirSync(bin);
-    const command = `"${process.execPath}" "${root}services/ride-calendar.js"`;
-    for (const [name, run] of [
-      ['npx', `shift\nexec ${command} "$@"`],
-      ['npm', `exec ${command} "$@"`],
-    ])
-      writeFileSync(join(bin, name!), `#!/bin/sh\n${run}\n`, { mode: 0o755 });
+    const run = `exec "${process.execPath}" "${root}services/ride-calendar.js" "$@"\n`;
+    writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift\n${run}`, { mode: 0o755 });
+    writeFileSync(join(bin, 'npm'), `#!/bin/sh\n${run}`, { mode: 0o755 });
     this.#env = { PATH: `${bin}:${process.env.PATH}`, LOG_LEVEL: 'silent', ...env };
   }
 
@@ -65,13 +62,9 @@ export class Checkout {
     const child = spawn('bash', ['-euc', script], options);
     this.#ends.push(() => child.exitCode ?? process.kill(-child.pid!, 'SIGKILL'));
     let [out, err] = ['', ''];
-    child.stderr.on('data', (chunk) => {
-      err += chunk;
-    });
+    child.stderr.on('data', (chunk) => (err += chunk));
     // It is heard on: what prints into a closed pipe ends.
-    child.stdout.on('data', (chunk) => {
-      out += chunk;
-    });
+    child.stdout.on('data', (chunk) => (out += chunk));
     const ended = once(child, 'close');
     while (!until.test(out) && child.exitCode === null) await Promise.race([once(child.stdout, 'data'), ended]);
     if (!until.test(out)) throw new Error(`${script} ended, and never printed ${until}:\n${out}\n${err}`);

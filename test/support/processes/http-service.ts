@@ -20,11 +20,11 @@ import { smallWorld } from '../worlds/small-world.ts';
 import { projecting } from './service.ts';
 
 interface HttpServiceOptions {
+  /** Default: a free one. */
+  port?: number;
   /** Default `https://rides.example/api`: no test's requests come by that name, so it is seen where URLs come from. */
   baseUrl?: string;
   cacheSeconds?: number;
-  /** Default: a free one. */
-  port?: number;
   /** The calendar's clock. */
   clockMs?: () => number;
   /** Default: the token is its rider's id, and `dead` is none. */

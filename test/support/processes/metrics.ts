@@ -35,19 +35,12 @@ export const idleStatus: ProjectorStatus = {
   deletedFrom: new Set(),
 };
 
-interface Panel {
-  title: string;
-  type: string;
-  targets?: { expr: string }[];
-}
-
 /** Every query of the Grafana dashboard, with its panel's title, of one installation. */
-export function dashboardQueries(chosen = { cluster: '', namespace: '' }): { panel: string; query: string }[] {
+export function dashboardQueries(chosen: { cluster: string; namespace: string }): { panel: string; query: string }[] {
   const file = new URL('../../../infra/deploy/grafana-dashboard.json', import.meta.url);
-  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: Panel[] };
-  const ofChosen = (query: string): string =>
-    query.replaceAll('$cluster', chosen.cluster).replaceAll('$namespace', chosen.namespace);
-  return panels.flatMap(({ title, targets = [] }) =>
-    targets.map(({ expr }) => ({ panel: title, query: ofChosen(expr) })),
-  );
+  const text = readFileSync(file, 'utf8')
+    .replaceAll('$cluster', chosen.cluster)
+    .replaceAll('$namespace', chosen.namespace);
+  const { panels } = JSON.parse(text) as { panels: { title: string; targets?: { expr: string }[] }[] };
+  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, query: expr })));
 }

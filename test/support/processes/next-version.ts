@@ -11,13 +11,15 @@ export const nextFormat = viewFormat + 1;
 /** The sources as a next version might be: another number of the view format, and other stored bytes under it. */
 export async function nextVersion(folder: string): Promise<string> {
   await copyTo(folder);
-  await edit(folder, 'schemas/views/view-keys.ts', `viewFormat = ${viewFormat};`, `viewFormat = ${nextFormat};`);
-  await edit(
-    folder,
-    'schemas/views/view-values.ts',
-    'JSON.stringify(header)',
-    'JSON.stringify({ ...header, next: 1 })',
-  );
+  for (const [file, old, by] of [
+    ['view-keys.ts', `viewFormat = ${viewFormat};`, `viewFormat = ${nextFormat};`],
+    ['view-values.ts', 'JSON.stringify(header)', 'JSON.stringify({ ...header, next: 1 })'],
+  ] as const) {
+    const path = join(folder, 'schemas/views', file);
+    const text = await readFile(path, 'utf8');
+    if (!text.includes(old)) throw new Error(`${file} has no ${old}`);
+    await writeFile(path, text.replace(old, by));
+  }
   return folder;
 }
 
@@ -34,10 +36,4 @@ async function copyTo(folder: string): Promise<void> {
     await cp(join(root, part), join(folder, part), { recursive: true });
   }
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-}
-
-async function edit(folder: string, path: string, old: string, by: string): Promise<void> {
-  const text = await readFile(join(folder, path), 'utf8');
-  if (!text.includes(old)) throw new Error(`${path} has no ${old}`);
-  await writeFile(join(folder, path), text.replace(old, by));
 }

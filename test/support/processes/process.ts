@@ -36,7 +36,7 @@ export interface RunningService {
   /** Resolves once /readyz answers 200. Throws with all it printed when it ends before, or takes too long. */
   ready(timeoutMs?: number): Promise<this>;
   /** Resolves once it has printed something. Throws as `ready` does. */
-  printed(words: string | RegExp, timeoutMs?: number): Promise<void>;
+  printed(words: string | RegExp): Promise<void>;
   /** SIGKILL, as a crash. */
   kill(): Promise<Ended>;
   /** SIGTERM, as an operator. Throws when it takes more than 15 s. */
@@ -75,7 +75,7 @@ export class Processes {
     void ended.then(() => {
       isOver = true;
     });
-    const until = async (holds: () => Promise<boolean>, what: string, timeoutMs: number): Promise<void> => {
+    const until = async (holds: () => Promise<boolean>, what: string, timeoutMs = startMsMax): Promise<void> => {
       for (const end = performance.now() + timeoutMs; !(await holds()); await sleep(25)) {
         const why = isOver ? 'it has ended' : performance.now() > end ? `not within ${timeoutMs} ms` : null;
         if (why) throw new Error(`${command} ${what}: ${why}. It printed:\n${out()}\n${err()}`);
@@ -95,12 +95,11 @@ export class Processes {
       err,
       ended,
       hasEnded: () => isOver,
-      async ready(timeoutMs = startMsMax) {
+      async ready(timeoutMs) {
         await until(() => answersOk(`${origin}/readyz`), 'never got ready', timeoutMs);
         return service;
       },
-      printed: (words, timeoutMs = startMsMax) =>
-        until(async () => holds(out() + err(), words), `never printed ${words}`, timeoutMs),
+      printed: (words) => until(async () => holds(out() + err(), words), `never printed ${words}`),
       kill: () => end('SIGKILL', 5_000),
       stop: () => end('SIGTERM', 15_000),
     };
@@ -125,21 +124,16 @@ export class Processes {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#running.add(child);
-    let out = '';
-    let err = '';
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      err += text;
-    });
+    const said = { out: '', err: '' };
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (said.out += text));
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (said.err += text));
     const ended = new Promise<Ended>((resolve) => {
       child.once('close', (code, signal) => {
         this.#running.delete(child);
-        resolve({ code, signal, out, err });
+        resolve({ code, signal, ...said });
       });
     });
-    return { child, ended, out: () => out, err: () => err };
+    return { child, ended, out: () => said.out, err: () => said.err };
   }
 }
 
