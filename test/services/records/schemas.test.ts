@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { expect, it, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { whyBad } from '../../../projector/intake/validator.ts';
-import { rejectedSchema, topicSchemas } from '../../../schemas/avro/avro-types.ts';
+import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
@@ -43,15 +43,4 @@ it('docs/publishing.md shows of each topic a good record, one of the examples, a
     expect(tombstone).toEqual({ topic, key, value: null });
   }
   expect(examples.map((line) => whyBad(readLine(Buffer.from(line), 0))).filter(Boolean)).toEqual([]);
-});
-
-test.each([...topicNames, 'Rejected'] as const)('each field of %s.avsc says what it is', (name) => {
-  const schema = name === 'Rejected' ? rejectedSchema : topicSchemas[name];
-  const undocumented: string[] = [];
-  JSON.stringify(schema, (_, part) => {
-    // A field has a name and a type that is not its own kind.
-    for (const field of part?.fields ?? []) if (!field.doc) undocumented.push(field.name);
-    return part;
-  });
-  expect(undocumented).toEqual([]);
 });

@@ -1,10 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  apiReadiness,
-  projectorReadiness,
-  untilStopped,
-  watchedReads,
-} from '../../../../services/serve/http/readiness.ts';
+import { apiReadiness, projectorReadiness, watchedReads } from '../../../../services/serve/http/readiness.ts';
 import { idleStatus } from '../../../support/processes/metrics.ts';
 
 const starting = { ready: false as const, reason: 'starting' };
@@ -39,12 +34,4 @@ it('a projector’s note says what keeps views from following the log, then what
   const reason = 'the views are not yet at the ends of the log sampled at the start';
   expect(await of(false, [], ['misplaced'])).toEqual({ ready: false, reason });
   expect(await of(false, ['no riders'], [])).toEqual({ ready: false, reason: `${reason}: no riders` });
-});
-
-it('a process that was told to stop is not ready', async () => {
-  const stop = new AbortController();
-  const readiness = untilStopped(async () => ({ ready: true }), stop.signal);
-  expect(await readiness()).toEqual({ ready: true });
-  stop.abort();
-  expect(await readiness()).toEqual({ ready: false, reason: 'the process was told to stop' });
 });
