@@ -128,7 +128,7 @@ export class Projector {
     const identity = await race(stop, status.askingLog(Promise.resolve(eventLog.identity?.() ?? null)));
     const ended = new Stop([stop]);
     const { signal } = ended;
-    const shared = { ...this.#deps, status, signal };
+    const shared = { ...this.#deps, status, waits: status.waits, signal };
     // Nothing is folded before it is known how far a leader has got.
     const folding = new Folding(bounds, leadership ? positionOf(bounds, 'low') : null, shared, this.#fold);
     this.#folding = folding;

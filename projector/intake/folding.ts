@@ -2,26 +2,21 @@ import { defaultPartitioners, type Partitioners } from '../../schemas/events/par
 import { type TopicName, topicNames } from '../../schemas/events/records.ts';
 import { Fold } from '../facts/fold.ts';
 import type { EventLog, Hold, LogBatch, LogBounds, Position, RejectSink } from '../ports/event-log.ts';
-import type { ProjectorMetrics } from '../ports/metrics.ts';
 import { copyPosition, offsetsBelow, partitionsBehind, positionOf } from '../position/position.ts';
 import { PositionBarriers } from '../position/settled-position.ts';
 import { type RetryDeps, WakeUp } from '../running/waiting.ts';
-import type { Status } from '../status/status.ts';
-import { Intake } from './intake.ts';
+import { Intake, type IntakeDeps } from './intake.ts';
 import { MisplacedRecords, misplacedFix } from './misplaced-records.ts';
 
 const askEveryMs = 1_000;
 const progressEveryMs = 10_000;
 
-interface FoldingDeps extends RetryDeps {
+interface FoldingDeps extends RetryDeps, Pick<IntakeDeps, 'metrics' | 'status' | 'waits'> {
   eventLog: EventLog;
   /** Null: bad records are counted, and set aside nowhere. */
   rejects: RejectSink | null;
-  metrics: ProjectorMetrics;
   /** How producers map keys to partitions. As Java's do, if absent. */
   partitioners?: Partitioners;
-  /** Absent: nobody asks how far it is. */
-  status?: Partial<Pick<Status, 'rejects' | 'waits'>>;
 }
 
 /** The fold under way: the facts, how far they go, and how far they may go. It lasts from one term to the next. */

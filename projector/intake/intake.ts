@@ -10,10 +10,11 @@ import { type BadReason, explained } from './reasons.ts';
 import { SettingAside, type SettingAsideDeps } from './setting-aside.ts';
 import { Validator } from './validator.ts';
 
-interface IntakeDeps extends SettingAsideDeps {
+export interface IntakeDeps extends SettingAsideDeps {
   fold: Fold;
   metrics: ProjectorMetrics;
-  status?: Partial<Pick<Status, 'rejects' | 'waits'>>;
+  /** Absent: nobody asks how far it is. */
+  status?: Pick<Status, 'rejects'>;
 }
 
 /**
@@ -51,7 +52,7 @@ export class Intake {
     const { fold, status, metrics } = this.#deps;
     const { good, revision } = this.#validator;
     fold.apply(good);
-    status?.rejects?.passed(record);
+    status?.rejects.passed(record);
     if (good.value === null) return;
     const { first, second } = fold.subject;
     if (revisions.regressed(first, second, revision)) metrics.revisionRegressed(topic);
@@ -61,7 +62,7 @@ export class Intake {
     const { metrics, status } = this.#deps;
     const kind = kindOf(bad);
     metrics.rejected(record.topic, kind);
-    status?.rejects?.rejected(record.topic, record.keyBytes, kind);
+    status?.rejects.rejected(record.topic, record.keyBytes, kind);
     this.aside.met(record, explained(record, bad), rejects);
   }
 }

@@ -56,7 +56,7 @@ function readWithOurs({ topic, valueBytes }: RecordBytes): string {
 
 function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reason: BadReason): string | null {
   const { names, rules } = keyShapes[topic];
-  const parts = String(keyBytes ?? '').split('/');
+  const parts = String(keyBytes).split('/');
   const shape = `${names.join('/')}, with ${names.map((name, i) => `${name} ${patternOf(rules[i]!)}`).join(', ')}`;
   switch (reason) {
     case 'no key':
@@ -68,10 +68,9 @@ function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reas
       return `want C3 01 and a fingerprint, or 00 and a schema id, first; it ${got}${format ? `, as ${format} does` : ''}`;
     }
     case 'key does not match its pattern': {
-      const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i] ?? ''));
-      return parts.length === names.length && off >= 0
-        ? `field ${names[off]}: want ${patternOf(rules[off]!)}`
-        : `want ${shape}`;
+      if (parts.length !== names.length) return `want ${shape}`;
+      const off = names.findIndex((_, i) => !isOfRule(rules[i]!, parts[i]!));
+      return `field ${names[off]}: want ${patternOf(rules[off]!)}`;
     }
     case 'key disagrees with value': {
       const { value = {} } = decodeWith(decoder!, valueBytes!) as { value?: object };
@@ -79,7 +78,7 @@ function foundDetail({ topic, keyBytes, valueBytes, decoder }: RecordBytes, reas
       return `field ${names.filter((name, i) => own[name] !== parts[i]).join(', field ')}: want what the key has`;
     }
     default: {
-      const found = valueBytes && typeof decoder === 'object' ? decoder?.explain?.(valueBytes) : null;
+      const found = typeof decoder === 'object' ? decoder?.explain?.(valueBytes!) : null;
       return found && kindOf(found) === reason ? detailOf(found) : null;
     }
   }

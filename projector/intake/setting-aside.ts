@@ -4,7 +4,7 @@ import type { PositionBarriers } from '../position/settled-position.ts';
 import { countText } from '../running/log.ts';
 import { race } from '../running/stop.ts';
 import { type RetryDeps, retryLogged } from '../running/waiting.ts';
-import type { Status } from '../status/status.ts';
+import type { Waits } from '../status/waits.ts';
 import { followToEnds } from './follow-to-ends.ts';
 import { tellRejects } from './told-rejects.ts';
 import { whyBad } from './validator.ts';
@@ -20,7 +20,7 @@ export interface SettingAsideDeps extends RetryDeps {
   /** Null: bad records are counted, and set aside nowhere. An archive keeps them where they are. */
   sink: RejectSink | null;
   barriers: PositionBarriers;
-  status?: Partial<Pick<Status, 'waits'>>;
+  waits?: Waits;
 }
 
 /**
@@ -63,8 +63,9 @@ export class SettingAside {
 
   /** Resolves once so few are not acknowledged that more may come. A standby waits for none: it must be able to take over. */
   async add(rejects: Reject[]): Promise<void> {
-    if (this.#isFull && !this.#leads) this.#lacks ||= rejects.length > 0;
-    else if (rejects.length > 0) this.#publish(rejects);
+    if (rejects.length === 0) return;
+    if (this.#isFull && !this.#leads) this.#lacks = true;
+    else this.#publish(rejects);
     if (this.#isFull && this.#leads) await this.#queue;
   }
 
@@ -73,7 +74,7 @@ export class SettingAside {
   }
 
   #publish(rejects: Reject[]): void {
-    const { barriers, sink, status } = this.#deps;
+    const { barriers, sink, waits } = this.#deps;
     // Up to a leader's position the leader has waited for them.
     const barrier = this.#leads ? barriers.open() : null;
     const bytes = bytesOf(rejects);
@@ -89,20 +90,20 @@ export class SettingAside {
       this.#pending.count -= rejects.length;
       this.#pending.bytes -= bytes;
       // An acknowledged batch is progress: the next one is waited for anew.
-      status?.waits?.end('rejects', 'new ones');
+      waits?.end('rejects', 'new ones');
       this.#noteWaiting();
     });
   }
 
   #noteWaiting(): void {
-    if (this.#pending.count > 0) this.#deps.status?.waits?.begin('rejects', 'new ones');
+    if (this.#pending.count > 0) this.#deps.waits?.begin('rejects', 'new ones');
   }
 
   /** Looks again and again whether the sink lost some, and sets these aside again, until told to stop. */
   async watch(signal: AbortSignal): Promise<void> {
-    const { clock, sink, status } = this.#deps;
+    const { clock, sink, waits } = this.#deps;
     while (sink && !signal.aborted) {
-      status?.waits?.begin('rejects', 'a look');
+      waits?.begin('rejects', 'a look');
       const look = async () => {
         // It says so once. An answer that comes after the term is the next one's.
         const noted = sink.holdsAll().then((holds) => {
@@ -113,7 +114,7 @@ export class SettingAside {
         this.#lacks = false;
       };
       await retryLogged('find out which rejected records their topic has', look, { ...this.#deps, signal }).finally(
-        () => status?.waits?.end('rejects', 'a look'),
+        () => waits?.end('rejects', 'a look'),
       );
       await clock.sleep(lookEveryMs, signal);
     }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Folding } from '../../../projector/intake/folding.ts';
 import type { EventLog, Follower, LogBatch, LogBounds, Position } from '../../../projector/ports/event-log.ts';
 import { WakeUp } from '../../../projector/running/waiting.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { rider as riderRecord } from '../../reference/example-log.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
@@ -19,6 +20,10 @@ async function following(limit: Position | null = null) {
   const asked = { bounds: async (): Promise<LogBounds> => bounds };
   const passed = new WakeUp();
   const { stop, lines: said, ...shared } = sharedDeps();
+  const metrics = {
+    ...shared.metrics,
+    misplaced: (topic: string, some: number) => void said.push(`${some} of ${topic}`),
+  };
   const { clock } = shared;
   clock.sleep = (_ms: number, signal?: AbortSignal) => passed.wait(signal);
   const follow: EventLog['follow'] = async (position, follower) => {
@@ -26,7 +31,7 @@ async function following(limit: Position | null = null) {
     log = follower;
   };
   const eventLog = { bounds: () => asked.bounds(), follow, close: async () => {} };
-  const folding = new Folding(bounds, limit, { ...shared, rejects: null, eventLog });
+  const folding = new Folding(bounds, limit, { ...shared, metrics, rejects: null, eventLog });
   await folding.follow(stop.signal);
   const batch = (nextOffset: number, records: LogBatch['records'] = []): Promise<void> =>
     log.onBatch({ topic: 'riders', partition: 0, records, nextOffset });
@@ -72,6 +77,19 @@ describe('a batch', () => {
     expect([told, folding.position.riders]).toEqual([[2], [2]]);
     await batch(2, [rider(1)]);
     expect(told).toEqual([2, 2]);
+  });
+
+  // docs/rules.md#one-partition-per-key
+  it('of misplaced records is counted, and the first one of a topic told', async () => {
+    const { log, said } = await following();
+    const right = murmur2Partition(Buffer.from('ride0001'), 2);
+    for (const [offset, partition] of [right, 1 - right, 1 - right].entries()) {
+      const place = { topic: 'rides' as const, partition, offset, timestampMs: 7 };
+      const records = [toLogRecord({ ...place, key: 'ride0001', value: null })];
+      await log.onBatch({ ...place, records, nextOffset: offset + 1 });
+    }
+    const line = /^1 misplaced record of rides, the first at rides\/\d@1: .*: set KAFKA_PARTITIONER to what/;
+    expect(said).toEqual(['1 of rides', expect.stringMatching(line), '1 of rides']);
   });
 });
 
@@ -130,8 +148,9 @@ describe('folding to ends', () => {
       times += 1;
       return bounds;
     };
+    await batch(1);
     const done = folding.foldTo(ends, stop.signal);
-    for (const nextOffset of [1, 2, 3]) {
+    for (const nextOffset of [2, 3, 4]) {
       await batch(nextOffset);
       await new Promise(setImmediate);
       clock.ms += 10_000;
@@ -151,6 +170,6 @@ describe('folding to ends', () => {
     expect(times).toBe(1);
     await batch(5);
     await done;
-    expect(said.map((line) => /\d+ %/.exec(line)?.[0])).toEqual(['40 %', '60 %', '60 %']);
+    expect(said.map((line) => /\d+ %/.exec(line)?.[0])).toEqual(['50 %', '75 %', '75 %']);
   });
 });

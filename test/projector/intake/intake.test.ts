@@ -34,6 +34,7 @@ function intakeWith(accepts: (rejects: Reject[]) => void | Promise<void>, withSi
     ...noMetrics,
     rejected: (topic, reason) => counted.push(`${topic}: ${reason}`),
     folded: (topic, records) => counted.push(`${records} of ${topic} folded`),
+    timestamps: (topic, partition, latestMs) => counted.push(`${topic}/${partition} up to ${latestMs}`),
     revisionRegressed: (topic) => counted.push(`a lower revision in ${topic}`),
   };
   const intake = new Intake({ ...shared, fold, barriers, metrics, sink: withSink ? sink : null, eventLog: logOf() });
@@ -49,7 +50,7 @@ const place = { topic: 'riders', partition: 0, timestampMs: 7 } as const;
 const [key, value] = [Buffer.from('r1'), Buffer.from('?')];
 const raw: Reject['raw'] = { key, value, headers: { h: Buffer.from('x') } };
 const rider = (offset: number, id: string, value: AnyRecord | null = { ...sampleRecords.riders, rider: id }) =>
-  toLogRecord({ ...place, offset, key: id, value });
+  toLogRecord({ ...place, offset, timestampMs: 100 - offset, key: id, value });
 const undecodable = (offset: number, as = raw): EncodedRecord => ({
   ...place,
   offset,
@@ -58,8 +59,11 @@ const undecodable = (offset: number, as = raw): EncodedRecord => ({
   decoder: 'unknown schema id',
   raw: () => as,
 });
-const sized = (offset: number, bytes: number) =>
-  undecodable(offset, { key: null, value: Buffer.alloc(bytes), headers: {} });
+/** Half its bytes are its value's. */
+const sized = (offset: number, bytes: number) => {
+  const part = Buffer.alloc(bytes / 4);
+  return undecodable(offset, { key: part, value: Buffer.alloc(bytes / 2), headers: { part } });
+};
 const batch = (...records: LogBatch['records']): LogBatch => ({
   topic: 'riders',
   partition: 0,
@@ -89,13 +93,14 @@ describe('a bad record', () => {
       }),
       expect.objectContaining({ offset: 5, reason: 'key disagrees with value: field rider: want what the key has' }),
     ]);
-    expect(counted).toEqual([...published.map(({ reason }) => `riders: ${kindOf(reason)}`), '5 of riders folded']);
+    const kinds = published.map(({ reason }) => `riders: ${kindOf(reason)}`);
+    expect(counted).toEqual([...kinds, '5 of riders folded', 'riders/0 up to 100']);
     const revised = (offset: number, revision: number) =>
       rider(offset, 'r1', { ...sampleRecords.riders, rider: 'r1', revision });
     counted.length = 0;
     // A tombstone has no revision, whatever that of another key's record before it.
     await intake.take(batch(revised(7, 2), revised(8, 1), revised(9, 9), rider(10, 'r3'), rider(11, 'r1', null)));
-    expect(counted).toEqual(['a lower revision in riders', '5 of riders folded']);
+    expect(counted).toEqual(['a lower revision in riders', '5 of riders folded', 'riders/0 up to 93']);
   });
 
   it('holds the position back until it is acknowledged, tried longer each time up to two seconds, and is published once', async () => {
@@ -130,7 +135,7 @@ describe('a bad record', () => {
     await intake.take(batch(...small));
     expect(await settles(intake.take(batch(undecodable(0))))).toBe(false);
     await other.take(batch(sized(0, 64 << 20)));
-    expect(await settles(other.take(batch(sized(1, 1))))).toBe(false);
+    expect(await settles(other.take(batch(sized(1, 4))))).toBe(false);
     accepted.resolve();
     await Promise.all([intake.aside.drain(), other.aside.drain()]);
     // Nothing is pending any more.

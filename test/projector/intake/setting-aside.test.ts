@@ -5,19 +5,23 @@ import { SettingAside } from '../../../projector/intake/setting-aside.ts';
 import { tellRejects } from '../../../projector/intake/told-rejects.ts';
 import type { EncodedRecord, Reject, RejectSink } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import { Waits } from '../../../projector/status/waits.ts';
 import { gone } from '../../reference/example-log.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
 import { logOf, placed, positionAt } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
+import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
 
 const bad = (count: number) => Array.from({ length: count }, (_, i) => gone('riders', `not an id ${i}`));
 
-function asideOf(eventLog: MemoryEventLog, sink: Partial<RejectSink>) {
-  const deps = { ...sharedDeps(), clock: fastClock, eventLog, barriers: new PositionBarriers(positionAt()) };
-  return { stop: deps.stop, aside: new SettingAside({ ...deps, sink: { ...eventLog.rejects, ...sink } }) };
+function asideOf(eventLog: MemoryEventLog, sink: Partial<RejectSink>, more: { waits?: Waits } = {}) {
+  const deps = { ...sharedDeps(), clock: fastClock, eventLog, barriers: new PositionBarriers(positionAt()), ...more };
+  const aside = new SettingAside({ ...deps, sink: { ...eventLog.rejects, ...sink } });
+  return { stop: deps.stop, lines: deps.lines, aside };
 }
 
 const isSetAside = (log: MemoryEventLog, ...offsets: number[]) =>
@@ -45,49 +49,83 @@ it('bad records that are lost where they were set aside are set aside again, how
 });
 
 it('a standby sets aside what it meets, waits for none of it, and has the rest set aside once it leads', async () => {
-  const log = logOf(bad(1_200));
+  const log = logOf([...bad(1_200), gone('rides', 'ride0001')]);
+  const clock = new SteppingClock();
+  const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
+  const isWaiting = () => {
+    clock.ms += 1_000;
+    return waits.current().has('rejects');
+  };
   let accept = Promise.withResolvers<void>();
-  const { aside, stop } = asideOf(log, { publish: (some) => accept.promise.then(() => log.rejects.publish(some)) });
-  const met = placed(bad(1_200)).map((record) => {
+  const publish: RejectSink['publish'] = async (some) => {
+    expect(some).not.toEqual([]);
+    await accept.promise;
+    return log.rejects.publish(some);
+  };
+  const { aside, stop, lines } = asideOf(log, { publish }, { waits });
+  const records = placed(bad(1_200)).map(toLogRecord);
+  const meet = (some: EncodedRecord[]) => {
     const batch: Reject[] = [];
-    aside.met(toLogRecord(record), 'no id', batch);
+    for (const record of some) aside.met(record, 'no id', batch);
     return batch;
-  });
-  for (const batch of met) await aside.add(batch);
-  expect(log.rejected).toHaveLength(0);
+  };
+  await aside.add([]);
+  for (let from = 0; from < 1_200; from += 100) await aside.add(meet(records.slice(from, from + 100)));
+  const all = meet(records);
+  expect([log.rejected.length, isWaiting()]).toEqual([0, true]);
+  accept.resolve();
+  accept = Promise.withResolvers();
+  await expect.poll(() => log.rejected.length).toBe(100);
+  expect(isWaiting()).toBe(true);
   accept.resolve();
   await aside.drain();
-  expect(log.rejected).toHaveLength(1_001);
+  expect([log.rejected.length, isWaiting(), lines]).toEqual([1_100, false, []]);
   aside.begin();
+  meet(records.slice(7, 8));
   const watching = aside.watch(stop.signal);
-  await expect.poll(() => log.rejected.length, { timeout: 10_000 }).toBe(1_200);
+  await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(3);
+  expect([log.rejected.length, isWaiting()]).toEqual([1_200, false]);
   accept = Promise.withResolvers();
-  const many = aside.add(met.slice(0, 1_001).flat());
+  const many = aside.add(all);
   // A leader waits.
   expect(await Promise.race([many, sleep(20, 'waits')])).toBe('waits');
   accept.resolve();
   await many;
   stop.abort();
   await watching;
+  aside.end();
+  meet(records);
+  expect(lines).toEqual([
+    'Rejected record at riders/0@7: no id',
+    expect.stringMatching(/^The topic of rejected records has another leader, or was made anew, and may lack some: /),
+    'Copied again: 100 rejected records',
+  ]);
 });
 
 it('a loss that is told once a term has ended is mended in the next one', async () => {
   const log = logOf(bad(2));
   const answer = Promise.withResolvers<boolean>();
-  const answers = [answer.promise];
-  const { aside, stop } = asideOf(log, { holdsAll: async () => answers.shift() ?? true });
-  const term = new AbortController();
-  const watching = aside.watch(term.signal);
-  await sleep(20);
-  term.abort();
-  await watching;
+  const answers = [true, answer.promise];
+  const { aside, stop, lines } = asideOf(log, { holdsAll: async () => answers.shift() ?? true });
+  const term = async () => {
+    const ended = new AbortController();
+    const watching = aside.watch(ended.signal);
+    await sleep(20);
+    ended.abort();
+    await watching;
+  };
+  await term();
+  await term();
   answer.resolve(false);
   await sleep(20);
-  expect(log.rejected).toEqual([]);
+  expect([log.rejected, lines]).toEqual([[], []]);
   const next = aside.watch(stop.signal);
-  await isSetAside(log, 0, 1);
+  await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(2);
   stop.abort();
   await next;
+  expect(log.rejected).toHaveLength(2);
+  await term();
+  expect(lines).toHaveLength(2);
 });
 
 // docs/rules.md#rejected

@@ -1,10 +1,13 @@
+import type { Schema } from 'avsc';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { deliveredRecord } from '../../../infra/kafka/log/delivered-record.ts';
-import { Validator } from '../../../projector/intake/validator.ts';
+import { Validator, whyBad } from '../../../projector/intake/validator.ts';
 import { decoded } from '../../../projector/ports/decoded-record.ts';
 import type { EncodedRecord } from '../../../projector/ports/event-log.ts';
+import { parseOurs, topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
+import { archivedDecoder } from '../../../schemas/avro/topic-decoder.ts';
 import { kindOf } from '../../../schemas/avro/undecodable.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
@@ -20,6 +23,12 @@ const place = { partition: 0, offset: 3, timestampMs: 7 };
 const writers = new WriterSchemas();
 const anyChange = fc.oneof(goodChange(today), ...Object.values(badKinds(today)));
 
+/** A tombstone of an archive, which has it as a value. */
+const archivedGone = (topic: TopicName, keyBytes: Buffer) => {
+  const decoder = archivedDecoder(topic, parseOurs(['null', topicSchemas[topic]] as Schema));
+  return { topic, keyBytes, valueBytes: Buffer.from([0]), decoder };
+};
+
 // docs/rules.md#what-is-bad
 it.each<[string, TopicName, string, object, string | null]>([
   ['a night just before midnight', 'nights', 'ride0001/2015-06-13', { meet_time: 86_399_999 }, null],
@@ -29,6 +38,8 @@ it.each<[string, TopicName, string, object, string | null]>([
   ['a night of year 9999', 'nights', 'ride0001/9999-12-31', { day: dayMax }, null],
   ['a night of year 0', 'nights', 'ride0001/0000-12-31', { day: dayMin - 1 }, 'day outside years 0001 to 9999'],
   ['a night of year 10000', 'nights', 'ride0001/2015-06-13', { day: dayMax + 1 }, 'day outside years 0001 to 9999'],
+  ['the first night of another ride', 'nights', 'ride0002/0001-01-01', { day: dayMin }, 'key disagrees with value'],
+  ['the last night of another ride', 'nights', 'ride0002/9999-12-31', { day: dayMax }, 'key disagrees with value'],
   ['an RSVP of year 0', 'attendance', 'x', { day: dayMin - 1 }, 'day outside years 0001 to 9999'],
   ['an RSVP of year 10000', 'attendance', 'x', { day: dayMax + 1 }, 'day outside years 0001 to 9999'],
   ['a relation to oneself', 'relations', 'r1/r1', {}, 'rider related to themself'],
@@ -36,8 +47,9 @@ it.each<[string, TopicName, string, object, string | null]>([
   const bad = badRecord(topic, key, { ...sampleRecords[topic], ...changes } as AnyRecord);
   expect(bad && kindOf(bad)).toBe(reason);
   // A tombstone needs a good key alone.
-  const isGoodKey = badRecord(topic, key, null) === null;
-  expect(isGoodKey).toBe(badness({ topic, key, value: null }) === null);
+  const badKey = badRecord(topic, key, null);
+  expect(badKey === null).toBe(badness({ topic, key, value: null }) === null);
+  expect(whyBad(archivedGone(topic, Buffer.from(key)))).toBe(badKey);
 });
 
 it('a record without a key, with one that is no text, or with a value that nothing decodes is bad', () => {
@@ -47,6 +59,7 @@ it('a record without a key, with one that is no text, or with a value that nothi
   expect(validator.validate(bare)).toBe('unknown schema id');
   expect(validator.validate({ ...bare, keyBytes: null, decoder: null })).toBe('no key');
   expect(validator.validate({ ...bare, keyBytes: Buffer.from([0xff]), valueBytes: null })).toBe('key is not UTF-8');
+  expect(whyBad(archivedGone('riders', Buffer.from([0xff])))).toBe('key is not UTF-8');
   expect(validator.validate({ ...bare, keyBytes: Buffer.from('é'), valueBytes: null })).toBe(
     'key does not match its pattern',
   );
