@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { nights, type SignedIn } from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, nights, type SignedIn } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -39,6 +39,13 @@ describe('a rider who is erased', () => {
     await service.signIn.sweep();
     expect(await store.ofAccount(rider)).toEqual([]);
     expect((await refresh(other.client, other.tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('is asked to sign in anew where a browser still has their session', async () => {
+    const [rider, client, browser] = [nextRider(), await register(), new TestBrowser(origin)];
+    await approve(browser, authorizeUrl(client), rider);
+    service.riders.erase(rider);
+    expect((await browser.open(authorizeUrl(client))).page).toContain('Pick any rider');
   });
 
   // docs/rules.md#republished-rider

@@ -95,6 +95,21 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
   await last.close();
 });
 
+// docs/rules.md#stored-credentials
+test('a session that this service did not seal is nobody’s', async () => {
+  const store = memorySignInState();
+  const service = await startSignInService({ store });
+  const browser = new TestBrowser(service.origin);
+  const request = service.authorizeUrl(await service.register());
+  await approve(browser, request);
+  const now = Math.floor(Date.now() / 1000);
+  const session = { iat: now, exp: now + 600, kind: 'Session', accountId: 'rider-bo', loginTs: now, uid: 'forged' };
+  const [sealed] = await store.ofAccount('rider-ada', 'Session');
+  await store.put('Session', sealed!.id, session, { lifeSeconds: 600, account: 'rider-bo' });
+  expect((await browser.open(request)).page).toContain('Pick any rider');
+  await service.close();
+});
+
 test('behind https every cookie is Secure, and every address is the public one', async () => {
   const service = await startSignInService({ baseUrl: 'https://rides.example/v/one/', who: null });
   const { register, authorizeUrl } = flowAt(service.app.listeningOrigin);
