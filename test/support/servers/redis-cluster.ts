@@ -25,8 +25,15 @@ export async function startRedisCluster({ tls, password, replicas: withReplicas 
     ...(tls ? ['--tls-cluster', 'yes'] : []),
     ...(password ? ['--requirepass', password] : []),
   ];
-  const ports = await freePorts(withReplicas ? 2 * masters : masters);
-  const servers = await Promise.all(ports.map((port) => startRedisServer({ port, args, ...(tls && { tls }) })));
+  const size = withReplicas ? 2 * masters : masters;
+  // Redis's own choice of a bus port, 10,000 more than the port, may be a client's.
+  const all = await freePorts(2 * size);
+  const [ports, busPorts] = [all.slice(0, size), all.slice(size)];
+  const servers = await Promise.all(
+    ports.map((port, i) =>
+      startRedisServer({ port, args: [...args, '--cluster-port', String(busPorts[i])], ...(tls && { tls }) }),
+    ),
+  );
   const stop = async () => {
     await Promise.all(servers.map((server) => server.stop()));
   };
@@ -43,7 +50,7 @@ export async function startRedisCluster({ tls, password, replicas: withReplicas 
     throw new Error(`Cannot form a Redis Cluster: see "${command.join(' ')}" of the node at port ${port}`);
   };
   try {
-    const addresses = ports.map((port) => `127.0.0.1:${port}`);
+    const addresses = ports.map((port, i) => `127.0.0.1:${port}@${busPorts[i]}`);
     await cli('--cluster', 'create', ...addresses, '--cluster-replicas', withReplicas ? '1' : '0', '--cluster-yes');
     for (const port of ports) await untilSaid(port, ['cluster', 'info'], (said) => said.includes('cluster_state:ok'));
     const nodes = servers.slice(0, masters);
