@@ -20,9 +20,9 @@ export async function countedRide(kafka: TestKafka) {
 }
 
 /** The number that an API answers with; null where it has no answer, and -1 for a false one. */
-export async function countIn({ api }: RunningService): Promise<number | null> {
+export async function countIn({ api }: RunningService, id = 'taco'): Promise<number | null> {
   try {
-    const response = await fetch(`${api}/rides/taco`, { headers: { 'X-Api-Key': key } });
+    const response = await fetch(`${api}/rides/${id}`, { headers: { 'X-Api-Key': key } });
     const { title } = (await response.json()) as { title?: string };
     if (response.status === 503) return null;
     return response.ok ? Number(/^Ride (\d+)$/.exec(title!)![1]) : -1;
@@ -32,13 +32,13 @@ export async function countIn({ api }: RunningService): Promise<number | null> {
 }
 
 /** Asks an API until told to end: no answer is older than the one before, and with `always` there is one each time. */
-export function watchCount(api: RunningService, { from = 0, always = false } = {}) {
+export function watchCount(api: RunningService, { id = 'taco', from = 0, always = false } = {}) {
   const stop = new AbortController();
   const wrong: [last: number, count: number | null][] = [];
   let [last, answers] = [from, 0];
   const done = (async () => {
     for (; !stop.signal.aborted; await sleep(25)) {
-      const count = await countIn(api);
+      const count = await countIn(api, id);
       if (count === null ? always : count < last) wrong.push([last, count]);
       last = Math.max(last, count ?? 0);
       if (count !== null) answers++;

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
+import { ride as rideRecord } from '../reference/example-log.ts';
 import { Processes } from '../support/processes/process.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 import { startRedisCluster } from '../support/servers/redis-cluster.ts';
@@ -21,7 +22,8 @@ it('a Redis Cluster whose named node dies, and whose replica lacks the last writ
   const projector = await processes.start('projector', { ...env, ...log });
   const api = await processes.start('api', env);
   await Promise.all([projector.ready(), api.ready()]);
-  const isReadable = (count: number) => expect.poll(() => countIn(api), { timeout: 30_000 }).toBe(count);
+  const isReadable = (count: number, id = 'taco') =>
+    expect.poll(() => countIn(api, id), { timeout: 30_000 }).toBe(count);
   const stored = async (redis: Redis): Promise<string> =>
     [...(await dumpRedis(redis, 'ride-calendar:')).values()].join();
 
@@ -33,6 +35,12 @@ it('a Redis Cluster whose named node dies, and whose replica lacks the last writ
   await admin.call('CLIENT', 'KILL', 'TYPE', 'replica');
   await isReadable(await ride.publish());
   expect(await stored(admin)).toContain('Ride 2');
+  // Rides on the same node that the replica has never heard of.
+  await kafka.publish(...Array.from({ length: 12 }, (_, i) => rideRecord(`new${i}`, { title: 'Ride 1' })));
+  await isReadable(1, 'new11');
+  const ids = (await admin.keys('*:ride:new*')).map((key) => key.split(':').at(-1)!);
+  expect(ids.length).toBeGreaterThan(1);
+  const newReaders = ids.map((id) => watchCount(api, { id, from: 1 }));
   admin.disconnect();
   await master.kill();
   process.kill(replica.pid, 'SIGCONT');
@@ -40,6 +48,6 @@ it('a Redis Cluster whose named node dies, and whose replica lacks the last writ
   await expect.poll(() => heir.call('ROLE'), { timeout: 30_000 }).toEqual(expect.arrayContaining(['master']));
   await isReadable(2);
   await isReadable(await ride.publish());
-  await reader.end();
+  for (const each of [reader, ...newReaders]) await each.end();
   expect([projector.hasEnded(), api.hasEnded()]).toEqual([false, false]);
 }, 120_000);
