@@ -135,7 +135,7 @@ describe('a bad record', () => {
     await intake.take(batch(...small));
     expect(await settles(intake.take(batch(undecodable(0))))).toBe(false);
     await other.take(batch(sized(0, 64 << 20)));
-    expect(await settles(other.take(batch(sized(1, 4))))).toBe(false);
+    expect(await settles(other.take(batch(undecodable(1, { key: null, value, headers: {} }))))).toBe(false);
     accepted.resolve();
     await Promise.all([intake.aside.drain(), other.aside.drain()]);
     // Nothing is pending any more.

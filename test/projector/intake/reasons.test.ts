@@ -50,6 +50,8 @@ function whyOf(topic: TopicName, types: Record<string, unknown>, value: object) 
 
 // docs/rules.md#reasons
 it('a reason names the field and the rule, and is printed as it is, also in lines of JSON', () => {
+  const notAvro = 'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it';
+  const rsvpKey = 'want ride/day/rider, with ride ^[a-z0-9]{4,32}$, day YYYY-MM-DD, rider ^[A-Za-z0-9_-]{1,64}$';
   const reasons: [string | null, wanted: string][] = [
     [
       why('rides', hex(`c301${'00'.repeat(8)}02`)),
@@ -69,18 +71,8 @@ it('a reason names the field and the rule, and is printed as it is, also in line
       why('rides', changed('riders', {})),
       `incompatible writer schema: ${ours('riders')}, ridecalendar.Rider of topic riders: field ride is missing, and has no default`,
     ],
-    [
-      why('rides', Buffer.from('{"ride":"taco"}')),
-      'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with 7b, as JSON does',
-    ],
-    [
-      why('rides', hex('ff')),
-      'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it begins with ff',
-    ],
-    [
-      why('rides', hex('')),
-      'not Avro: want C3 01 and a fingerprint, or 00 and a schema id, first; it is empty, and a tombstone is null',
-    ],
+    [why('rides', Buffer.from('{"ride":"taco"}')), `${notAvro} begins with 7b, as JSON does`],
+    [why('rides', hex('')), `${notAvro} is empty, and a tombstone is null`],
     [
       whyOf('attendance', { day: 'string' }, { day: '2015-06-13' }),
       'incompatible writer schema: 7, ridecalendar.Attendance: field day: want date (int), got string',
@@ -101,19 +93,10 @@ it('a reason names the field and the rule, and is printed as it is, also in line
       why('attendance', changed('attendance', {}).subarray(0, -1)),
       'undecodable value: field changed_at: want timestamp-millis (long)',
     ],
-    [
-      why('attendance', changed('attendance', {}), null),
-      'no key: want ride/day/rider, with ride ^[a-z0-9]{4,32}$, day YYYY-MM-DD, rider ^[A-Za-z0-9_-]{1,64}$',
-    ],
-    [
-      why('attendance', changed('attendance', {}), 'a b/2015-06-13/r1'),
-      'key does not match its pattern: field ride: want ^[a-z0-9]{4,32}$',
-    ],
+    [why('attendance', changed('attendance', {}), null), `no key: ${rsvpKey}`],
+    [why('attendance', null, 'a b/2015-06-13/r1'), 'key does not match its pattern: field ride: want ^[a-z0-9]{4,32}$'],
     [why('attendance', null, 'ride0001/13.6.2015/r1'), 'key does not match its pattern: field day: want YYYY-MM-DD'],
-    [
-      why('attendance', null, 'ride0001/2015-06-13'),
-      'key does not match its pattern: want ride/day/rider, with ride ^[a-z0-9]{4,32}$, day YYYY-MM-DD, rider ^[A-Za-z0-9_-]{1,64}$',
-    ],
+    [why('attendance', null, 'ride0001/2015-06-13'), `key does not match its pattern: ${rsvpKey}`],
     [why('riders', null, hex('ff')), 'key is not UTF-8'],
     [why('riders', changed('riders', {}).subarray(0, -1), hex('ff')), 'key is not UTF-8'],
     [
