@@ -22,16 +22,17 @@ function scene() {
   const calls: Call[] = [];
   const store = {
     process: 'a',
+    asked: '',
     refusal: null as 'fenced' | 'lost' | null,
     failures: 0,
     held: null as Promise<void> | null,
   };
   const answer = async () => {
-    const { process } = store;
+    const { process, asked } = store;
     await store.held;
     if (store.failures-- > 0) throw new Error('no connection');
     if (store.refusal) return { committed: false, reason: store.refusal } as const;
-    return { committed: true, process, asked: '', compare: false } as const;
+    return { committed: true, process, asked, compare: false } as const;
   };
   const writer = {
     commit(commit: number, writes: readonly ViewWrite[], notes: TagNotes = {}): Promise<CommitResult> {
@@ -119,9 +120,19 @@ it('a beat that is not answered is sent again as it was, and its tags count as a
   };
   expect(await beat()).toEqual(Array.from({ length: 4 }, () => together()));
   expect([await isAway.promise, lanes.lane(5).away, clock.slept]).toEqual([true, false, [50, 100, 200]]);
+  store.failures = 1;
+  lanes.beat();
   stop.abort();
-  expect(await beat()).toEqual([]);
+  expect(await beat()).toEqual([together()]);
   await lanes.ended();
+});
+
+it('each tag is asked for its open list once somebody has asked for a compare', async () => {
+  const { store, beat } = scene();
+  await beat();
+  store.asked = 'once';
+  expect(await beat()).toEqual([together(), ...tags.map((commit) => ({ commit, writes: [], notes: { round: 7 } }))]);
+  expect(await beat()).toEqual([together()]);
 });
 
 it('it stores a position that is news in all of them, cuts lists that may have names, and stores it again after a minute', async () => {
@@ -156,10 +167,12 @@ it('a tag in doubt beats alone, is not stamped, and says when its compare is ove
     { commit: 4, writes: [], notes: { compare: 'begin', ...asks } },
     together([3, 5], { stamp: 'a' }),
   ]);
+  expect(lanes.isComplete).toBe(false);
   lanes.lane(4).endCompare();
   await settle(8);
   expect((await beat())[0]).toMatchObject({ commit: 4, notes: { compare: 'end', stamp: 'a' } });
   expect(await beat()).toEqual([together(tags, { stamp: 'a' })]);
+  expect(lanes.isComplete).toBe(true);
 });
 
 // P42
@@ -176,9 +189,12 @@ it('a process is stamped once all tags have answered since it was noticed: those
   // Of the two that answer by now it is known that they are as they were left, not of the third.
   expect(stamps(await beat())).toEqual(new Set(['a', '']));
   expect(stamps(await beat())).toEqual(new Set(['']));
+  expect(lanes.isComplete).toBe(false);
   letGo();
   await next();
   expect(stamps(await beat())).toEqual(new Set(['b']));
+  store.process = 'c';
+  expect((await beat()).map(({ notes }) => notes.stamp)).toEqual(['b', '', 'c']);
 });
 
 // P59

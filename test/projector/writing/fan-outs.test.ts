@@ -10,7 +10,8 @@ const bits = 5;
 /** Two riders with so many watchers each, who are the same for both, and what each slice marks. */
 function famous(watchers: number, slice?: number) {
   const facts = new Facts();
-  const ids = Array.from({ length: watchers }, (_, i) => facts.riderIds.add(`w${i}`));
+  // The first two have a tag that comes after the third's.
+  const ids = Array.from({ length: watchers }, (_, i) => facts.riderIds.add(`w${16 + i}`));
   const [star, other] = ['star', 'other'].map((id) => facts.riderIds.add(id)) as [RiderNumber, RiderNumber];
   for (const id of ids) for (const rider of [star, other]) facts.watchers.set(rider, id, bits);
   const position = positionAt();
@@ -40,7 +41,7 @@ describe('a fan-out', () => {
     expect([fanOuts.added, fanOuts.told]).toEqual([0, 0]);
     fanOuts.add(star, 1);
     fanOuts.add(other, 2);
-    expect([fanOuts.added, fanOuts.told]).toEqual([2, 0]);
+    expect([fanOuts.added, fanOuts.told, fanOuts.idle]).toEqual([2, 0, false]);
     const all = (day: number, from = 0, to = 3) => inTurn.slice(from, to).map((watcher) => [watcher, day, bits]);
     expect(slice()).toEqual({ marked: all(1, 0, 2), isLast: false });
     fanOuts.add(star, 1);

@@ -23,6 +23,8 @@ function marked(inlineMax?: number) {
 }
 
 const { records, reader } = smallWorld;
+// One who is followed hides from who follows, and no more.
+const blocks = [relation('bo', reader, 'blocked'), gone('relations', `bo/${reader}`)];
 
 describe('a changed fact marks', () => {
   it('up to 64 watchers at once, and more of them slice by slice', () => {
@@ -37,6 +39,24 @@ describe('a changed fact marks', () => {
     watch(64, 65);
     marking.going(star, 2);
     expect([marks.size, [...fanOuts.days(star)]]).toEqual([64, [2]]);
+  });
+
+  it('every view that it changes, with watchers slice by slice', () => {
+    const { facts, marks, marking, fanOuts, apply } = marked(0);
+    const takenOut = records.map(({ topic, key }) => gone(topic, key));
+    const oneByOne = records.flatMap((record, i) => [takenOut[i]!, record]);
+    // Relations first, so that there is somebody to tell of each change, and the other way round.
+    const backwards = [...takenOut.toReversed(), ...records.toReversed(), ...takenOut];
+    for (const record of [...records, ...oneByOne, ...blocks, ...backwards]) {
+      const before = rendered(facts);
+      apply(record);
+      for (let i = 0; i < 20; i++) fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
+      const after = rendered(facts);
+      const names = new Set(markedNames(facts, marks.take()));
+      const changed = [...before.keys(), ...after.keys()].filter((name) => before.get(name) !== after.get(name));
+      expect(changed.filter((name) => !names.has(name))).toEqual([]);
+    }
+    expect(rendered(facts).size).toBe(0);
   });
 
   it('at once a reader who unfollows a rider whose change is still to be told', () => {

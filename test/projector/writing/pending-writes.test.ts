@@ -50,4 +50,12 @@ it('changes are marked and measured while a leader wants it, each once, with the
   pending.mark();
   take(goes('GOING'));
   expect(taken.slice(4)).toEqual([4]);
+  // What a leader before left is begun again, and no batch of this one began it.
+  pending.forget();
+  pending.mark();
+  const left = ['star', [16_599, 16_600]] as const;
+  pending.takeOn([], [left, ['unknown', [16_599]]]);
+  expect(pending.fanOuts.stored()).toEqual([left]);
+  take(ride('loop'));
+  expect(taken.slice(5)).toEqual([0]);
 });

@@ -7,13 +7,15 @@ import { Rounds } from '../../../projector/writing/rounds.ts';
 import type { TagLane } from '../../../projector/writing/tag-lane.ts';
 import type { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
-import { ride } from '../../reference/example-log.ts';
+import { ride, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { applyTo, markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
+
+const begin = positionAt({ rides: 1 });
 
 /** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
 function marked({ tickMs = 0, records = smallWorld.records } = {}, fanOut = {}) {
@@ -43,9 +45,9 @@ function marked({ tickMs = 0, records = smallWorld.records } = {}, fanOut = {}) 
     drain: async () => lanes.answers,
   };
   const { facts } = fold;
-  const rounds = new Rounds({ facts, pending, lanes, barriers, identity: null });
+  const rounds = new Rounds({ facts, pending, lanes, barriers, identity: null, begin });
   const run = (rides = 0) => rounds.run(positionAt({ rides }));
-  return { facts, pending, barriers, lanes, added, apply, idle: () => rounds.idle, run };
+  return { facts, pending, barriers, lanes, added, apply, written: () => rounds.written, idle: () => rounds.idle, run };
 }
 
 const namesOf = (added: readonly [number, ViewWrite][]): string[] => openNames(added.map(([, write]) => write));
@@ -77,6 +79,7 @@ it('a round writes what is marked once, as the facts render it, a rider’s days
 it('views of a tag that does not answer stay marked, and the round with them gives no position to store', async () => {
   const all = marked();
   await all.run();
+  expect(all.written()).toEqual(positionAt());
   const names = namesOf(all.added);
   for (const id of ['loop', 'ada']) {
     const away = tagOf(id);
@@ -104,7 +107,7 @@ it('others have their turn after ten milliseconds of rendering, and not before',
 it('rounds tell watchers slice by slice, after all else, and store beside the position whose turn is still to come', async () => {
   // Relations first, so that there is somebody to tell.
   const records = smallWorld.records.toReversed();
-  const { facts, pending, barriers, lanes, added, idle, run } = marked({ records }, { inlineMax: 0, slice: 1 });
+  const { facts, pending, barriers, lanes, added, apply, idle, run } = marked({ records }, { inlineMax: 0, slice: 1 });
   const told: number[] = [];
   for (let round = 0; round < 12; round++) {
     expect(await run()).toBe(true);
@@ -113,14 +116,23 @@ it('rounds tell watchers slice by slice, after all else, and store beside the po
       const all = [...rendered(facts).keys()].filter((name) => !name.startsWith('reader:'));
       expect(values).toEqual(expect.arrayContaining(all));
     }
-    const { fanOuts } = parseStoredPosition(lanes.settled!.text)!;
+    const { fanOuts, readable } = parseStoredPosition(lanes.settled!.text)!;
     expect(fanOuts).toEqual(pending.fanOuts.stored());
+    // Those that began before this term may be anything's.
+    expect(readable).toBe(fanOuts.length > 0 ? null : undefined);
     told.push(fanOuts.length);
   }
   expect([told[0]! > 0, told.at(-1), idle()]).toEqual([true, 0, true]);
   expect(namesOf(added)).toEqual(expect.arrayContaining([...rendered(facts).keys()]));
   const start = barriers.begin(positionAt(), '');
   expect(barriers.settled(start, { fanOutsStored: false })).toBe(start);
+  // docs/rules.md#readable: a rider's change is, once all watchers are told.
+  added.length = 0;
+  apply(says('bo', 'NONE', 'loop', '2015-06-13'));
+  await run(4);
+  expect(parseStoredPosition(lanes.settled!.text)).toMatchObject({ readable: { rides: [0] } });
+  await run(5);
+  expect(namesOf(added)).toContain('reader:ada/f2015-06-13');
 });
 
 // docs/rules.md#position
@@ -133,7 +145,7 @@ it('the position is the start of the round, and stays where a tag did not answer
   expect(await run(2)).toBe(true);
   const { sum } = facts;
   const position = positionAt({ rides: 2 });
-  expect(JSON.parse(lanes.settled!.text)).toEqual({ log: null, position, sum: sum.text, fanOuts: [] });
+  expect(JSON.parse(lanes.settled!.text)).toEqual({ log: null, position, sum: sum.text, fanOuts: [], begin });
   // More fan-outs than are stored beside it hold it back.
   for (let i = 0; i <= 1_001; i++) pending.fanOuts.add(facts.riderIds.add(`fan ${i}`), 1);
   await run(3);
