@@ -122,9 +122,10 @@ it('a beat that is not answered is sent again as it was, and its tags count as a
   expect([await isAway.promise, lanes.lane(5).away, clock.slept]).toEqual([true, false, [50, 100, 200]]);
   store.failures = 1;
   lanes.beat();
+  const ended = lanes.ended();
   stop.abort();
   expect(await beat()).toEqual([together()]);
-  await lanes.ended();
+  await ended;
 });
 
 it('each tag is asked for its open list once somebody has asked for a compare', async () => {

@@ -5,26 +5,29 @@ import { FanOuts } from '../../../projector/writing/fan-outs.ts';
 import { Marking } from '../../../projector/writing/marking.ts';
 import { Marks, markOpenNames } from '../../../projector/writing/marks.ts';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
-import { gone, marks as relation, says } from '../../reference/example-log.ts';
+import { gone, marks as relation, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { applyTo, foldOf, markedNames, rendered } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
-/** Facts whose changes are marked. `inlineMax`: absent as in a leader. */
-function marked(inlineMax?: number) {
+/** Facts whose changes are marked. `inlineMax`: absent as in a leader; null: all watchers at once. */
+function marked(inlineMax?: number | null) {
   const fold = new Fold();
   const marks = new Marks();
   const fanOuts = new FanOuts(fold.facts, new PositionBarriers(positionAt()));
-  const marking = new Marking(fold.facts, marks, fanOuts, inlineMax);
+  const marking = new Marking(fold.facts, marks, inlineMax === null ? null : fanOuts, inlineMax ?? undefined);
   fold.subscribe(marking);
   const apply = (record: LoggedRecord) => applyTo(fold, record);
   return { facts: fold.facts, marks, marking, fanOuts, apply };
 }
 
 const { records, reader } = smallWorld;
-// One who is followed hides from who follows, and no more.
-const blocks = [relation('bo', reader, 'blocked'), gone('relations', `bo/${reader}`)];
+// One who is followed hides for a while, and one who leads is there for a while.
+const passing = [
+  ...[relation('bo', reader, 'blocked'), gone('relations', `bo/${reader}`)],
+  ...[ride('cafe', { leaders: ['dee'] }), rider('dee'), gone('riders', 'dee')],
+];
 
 describe('a changed fact marks', () => {
   it('up to 64 watchers at once, and more of them slice by slice', () => {
@@ -41,13 +44,13 @@ describe('a changed fact marks', () => {
     expect([marks.size, [...fanOuts.days(star)]]).toEqual([64, [2]]);
   });
 
-  it('every view that it changes, with watchers slice by slice', () => {
-    const { facts, marks, marking, fanOuts, apply } = marked(0);
+  it.each([0, null])('every view that it changes, with watchers slice by slice, or all at once (%s)', (inlineMax) => {
+    const { facts, marks, marking, fanOuts, apply } = marked(inlineMax);
     const takenOut = records.map(({ topic, key }) => gone(topic, key));
     const oneByOne = records.flatMap((record, i) => [takenOut[i]!, record]);
     // Relations first, so that there is somebody to tell of each change, and the other way round.
     const backwards = [...takenOut.toReversed(), ...records.toReversed(), ...takenOut];
-    for (const record of [...records, ...oneByOne, ...blocks, ...backwards]) {
+    for (const record of [...records, ...oneByOne, ...passing, ...backwards]) {
       const before = rendered(facts);
       apply(record);
       for (let i = 0; i < 20; i++) fanOuts.slice((watcher, day, bits) => marking.related(watcher, day, bits));
@@ -55,6 +58,7 @@ describe('a changed fact marks', () => {
       const names = new Set(markedNames(facts, marks.take()));
       const changed = [...before.keys(), ...after.keys()].filter((name) => before.get(name) !== after.get(name));
       expect(changed.filter((name) => !names.has(name))).toEqual([]);
+      expect([...names].join()).not.toContain('undefined');
     }
     expect(rendered(facts).size).toBe(0);
   });
