@@ -96,6 +96,8 @@ export default class JudgingRunner extends TestRunner {
   override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
     super.onBeforeTryTask(test, options);
     this.#failed = null;
+    // Of a mutant that was late, expectations are still awaited.
+    test.promises = [];
     if (!this.#plan.reached) mutation.currentTestId = test.id;
     if (this.#attempt === 'over' || this.#attempt.mutant === null) return;
     const { mutant } = this.#attempt;
@@ -129,7 +131,7 @@ export default class JudgingRunner extends TestRunner {
     await super.onAfterRetryTask(test, options);
     mutation.activeMutant = undefined;
     mutation.currentTestId = undefined;
-    const isLate = this.#failed?.message.includes('timed out') || (mutation.hitCount ?? 0) > mutation.hitLimit;
+    const isLate = String(this.#failed).includes('timed out') || (mutation.hitCount ?? 0) > mutation.hitLimit;
     mutation.hitCount = undefined;
     const failed = this.#failed !== null || test.result?.state === 'fail';
     const attempt = this.#attempt;
