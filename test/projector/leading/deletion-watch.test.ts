@@ -34,16 +34,16 @@ async function looked(role: Status['role'], folded: number, stored = 5, policy: 
 }
 
 // docs/rules.md#deleted-records
-it.each([
-  ['nothing where all began as the log does', looked('leader', 5), { lines: 0, topics: 0 }],
-  ['what is deleted since its own fold', looked('leader', 2), { lines: 1, topics: 1 }],
-  ['what is deleted since the fold of the views', looked('standby', 5, 2), { lines: 1, topics: 1 }],
-  ['each topic that is not compacted alone', looked('leader', 5, 5, 'delete'), { lines: 1, topics: 8 }],
-  ['nothing of settings that may not be read', looked('leader', 5, 5, null), { lines: 0, topics: 0 }],
-])('a projector tells %s, once', async (_, looking, wanted) => {
-  expect(await looking).toEqual(wanted);
+it.each<[string, Parameters<typeof looked>, lines: number, topics: number]>([
+  ['nothing where all began as the log does', ['leader', 5], 0, 0],
+  ['what is deleted since its own fold', ['leader', 2], 1, 1],
+  ['what is deleted since the fold of the views', ['standby', 5, 2], 1, 1],
+  ['each topic that is not compacted alone', ['leader', 5, 5, 'delete'], 1, 8],
+  ['nothing of settings that may not be read', ['leader', 5, 5, null], 0, 0],
+])('a projector tells %s, once', async (_, looking, lines, topics) => {
+  expect(await looked(...looking)).toEqual({ lines, topics });
 });
 
 it('a standby with facts that the leader’s fold found deleted folds anew', async () => {
-  await expect(looked('standby', 2, 5)).rejects.toThrow(LogTruncatedError);
+  expect(await looked('standby', 2, 5).catch((cause) => cause)).toBeInstanceOf(LogTruncatedError);
 });

@@ -22,7 +22,7 @@ const keys = redisKeys('');
 const loop = keys.of(tagOf('loop'), 'ride', 'loop');
 
 /** A projector that has taken all tags of a store. Its term begins with `lead`. `wrap`: what differs of the store. */
-async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<ViewWriter>) {
+async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<ViewWriter> = () => ({})) {
   const eventLog = logOf(smallWorld.records);
   const { stop, ...quiet } = sharedDeps();
   const shared = { ...quiet, eventLog, clock: fastClock };
@@ -43,6 +43,7 @@ async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<
     steps: () => steps.mock.calls.map(([step]) => step),
     stop,
     status,
+    eventLog,
     lead: () =>
       leader.lead().finally(async () => {
         following.abort();
@@ -98,4 +99,24 @@ it('a term that is told to stop waits two and a half seconds for a store that do
     expect(fastClock.nowMs() - beganMs).toBeLessThan(60_000);
     expect(freeTags(store)).toBe(0);
   }
+});
+
+it('a term ends with the log’s own fault, or waits for no log once it is told to stop, and writes nothing', async () => {
+  const led = async (bounds: (stop: AbortController) => Promise<never>, isEarly = false) => {
+    const store = new SharedStore();
+    const one = await taking(store);
+    one.eventLog.bounds = () => bounds(one.stop);
+    const end = one.lead();
+    if (isEarly) one.stop.abort();
+    return [await end.catch(String), store.redis.keys.has(loop), freeTags(store), one.steps()];
+  };
+  const fault = Error('no such topic');
+  expect(await led(() => Promise.reject(fault))).toEqual([String(fault), false, 0, ['fold', 'ended']]);
+  const free = ['free', false, 64, ['fold', 'free']];
+  expect(await led(() => new Promise(() => {}), true)).toEqual(free);
+  const late = (stop: AbortController) => {
+    stop.abort();
+    return Promise.reject(new Error('connection closed'));
+  };
+  expect(await led(late)).toEqual(free);
 });

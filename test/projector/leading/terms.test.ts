@@ -28,6 +28,10 @@ it('the tags are taken all, or none: what was taken is free again', async () => 
   expect(await taken((tag) => (tag === 5 ? away() : left))).toEqual(['Error: no connection', [3, 4]]);
 });
 
+it('a term takes no step that its chart does not have: nothing is written without a fold', () => {
+  expect(() => new Life('stand by', () => {}).to('write')).toThrow('Cannot go from "stand by" to "write"');
+});
+
 describe('a standby folds', () => {
   const at = (rides: number) => positionAt({ rides });
   const stored = (rides: number, log = 'the log', position = at(rides)) =>
@@ -68,7 +72,8 @@ describe('a standby folds', () => {
         return null;
       },
     };
-    const life = new Life('stand by', () => {});
+    const roles: string[] = [];
+    const life = new Life('stand by', (role) => roles.at(-1) === role || roles.push(role));
     const terms = new Terms({
       ...shared,
       leadership,
@@ -90,7 +95,7 @@ describe('a standby folds', () => {
     await terms.run().catch((cause) => {
       if (cause !== over) throw cause;
     });
-    return { followed, took, taken, rejectsEnded };
+    return { followed, took, taken, rejectsEnded, roles, said: shared.lines };
   }
   const moving = (look: number) => `led ${look}`;
   const led = () => 'led';
@@ -122,14 +127,26 @@ describe('a standby folds', () => {
   });
 
   it('and takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
-    const { taken, rejectsEnded } = await stoodBy(led, still([null, null, null]), { ends: ['lost', 'free'] });
+    const lost = await stoodBy(led, still([null, null, null]), { ends: ['lost', 'free'] });
+    const { taken, rejectsEnded, roles, said } = lost;
     expect(taken).toEqual([...tags.map((tag) => [tag, false]), ...tags.map((tag) => [tag, tag === 4])]);
-    expect(rejectsEnded).toBe(0);
+    expect([rejectsEnded, roles]).toEqual([0, ['standby', 'leader']]);
+    expect(said).toEqual([expect.stringContaining('The view store lost or changed something')]);
   });
 
   // docs/rules.md#rejected
   it('and stands by again where another projector leads, which tells the rejects', async () => {
-    expect(await stoodBy(led, still([null]), { ends: ['fenced'] })).toMatchObject({ rejectsEnded: 1, took: 9 });
+    // What the look before the term asked for says nothing of what the new leader has written.
+    const looks = Array.from({ length: 10 }, (_, i) => ({
+      positions: [stored(i < 5 ? 3 : 9)],
+      rides: i < 6 ? 3 : 9,
+    }));
+    const fenced = await stoodBy(led, looks, { ends: ['fenced'] });
+    expect(fenced).toMatchObject({ rejectsEnded: 1, took: 9, roles: ['standby', 'leader', 'standby'] });
+    expect([fenced.said, fenced.followed[5]]).toEqual([
+      [expect.stringContaining('Another projector has taken over')],
+      ['behind', 9],
+    ]);
   });
 
   // docs/rules.md#kept-schemas
@@ -137,6 +154,7 @@ describe('a standby folds', () => {
     const folds = stoodBy(led, still([null]), { judgesAnew: async () => true });
     await expect(folds).rejects.toThrow(FoldAgainError);
     const judgesAnew = vi.fn(async () => false).mockRejectedValueOnce(new Error('away'));
-    expect((await stoodBy(led, still([null]), { judgesAnew })).took).toBe(9);
+    const again = await stoodBy(led, still([null]), { judgesAnew });
+    expect([again.took, again.said]).toEqual([9, [expect.stringContaining('standing by again: away')]]);
   });
 });
