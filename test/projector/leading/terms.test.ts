@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Life } from '../../../projector/leading/life.ts';
+import { Life, type TermEnd } from '../../../projector/leading/life.ts';
 import { takeAll } from '../../../projector/leading/standby.ts';
 import { Terms } from '../../../projector/leading/terms.ts';
 import { type EventLog, FoldAgainError, type Position } from '../../../projector/ports/event-log.ts';
@@ -15,12 +15,17 @@ const left: TakenTag = { position: null, open: [], compare: false };
 
 // docs/rules.md#fence
 it('the tags are taken all, or none: what was taken is free again', async () => {
-  const taken = async (take: (tag: number) => TakenTag | null) => {
+  const taken = async (take: (tag: number, seen: string) => TakenTag | null) => {
     const freed: number[] = [];
-    const leadership = { take: async (tag: number) => take(tag), free: async (tag: number) => void freed.push(tag) };
+    const leadership = {
+      take: async (...of: [number, string]) => take(...of),
+      free: async (tag: number) => void freed.push(tag),
+    };
     return [await takeAll(leadership, tags, ['a', 'b', 'c']).catch(String), freed];
   };
-  expect(await taken(() => left)).toEqual([new Map(tags.map((tag) => [tag, left])), []]);
+  const each = tags.map((tag, i) => [tag, { ...left, position: 'abc'[i] }] as const);
+  expect(await taken((_, position) => ({ ...left, position }))).toEqual([new Map(each), []]);
+  expect(await taken((tag) => (tag === 3 ? null : left))).toEqual([null, []]);
   expect(await taken((tag) => (tag === 4 ? null : left))).toEqual([null, [3, 5]]);
   const away = (): never => {
     throw new Error('no connection');
@@ -41,9 +46,9 @@ describe('a standby folds', () => {
   async function stoodBy(
     fence: (look: number) => string,
     looks: { positions: (string | null)[]; rides?: number }[],
-    { ends = [], ...eventLog }: Pick<EventLog, 'judgesAnew'> & { ends?: ('lost' | 'fenced' | 'free')[] } = {},
+    { ends = [], ...eventLog }: Pick<EventLog, 'judgesAnew'> & { ends?: (TermEnd | null)[] } = {},
   ) {
-    const taken: [tag: number, doubtful: boolean][] = [];
+    const taken: [tag: number, fence: string, doubtful: boolean][] = [];
     const { stop, ...shared } = sharedDeps();
     const over = Object.assign(new Error('no more looks'), { retry: false });
     let [look, rides, took, rejectsEnded] = [-1, 0, -1, 0];
@@ -64,15 +69,17 @@ describe('a standby folds', () => {
       },
       free: async () => {},
       isAsLeft: (tag: number) => tag !== 4,
-      async take(tag: number, _: string, doubtful: boolean) {
-        taken.push([tag, doubtful]);
+      async take(tag: number, fence: string, doubtful: boolean) {
+        taken.push([tag, fence, doubtful]);
+        // Another one was quicker.
+        if (ends[0] === null) return ends.shift() as null;
         if (ends.length > 0) return left;
         took = look;
         stop.abort();
         return null;
       },
     };
-    const roles: string[] = [];
+    const [roles, judged]: [string[], boolean[]] = [[], []];
     const life = new Life('stand by', (role) => roles.at(-1) === role || roles.push(role));
     const terms = new Terms({
       ...shared,
@@ -83,7 +90,10 @@ describe('a standby folds', () => {
       life,
       identity: 'the log',
       eventLog: { bounds: async () => bounds, ...eventLog },
-      status: { followed: (fold) => void followed.push([fold, folding.limit?.rides[0]]), judged() {} },
+      status: {
+        followed: (fold) => void followed.push([fold, folding.limit?.rides[0]]),
+        judged: (could) => void judged.push(could),
+      },
       signs: { takeRefusal: () => null },
       async lead() {
         life.to('fold');
@@ -95,7 +105,7 @@ describe('a standby folds', () => {
     await terms.run().catch((cause) => {
       if (cause !== over) throw cause;
     });
-    return { followed, took, taken, rejectsEnded, roles, said: shared.lines };
+    return { followed, judged, took, taken, rejectsEnded, roles, said: shared.lines };
   }
   const moving = (look: number) => `led ${look}`;
   const led = () => 'led';
@@ -129,23 +139,25 @@ describe('a standby folds', () => {
   it('and takes its tags again where the store lost something, doubting those that are not as they were left', async () => {
     const lost = await stoodBy(led, still([null, null, null]), { ends: ['lost', 'free'] });
     const { taken, rejectsEnded, roles, said } = lost;
-    expect(taken).toEqual([...tags.map((tag) => [tag, false]), ...tags.map((tag) => [tag, tag === 4])]);
+    expect(taken).toEqual([...tags.map((tag) => [tag, 'led', false]), ...tags.map((tag) => [tag, 'led', tag === 4])]);
     expect([rejectsEnded, roles]).toEqual([0, ['standby', 'leader']]);
     expect(said).toEqual([expect.stringContaining('The view store lost or changed something')]);
+    expect((await stoodBy(led, still([null]), { ends: ['ended'] })).said).toEqual([]);
   });
 
   // docs/rules.md#rejected
   it('and stands by again where another projector leads, which tells the rejects', async () => {
     // What the look before the term asked for says nothing of what the new leader has written.
-    const looks = Array.from({ length: 10 }, (_, i) => ({
-      positions: [stored(i < 5 ? 3 : 9)],
-      rides: i < 6 ? 3 : 9,
+    const looks = Array.from({ length: 15 }, (_, i) => ({
+      positions: [stored(i < 10 ? 3 : 9)],
+      rides: i < 11 ? 3 : 9,
     }));
-    const fenced = await stoodBy(led, looks, { ends: ['fenced'] });
-    expect(fenced).toMatchObject({ rejectsEnded: 1, took: 9, roles: ['standby', 'leader', 'standby'] });
-    expect([fenced.said, fenced.followed[5]]).toEqual([
+    const fenced = await stoodBy(led, looks, { ends: [null, 'fenced'] });
+    expect(fenced).toMatchObject({ rejectsEnded: 1, took: 14, roles: ['standby', 'leader', 'standby'] });
+    expect([fenced.said, fenced.followed[10], fenced.judged]).toEqual([
       [expect.stringContaining('Another projector has taken over')],
       ['behind', 9],
+      looks.map(() => true),
     ]);
   });
 

@@ -80,9 +80,9 @@ it('rounds follow one another while there is something to write, with a pause wh
 // docs/rules.md#complete
 it('rounds that a tag did not answer say nothing of what is written, or complete, and pause', async () => {
   const away = { all: false, idle: false };
-  expect(await paced([away, away, {}])).toEqual([
-    ...[round, ['sleep', 100], round, ['sleep', 100]],
-    ...[round, ['written', 41, 3], ['stamp', 0], ['stands']],
+  expect(await paced([{ ...away, doubts: 1 }, away, {}])).toEqual([
+    ...[round, ['sleep', 100], ['fold', 'at once'], round, ['sleep', 100]],
+    ...[round, ['written', 41, 3], ['stamp', 1], ['stands']],
   ]);
 });
 
