@@ -6,7 +6,7 @@ import { byTopic, type TopicName, topicNames } from '../../../schemas/events/rec
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
-/** Looks three times at a log that begins at offset 5, beside views of a fold that began there, or at `stored`. */
+/** Looks four times at a log that begins at offset 5, beside views of a fold that began there, or at `stored`. */
 async function looked(role: Status['role'], folded: number, stored = 5, policy: string | null = 'compact') {
   const { lines, stop, ...deps } = sharedDeps();
   const status: Pick<Status, 'deletions' | 'role'> = { role, deletions: { topics: new Set(), words: [] } };
@@ -20,7 +20,7 @@ async function looked(role: Status['role'], folded: number, stored = 5, policy: 
     folding: { begin: positionAt({ rides: folded }) },
     leadership: {
       look: async () => {
-        if (++looks === 3) stop.abort();
+        if (++looks === 4) stop.abort();
         return [{ fence: '', position: JSON.stringify(left) }];
       },
     },

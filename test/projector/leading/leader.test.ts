@@ -8,9 +8,9 @@ import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { PendingWrites } from '../../../projector/writing/pending-writes.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
-import { rider } from '../../reference/example-log.ts';
+import { ride, rider } from '../../reference/example-log.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import { logOf } from '../../support/stores/placed-log.ts';
+import { logOf, placed } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
@@ -25,7 +25,8 @@ const loop = keys.of(tagOf('loop'), 'ride', 'loop');
 async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<ViewWriter> = () => ({})) {
   const eventLog = logOf(smallWorld.records);
   const { stop, ...quiet } = sharedDeps();
-  const shared = { ...quiet, eventLog, clock: fastClock };
+  const written = vi.fn();
+  const shared = { ...quiet, eventLog, clock: fastClock, metrics: { ...quiet.metrics, written } };
   const following = new AbortController();
   const folding = new Folding(await eventLog.bounds(), null, { ...shared, rejects: null });
   const followed = folding.follow(following.signal);
@@ -37,13 +38,25 @@ async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<
   const seen = (await writer.leadership!.look(allTags)).map(({ fence }) => fence);
   const taken = (await takeAll(writer.leadership!, allTags, seen))!;
   const pending = new PendingWrites(folding, status.changes);
-  const deps = { ...shared, writer, folding, pending, tags: allTags, identity: null, life, status, checkEveryMs: null };
+  const deps = {
+    ...shared,
+    writer,
+    folding,
+    pending,
+    tags: allTags,
+    identity: null,
+    life,
+    status,
+    checkEveryMs: null,
+  };
   const leader = new Leader(taken, deps);
   return {
     steps: () => steps.mock.calls.map(([step]) => step),
     stop,
     status,
     eventLog,
+    written,
+    said: quiet.lines,
     lead: () =>
       leader.lead().finally(async () => {
         following.abort();
@@ -52,6 +65,7 @@ async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<
   };
 }
 
+const becomes = (see: () => unknown) => expect.poll(see, { timeout: 60_000, interval: 2 });
 const freeTags = (store: SharedStore): number => allTags.filter((tag) => store.isFree(tag)).length;
 
 // docs/rules.md#beginning
@@ -90,7 +104,7 @@ it('a term that is told to stop waits two and a half seconds for a store that do
     }));
     if (isEarly) one.stop.abort();
     const end = one.lead();
-    if (!isEarly) await expect.poll(() => one.status.ready, { timeout: 60_000, interval: 2 }).toBe(true);
+    if (!isEarly) await becomes(() => one.status.ready).toBe(true);
     hangs = true;
     one.stop.abort();
     const beganMs = fastClock.nowMs();
@@ -119,4 +133,21 @@ it('a term ends with the log’s own fault, or waits for no log once it is told 
     return Promise.reject(new Error('connection closed'));
   };
   expect(await led(late)).toEqual(free);
+});
+
+it.each(['fenced', 'lost'] as const)('a term writes what changes, and ends once its store is %s', async (end) => {
+  const store = new SharedStore();
+  const one = await taking(store);
+  const ended = one.lead();
+  await becomes(() => one.status.ready).toBe(true);
+  one.eventLog.append({ ...placed([ride('loop', { title: 'Another' })])[0]!, offset: 100 });
+  await becomes(() => one.status.readable()?.rides).toEqual([101]);
+  expect(String(store.redis.keys.get(loop))).toContain('Another');
+  expect(one.written).toHaveBeenCalledWith(expect.any(Number), expect.any(Number));
+  expect(one.said).toContain('Read up to the log’s ends');
+  const { leadership } = store.writer();
+  if (end === 'lost') store.redis.keys.clear();
+  else await leadership!.take(7, (await leadership!.look([7]))[0]!.fence, false);
+  expect([await ended, one.steps()]).toEqual([end, ['fold', 'begin', 'write', end]]);
+  expect(one.status.now(null).unreadableSinceMs !== null).toBe(end === 'lost');
 });
