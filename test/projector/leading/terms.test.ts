@@ -15,22 +15,19 @@ const left: TakenTag = { position: null, open: [], compare: false };
 
 // docs/rules.md#fence
 it('the tags are taken all, or none: what was taken is free again', async () => {
-  const taken = async (take: (tag: number, seen: string) => TakenTag | null) => {
+  const taken = async (take: (tag: number, seen: string) => Promise<TakenTag | null>) => {
     const freed: number[] = [];
-    const leadership = {
-      take: async (...of: [number, string]) => take(...of),
-      free: async (tag: number) => void freed.push(tag),
-    };
+    const leadership = { take, free: async (tag: number) => void freed.push(tag) };
     return [await takeAll(leadership, tags, ['a', 'b', 'c']).catch(String), freed];
   };
   const each = tags.map((tag, i) => [tag, { ...left, position: 'abc'[i] }] as const);
-  expect(await taken((_, position) => ({ ...left, position }))).toEqual([new Map(each), []]);
-  expect(await taken((tag) => (tag === 3 ? null : left))).toEqual([null, []]);
-  expect(await taken((tag) => (tag === 4 ? null : left))).toEqual([null, [3, 5]]);
+  expect(await taken(async (_, position) => ({ ...left, position }))).toEqual([new Map(each), []]);
+  expect(await taken(async (tag) => (tag === 3 ? null : left))).toEqual([null, []]);
+  expect(await taken(async (tag) => (tag === 4 ? null : left))).toEqual([null, [3, 5]]);
   const away = (): never => {
     throw new Error('no connection');
   };
-  expect(await taken((tag) => (tag === 5 ? away() : left))).toEqual(['Error: no connection', [3, 4]]);
+  expect(await taken(async (tag) => (tag === 5 ? away() : left))).toEqual(['Error: no connection', [3, 4]]);
 });
 
 it('a term takes no step that its chart does not have: nothing is written without a fold', () => {
