@@ -47,7 +47,7 @@ async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<
     identity: null,
     life,
     status,
-    checkEveryMs: null,
+    checkEveryMs: 1_000,
   };
   const leader = new Leader(taken, deps);
   return {
@@ -116,26 +116,20 @@ it('a term that is told to stop waits two and a half seconds for a store that do
 });
 
 it('a term ends with the log’s own fault, or waits for no log once it is told to stop, and writes nothing', async () => {
-  const led = async (bounds: (stop: AbortController) => Promise<never>, isEarly = false) => {
+  for (const isStopped of [false, true]) {
     const store = new SharedStore();
     const one = await taking(store);
-    one.eventLog.bounds = () => bounds(one.stop);
-    const end = one.lead();
-    if (isEarly) one.stop.abort();
-    return [await end.catch(String), store.redis.keys.has(loop), freeTags(store), one.steps()];
-  };
-  const fault = Error('no such topic');
-  expect(await led(() => Promise.reject(fault))).toEqual([String(fault), false, 0, ['fold', 'ended']]);
-  const free = ['free', false, 64, ['fold', 'free']];
-  expect(await led(() => new Promise(() => {}), true)).toEqual(free);
-  const late = (stop: AbortController) => {
-    stop.abort();
-    return Promise.reject(new Error('connection closed'));
-  };
-  expect(await led(late)).toEqual(free);
+    one.eventLog.bounds = () => {
+      if (isStopped) one.stop.abort();
+      return Promise.reject(new Error('closed'));
+    };
+    expect(await one.lead().catch(String)).toBe(isStopped ? 'free' : 'Error: closed');
+    expect(one.steps()).toEqual(['fold', isStopped ? 'free' : 'ended']);
+    expect([store.redis.keys.has(loop), freeTags(store)]).toEqual([false, isStopped ? 64 : 0]);
+  }
 });
 
-it.each(['fenced', 'lost'] as const)('a term writes what changes, and ends once its store is %s', async (end) => {
+it.each(['fenced', 'lost'] as const)('a term writes, checks, and ends once its store is %s', async (end) => {
   const store = new SharedStore();
   const one = await taking(store);
   const ended = one.lead();
@@ -145,6 +139,8 @@ it.each(['fenced', 'lost'] as const)('a term writes what changes, and ends once 
   expect(String(store.redis.keys.get(loop))).toContain('Another');
   expect(one.written).toHaveBeenCalledWith(expect.any(Number), expect.any(Number));
   expect(one.said).toContain('Read up to the log’s ends');
+  for (const tag of allTags) store.redis.keys.set(keys.of(tag, 'ride', 'never'), Buffer.from('x'));
+  await becomes(() => one.said.join()).toContain('of the view store was not as written');
   const { leadership } = store.writer();
   if (end === 'lost') store.redis.keys.clear();
   else await leadership!.take(7, (await leadership!.look([7]))[0]!.fence, false);
