@@ -8,7 +8,7 @@ import { numberedKinds, numberedViews, readerViews, valueViews } from '../views/
 import type { TakenTags } from './standby.ts';
 
 /** The store has no room for the views: writing them would fill it, and stop everybody else who writes there. */
-export class NoRoomError extends Error {
+class NoRoomError extends Error {
   override name = 'NoRoomError';
   readonly retry = false;
 }
