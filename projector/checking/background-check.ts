@@ -70,7 +70,7 @@ export class BackgroundCheck {
     if (isDoubtful()) return false;
     const attempt = async () => {
       const faults: Difference[] = [];
-      let isOneStore = true;
+      let isOneStore: boolean;
       const processes = await lanes.processesSeen([tag]);
       const judge = new Judge({
         facts: fold.facts,
@@ -100,7 +100,7 @@ export class BackgroundCheck {
       // What is mended must not be found again.
       await lanes.written([tag]);
     }
-    return faults !== null && !isDoubtful();
+    return !isDoubtful();
   }
 
   async #suspects(tag: number, stop: AbortSignal): Promise<StoredName[]> {
@@ -114,7 +114,6 @@ export class BackgroundCheck {
   /** Begins a window. Resolves once all that is marked before it is written. */
   async #begin(tag: number, isOver: () => boolean): Promise<Covered> {
     const { folding, fanOuts, lanes, clock } = this.#deps;
-    if (isOver()) return new Map();
     this.#marks.begin();
     const since = copyPosition(folding.position);
     while (!isOver()) {

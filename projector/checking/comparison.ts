@@ -102,7 +102,7 @@ export class Comparison {
 
   #fields({ tag, kind, id, fields }: StoredFields, reader: number): Found | null {
     const name = { tag, kind, id };
-    const wanted = reader >= 0 ? readerViews.render(this.#facts, reader) : [];
+    const wanted = readerViews.render(this.#facts, reader);
     const replacing: ViewWrite = { kind, id, fields: wanted, replaces: true };
     if (fields === null) {
       const what = wanted.length > 0 ? 'wrong type' : 'extra';

@@ -12,7 +12,7 @@ interface RepairsDeps extends RetryDeps {
   writer: ViewWriter;
   lanes: TagLanes;
   metrics: ProjectorMetrics;
-  status?: Pick<Status, 'repairing'>;
+  status: Pick<Status, 'repairing'>;
 }
 
 /**
@@ -38,7 +38,7 @@ export class Repairs {
    */
   compare(tag: number, asked: boolean): void {
     if (asked) this.#whole.add(tag);
-    if (!this.#wanted.has(tag)) this.#deps.status?.repairing(1);
+    if (!this.#wanted.has(tag)) this.#deps.status.repairing(1);
     this.#wanted.add(tag);
     this.#deps.lanes.lane(tag).beginCompare(asked);
     this.#changed.notify();
@@ -70,21 +70,20 @@ export class Repairs {
     const compared = await this.#compare(tags, stop);
     // Else views may have been read from a store that was restored to an older state, and is gone again.
     if (compared === null || (await lanes.processesSeen(tags)) !== before) return;
-    const { differing, stored } = compared;
+    const { differing, isEmpty } = compared;
     for (const tag of tags) {
       this.#wanted.delete(tag);
       this.#whole.delete(tag);
-      this.#deps.status?.repairing(-1);
+      this.#deps.status.repairing(-1);
       lanes.lane(tag).endCompare();
     }
     lanes.beat();
     this.#changed.notify();
     metrics.reconciled(differing);
     const views = `${differing.toLocaleString('en')} view${differing === 1 ? '' : 's'}`;
-    const what =
-      stored === 0
-        ? `Wrote ${views} into an empty store`
-        : `Compared ${countText(tags.length, 'part')} of the store with the log: ${views} missing or different, and rewritten`;
+    const what = isEmpty
+      ? `Wrote ${views} into an empty store`
+      : `Compared ${countText(tags.length, 'part')} of the store with the log: ${views} missing or different, and rewritten`;
     const words = `${what}; ${countText(this.#wanted.size, 'part')} left`;
     if (this.cause && differing > 0) log.warn(`${words}. The cause: ${this.cause}`);
     else log.info(words);
@@ -95,17 +94,17 @@ export class Repairs {
     const mend: OnDifference = (tag, write) => lanes.add(tag, write, { patience: true });
     const whole = tags.some((tag) => this.#whole.has(tag));
     const options = { signal: stop, clock, onCompared: (views: number) => metrics.compared(views) };
-    let stored = 0;
+    let isEmpty = true;
     async function* counted() {
       for await (const one of writer.list(tags, whole)) {
-        stored++;
+        isEmpty = false;
         yield one;
       }
     }
     const compare = async () => {
-      stored = 0;
+      isEmpty = true;
       const differing = await compareStored(facts, counted(), tags, mend, options);
-      return { differing, stored };
+      return { differing, isEmpty };
     };
     return retryLogged('compare views', compare, { ...this.#deps, signal: stop });
   }

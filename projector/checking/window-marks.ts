@@ -39,19 +39,18 @@ export class WindowMarks {
     }
     const reader = this.#facts.riderIds.find(name.id);
     const at = partOfField(field ?? '');
-    if (reader < 0 || at === null) return false;
+    if (!at) return false;
     return ((this.#marks.readerDays.get(subjectDay(reader, at.day)) ?? 0) & at.part) !== 0;
   }
 
   /** Whether what differs shows a rider whose fan-out is still under way. */
   isAwaited({ name, field }: Difference, fanOuts: readonly StoredFanOut[]): boolean {
-    if (name.kind !== 'reader') return false;
     const reader = this.#facts.riderIds.find(name.id);
     const at = partOfField(field ?? '');
     if (!at) return false;
     return fanOuts.some(([id, days]) => {
       const rider = this.#facts.riderIds.find(id);
-      if (rider < 0 || !days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
+      if (!days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
       return this.#relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
     });
   }

@@ -15,7 +15,7 @@ const loop: StoredName = { tag: tagOf('loop'), kind: 'ride', id: 'loop' };
 const ada: StoredName = { tag: tagOf('ada'), kind: 'reader', id: 'ada' };
 const titled = (title: string) => ride('loop', { title, leaders: ['ada'] });
 const bo = (response: 'GOING' | 'NONE') => says('bo', response, 'loop', '2015-06-13');
-const ofBo: StoredFanOut = ['bo', [on('2015-06-13')]];
+const ofBo: StoredFanOut = ['bo', [on('2015-06-01'), on('2015-06-13')]];
 
 /** What happens as a window begins, and after its view was read. `fanOuts`: those under way; null: nobody leads there. */
 interface Window {
@@ -77,7 +77,7 @@ const again: Window = { begins: ['written'] };
 // P46
 it('a view is wrong if no change of the window touches it, and else looked at again, five times at most', async () => {
   const [a, b] = ['A', 'B'].map(titled) as [LoggedRecord, LoggedRecord];
-  expect(await judged(loop, ['written', b], [{}])).toEqual({ ...nothing, found: ['different'] });
+  expect(await judged(loop, ['written', b], [{ fanOuts: [ofBo] }])).toEqual({ ...nothing, found: ['different'] });
   // Who wrote what is read had folded the change there, and not yet the one back.
   expect(await judged(loop, [b, 'written', a], [{ begins: [b], meanwhile: [a] }, again])).toEqual(nothing);
   // Changes before the window may never be written.
@@ -92,17 +92,20 @@ it('a field of a reader is looked at again while a fan-out of its day, of a ride
   expect(await judged(ada, gone13, [{ fanOuts: [ofBo] }, again])).toEqual(nothing);
   const unfollowed: Window = { begins: [gone('relations', 'ada/bo')], fanOuts: [ofBo] };
   expect(await judged(ada, gone13, [unfollowed, again])).toEqual(nothing);
-  const others = ['bo', 'stranger'].map((who, i): StoredFanOut => [who, [on(`2015-06-${14 - i}`)]]);
   const wrong = { ...nothing, found: ['different f2015-06-13'] };
+  expect(await judged(ada, gone13, [unfollowed, { fanOuts: [ofBo] }])).toEqual(wrong);
+  const others = ['bo', 'ada'].map((who, i): StoredFanOut => [who, [on(`2015-06-${14 - i}`)]]);
   expect(await judged(ada, gone13, [{ fanOuts: others }])).toEqual(wrong);
   // A change touches another field: that one alone is looked at again.
   const own: Window['begins'] = ['written', says('ada', 'NONE', 'loop', '2015-06-13')];
   const other: Window = { begins: [says('ada', 'GOING', 'loop', '2015-06-20')] };
   expect(await judged(ada, own, [other, again])).toEqual({ ...nothing, found: ['different o2015-06-08'] });
   // Each is told once, and the others of the same rider after it.
-  const spoil = (stored: StoredView) => void ('fields' in stored && stored.fields!.set('o2024-09-23', Buffer.of(7)));
+  const odd = ['o2024-09-23', 'junk'];
+  const spoil = (stored: StoredView) =>
+    odd.forEach((field) => void ('fields' in stored && stored.fields!.set(field, Buffer.of(7))));
   const { found } = await judged(ada, gone13, [{ fanOuts: [ofBo] }, { fanOuts: [ofBo] }, {}], spoil);
-  expect(found).toEqual(['extra o2024-09-23', 'different f2015-06-13']);
+  expect(found).toEqual([...odd.map((field) => `extra ${field}`), 'different f2015-06-13']);
 });
 
 /** A judge of a store that has whatever view it is asked for beside no facts, and what is asked of store and log, in order. */
@@ -132,8 +135,17 @@ function judging() {
 const strange = (id: string, tag: number): StoredName => ({ tag, kind: 'ride', id });
 const read = (names: number) => [['read', names], ['end']];
 
+it('a judge reads 500 views at a time, each but once, and begins a window for their tags', async () => {
+  const { asked, judge, covered } = judging();
+  for (let i = 0; i <= 1_000; i++) judge.suspect(strange(`r${i % 1_000}`, i % 2));
+  covered.push(new Map([0, 1].map((tag) => [tag, []])));
+  expect(await judge.run(null)).toEqual({ unknown: [], changing: 0 });
+  expect(asked).toEqual([['begin', 0, 1], ...read(500), ...read(500)]);
+});
+
 it('a judge begins no window where one has begun, and knows nothing of tags that nobody leads', async () => {
-  const [led, unled] = [strange('led', 3), strange('unled', 4)];
+  // Another version has written a kind that this one does not know.
+  const [led, unled] = [{ ...strange('led', 3), kind: 'junk' as never }, strange('unled', 4)];
   const window = new Map([[3, []]]);
   const one = judging();
   for (const name of [led, unled]) one.judge.suspect(name);

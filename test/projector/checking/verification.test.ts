@@ -70,6 +70,7 @@ it('verify names any one thing that is changed in the store, and nothing else', 
   const moved = loop.replace(/\{v\d+\}/, `{v${(tagOf('loop') + 1) % 64}}`);
   const [odd, strange, x] = [`g${viewFormat}:junk`, keyOf(store, 'reader', 'strange'), Buffer.from('x')];
   const without = new Hash([...hash].slice(1));
+  const bo = keyOf(store, 'reader', 'bo');
   const damages: Record<string, [string, Buffer | Hash | 'list' | null]> = {
     [`different ${loop}`]: [loop, Buffer.concat([bytes, x])],
     [`missing ${loop}`]: [loop, null],
@@ -80,6 +81,7 @@ it('verify names any one thing that is changed in the store, and nothing else', 
     [`missing ${ada} ${field}`]: [ada, without],
     [`different ${ada} ${field}`]: [ada, new Hash([[field, x], ...without])],
     [`extra ${ada} o1999-01-01`]: [ada, new Hash([...hash, ['o1999-01-01', x]])],
+    [`missing ${bo} o2015-06-08`]: [bo, null],
     [`wrong type ${ada}`]: [ada, 'list'],
     [`extra ${strange}`]: [strange, 'list'],
     // No write can name such a field: the whole hash is replaced.
@@ -96,7 +98,7 @@ it('verify names any one thing that is changed in the store, and nothing else', 
     told += more;
   };
   const verified = await verify(store, { onCompared });
-  expect(verified).toMatchObject({ found: [], unknown: [], otherFacts: false, compared: told });
+  expect(verified).toMatchObject({ found: [], unknown: [], otherFacts: false, compared: told, deleted: null });
   expect(told).toBeGreaterThan(10);
 });
 
@@ -144,9 +146,13 @@ it('verify says what to do where views and log can’t be compared', async () =>
   await expect(verify(store, { eventLog: logOf(records.slice(0, -1)) })).rejects.toThrow(
     "beyond the log's end in relations/0",
   );
-  const more = logOf([...records, ride('new')]);
+  const more = logOf([...records, ride('loop', { title: 'Another' })]);
   const archive = verify(store, { eventLog: more, isReadOnce: true });
   await expect(archive).rejects.toThrow('the archive holds more than the views are of');
+  // Nobody leads any more.
+  const grown = await verify(store, { eventLog: more });
+  expect(grown).toMatchObject({ found: [], otherFacts: false, ofUnknownSchemas: 0 });
+  expect(grown.unknown.map(({ id }) => id)).toContain('loop');
   expect((await verify(store, { isReadOnce: true })).found).toEqual([]);
 });
 
