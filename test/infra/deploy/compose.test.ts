@@ -75,6 +75,19 @@ describe('compose', () => {
     expect(bytes(container!)).toBeGreaterThanOrEqual(1.5 * bytes(redis!));
   });
 
+  // docs/rules.md#sign-in-state
+  it('keeps what sign-in’s Redis holds through a restart, here and in the example of systemd', () => {
+    expect(service('auth-redis')).toMatch(/--appendonly, 'yes',[\s\S]*volumes: \[auth-redis:\/data, /);
+    expect(read('systemd/example/redis-sign-in.conf')).toMatch(/^appendonly yes$/m);
+  });
+
+  it('gives an API that is told to stop the time that it drains for, here and in the unit of systemd', () => {
+    const needed = loadSettings({ REDIS_URL: 'redis://redis' }).drainSeconds + 5;
+    const [, grace] = /stop_grace_period: (\d+)s/.exec(service('api'))!;
+    const [, timeout] = /^TimeoutStopSec=(\d+)$/m.exec(read('systemd/ride-calendar-api@.service'))!;
+    for (const seconds of [grace, timeout]) expect(Number(seconds)).toBeGreaterThan(needed);
+  });
+
   it('runs the image of this checkout’s version unless VERSION says which', () => {
     const { version } = JSON.parse(read('../../package.json'));
     const images = read('compose.yaml').match(/^ +image: .*ride-calendar.*$/gm);

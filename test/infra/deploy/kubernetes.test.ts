@@ -174,6 +174,25 @@ spec:
   });
 });
 
+it('the network policies open to each part the ports of what it needs, and nothing else', () => {
+  const policies = read('base/network-policies.yaml').split(/^---$/m);
+  const opened = policies.map((policy) => {
+    const [name] = /(?<=\n {2}name: )[\w-]+/.exec(policy)!;
+    const types = /policyTypes: \[(.*)\]/.exec(policy)![1];
+    const ports = [...policy.matchAll(/port: (\d+)/g)].map(([, port]) => port);
+    return [name, types, [...new Set(ports)].join()];
+  });
+  expect(opened).toEqual([
+    ['nothing-by-default', 'Ingress, Egress', ''],
+    ['names-and-metrics', 'Ingress, Egress', '9090,53'],
+    ['readers-to-api', 'Ingress', '8080'],
+    ['api-to-stores', 'Egress', '6379,443'],
+    ['projector-to-log-and-store', 'Egress', '9093,6379,443'],
+    ['jobs-to-log', 'Egress', '9093'],
+    ['backup-to-sign-in-store', 'Egress', '6379'],
+  ]);
+});
+
 describe('the deployments', () => {
   it('ask for health and metrics at the port that METRICS_PORT opens', () => {
     for (const part of ['projector', 'api'] as const) {
