@@ -84,6 +84,17 @@ describe('an export', () => {
     for (const name of ['all', 'public']) expect(await rowsWith(name, 'Lantern')).toBe(0);
     await run('export', at('secrets'), '--secrets');
     expect(await rowsWith('secrets', 'Lantern')).toBeGreaterThan(0);
+    // An open place of a ride that has no page is hidden with its district.
+    const neverShown = async (name: string) => {
+      using some = await ExportInDuckDb.open(at(name));
+      const of = 'NOT secret AND ride NOT IN (SELECT ride FROM ride_pages)';
+      const [row] = await some.rows(
+        `SELECT count(place_name) AS places, count(district) AS districts FROM nights WHERE ${of}`,
+      );
+      return row;
+    };
+    expect(await neverShown('public')).toEqual({ places: '0', districts: '0' });
+    expect(await neverShown('secrets')).not.toMatchObject({ districts: '0' });
   });
 
   it('has the final answers with their ETags, and a manifest of its files, by whose offsets replay gives the same', async () => {
