@@ -26,16 +26,18 @@ let cache: ViewCache;
 let faults: unknown[];
 let gone: string[];
 let fault: Error | null;
+let readsUntilEmptied: number;
 let answers: ReturnType<typeof calendar>;
 
 beforeEach(() => {
   faults = [];
   gone = [];
   fault = null;
+  readsUntilEmptied = Number.POSITIVE_INFINITY;
   const direct = memory.reader();
-  const orFault = async <T>(read: () => Promise<T>): Promise<T> => {
+  const orFault = async (read: () => Promise<(Buffer | null)[]>): Promise<(Buffer | null)[]> => {
     if (fault) throw fault;
-    return read();
+    return readsUntilEmptied-- > 0 ? read() : (await read()).map(() => null);
   };
   const reader: ViewReader = {
     ...direct,
@@ -78,6 +80,14 @@ it('a fault of the store is 503, and one of ours 500, which is told', async () =
     expect([await ask(path, both), faults]).toMatchObject([{ status: 503, headers: { 'Retry-After': '1' } }, []]);
     fault = new Error('a bug');
     expect([(await ask(path, both)).status, faults.splice(0)]).toEqual([500, [fault]]);
+  }
+});
+
+// docs/rules.md#absence
+it('a store that is emptied between the first reads of a rider’s own answer makes it 503, and no empty list', async () => {
+  for (const { path } of riderOperations) {
+    readsUntilEmptied = 1;
+    expect([path, (await ask(path, { authorization: 'Bearer ada' })).status]).toEqual([path, 503]);
   }
 });
 

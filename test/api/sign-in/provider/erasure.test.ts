@@ -58,6 +58,11 @@ describe('a rider who is erased', () => {
     const asked = await browser.submit((await begin(browser)).url, { do: 'pick', rider });
     const pickedOnly = new TestBrowser(origin);
     const login = await pickedOnly.post((await begin(pickedOnly)).url, { do: 'pick', rider });
+    const signedInBefore = new TestBrowser(origin);
+    await approve(signedInBefore, authorizeUrl(client), rider);
+    await begin(signedInBefore);
+    // Each of the three pending sign-ins is known to be theirs.
+    expect(await store.ofAccount(rider, 'Interaction')).toHaveLength(3);
     service.riders.erase(rider);
     await service.signIn.eraseRider(rider);
     expect((await nights(service.baseUrl, tokens.access_token)).status).toBe(401);

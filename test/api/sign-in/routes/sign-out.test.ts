@@ -72,6 +72,9 @@ describe('an app that sends its rider to sign out', () => {
     expect(asked).toContain('site.example');
     expect(nextOf(asked)).toBeNull();
     expect(posted.status).toBe(200);
+    // No script reads a cookie of ours.
+    const cookies = posted.headers.getSetCookie();
+    expect([cookies.length > 0, cookies.filter((line) => !/; httponly(;|$)/i.test(line))]).toEqual([true, []]);
     expect(nextOf(page)).toBe('https://site.example/bye?state=a+b%26c');
     // For browsers that do not go on by themselves.
     expect(page).toContain('Go on to site.example');
