@@ -38,7 +38,7 @@ export interface EventLogFixture {
   close(): Promise<void>;
 }
 
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { timeout: 60_000, interval: 20 };
 
 const from = (partitions: number, changed: Partial<Position> = {}): Position => ({
   ...(Object.fromEntries(topicNames.map((topic) => [topic, Array<number>(partitions).fill(0)])) as Position),

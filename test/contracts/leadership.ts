@@ -60,7 +60,7 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       await newer.commit(tag, [valueWrite(ride, view('new'))]);
       await complete(newer, allTags);
       const r = store.reader();
-      await expect.poll(() => r.get([ride]).catch(() => null), { timeout: 10_000 }).toEqual([view('new')]);
+      await expect.poll(() => r.get([ride]).catch(() => null)).toEqual([view('new')]);
       await r.close();
     });
 
@@ -107,7 +107,7 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       await complete(one, allTags);
       await lead(other);
       const r = store.reader();
-      await expect.poll(async () => (await r.ready()).ready, { timeout: 10_000 }).toBe(true);
+      await expect.poll(async () => (await r.ready()).ready).toBe(true);
       await other.leadership.take(tag, (await fences(other, [tag]))[0]!, true);
       expect(await r.get([completeKey(tag)])).toEqual([null]);
       await r.close();
@@ -158,7 +158,7 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
         await w.beat(allTags, { stamp: 'another:process' });
         expect((await r.ready()).ready).toBe(false);
         await w.beat(allTags, { stamp: asked.committed ? asked.process : '' });
-        await expect.poll(async () => (await r.ready()).ready, { timeout: 10_000 }).toBe(true);
+        await expect.poll(async () => (await r.ready()).ready).toBe(true);
         expect((await stamps())!.map(String)).toEqual(allTags.map(() => asked.committed && asked.process));
         await r.close();
         for (const each of [first, tag]) expect(await w.commit(each, [])).toMatchObject({ committed: true });

@@ -24,7 +24,7 @@ const ride = rideKey('ride1');
 const { tag } = parseKey(ride);
 const view = (text: string): Buffer => encodeView({}, Buffer.from(text));
 
-const soon = { timeout: 10_000, interval: 25 };
+const soon = { timeout: 60_000, interval: 25 };
 
 const listed = async (writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> =>
   new Map((await Array.fromAsync(writer.list(tags))).map((stored) => [keyOf(stored.tag, stored), stored]));

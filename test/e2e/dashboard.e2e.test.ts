@@ -74,7 +74,7 @@ beforeAll(async () => {
   await processes.start(['simulate', ...sizes, '--rate', '20'], env);
   await Promise.all([projector.ready(), api.ready()]);
   prometheus = await startPrometheus([projector.origin, api.origin], folder);
-}, 180_000);
+});
 afterAll(async () => {
   await prometheus?.end();
   await processes.close();

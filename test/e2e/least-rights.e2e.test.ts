@@ -43,7 +43,7 @@ beforeAll(async () => {
   scope = { topicPrefix: kafka.topicPrefix, group: 'the-group' };
   await grantInKafka(admin, lines, scope);
   for (const user of redisUsers) urls[user] = await redisUserWith([redis.url], user, redisRights(user, keyPrefix));
-}, 120_000);
+});
 afterAll(async () => {
   await processes.close();
   await kafka?.[Symbol.asyncDispose]();

@@ -165,7 +165,7 @@ it('a leader and a standby that depose each other, are refused looks, lose their
   expect(epochs.size).toBe(24);
   await app.close();
   for (const one of both) await one.stop();
-}, 120_000);
+});
 
 it('an API whose Redis is away and comes back, look-ups in a registry that fail, and sign-ins', async () => {
   const proxy = await stallingProxy(redisUrl());

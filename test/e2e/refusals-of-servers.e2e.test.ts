@@ -37,13 +37,11 @@ it('a Redis that is away or refuses the password, and a Kafka that is away, are 
   const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
   const both = [projector, api];
   const saidBy = (running: readonly RunningService[], words: string | RegExp) =>
-    Promise.all(
-      running.map((one) => expect.poll(() => textAt(one, '/readyz').catch(String), { timeout: 20_000 }).toMatch(words)),
-    );
+    Promise.all(running.map((one) => expect.poll(() => textAt(one, '/readyz').catch(String)).toMatch(words)));
   const storeAnswers = async () => /^ride_calendar_store_answers (.*)$/m.exec(await textAt(api, '/metrics'))![1];
   const waits = () =>
     expect
-      .poll(() => textAt(projector, '/metrics'), { timeout: 20_000 })
+      .poll(() => textAt(projector, '/metrics'))
       .toMatch(/ride_calendar_waiting_seconds\{[^}]*for="redis"[^}]*\} (?!0$)/m);
 
   await projector.printed('Cannot find out who leads, trying again: Redis cannot be reached');
@@ -115,4 +113,4 @@ it('a Redis that is away or refuses the password, and a Kafka that is away, are 
   await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
   const { code, err } = await tool(['projector'], { ...kafka, ...redis });
   expect([code, err.join()]).toEqual([1, expect.stringContaining('is allkeys-lru, want noeviction')]);
-}, 240_000);
+});

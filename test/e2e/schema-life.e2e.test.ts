@@ -193,7 +193,7 @@ it('a release with a field more, and the way back, lose nothing, though the regi
   await shows('taco', 'Led by the old release: on');
   await end();
   expect(await unresolved()).toBe('0 ');
-}, 240_000);
+});
 
 it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it is read', async () => {
   await cancel('taco', unheard);
@@ -217,4 +217,4 @@ it('a schema that nobody knows is loud, and with WRITER_SCHEMAS and a restart it
   await writeFile(join(writerSchemas, 'broken.avsc'), '{"type":"record"}');
   const wrong = await tool(['projector'], { WRITER_SCHEMAS: writerSchemas });
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('broken.avsc is not one Avro schema')]);
-}, 240_000);
+});

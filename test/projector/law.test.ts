@@ -15,7 +15,7 @@ const numRuns = Number(process.env.RUNS ?? 30);
 const replayed = (history: Pick<History, 'partitions' | 'records'>): Promise<Map<string, string>> =>
   projected(new MemoryViewStore(), history);
 
-describe('the views', { timeout: 120_000 }, () => {
+describe('the views', () => {
   // docs/rules.md#law
   it('are those of a fresh replay after any batches, repeats and moments of writing', async () => {
     const scenario = historyArb().chain((history) =>

@@ -60,7 +60,7 @@ describe('a reader', () => {
       return [state.ready, words.includes('grant it') && words.includes(naming(lacking))];
     };
     try {
-      await expect.poll(said, { timeout: 20_000 }).toEqual([isReady, true]);
+      await expect.poll(said).toEqual([isReady, true]);
       if (lacking === '+hmget') await expect(reader.fields(readerKey('x'), ['a'])).rejects.toThrow('hmget');
     } finally {
       await reader.close();
@@ -143,7 +143,7 @@ it('the rights are enough on a Redis Cluster, whose tags that nobody leads and w
       await complete(writer, allTags);
       return [await reader.ready(), heard.at(-1)];
     };
-    await expect.poll(serves, { timeout: 20_000, interval: 400 }).toEqual([{ ready: true }, true]);
+    await expect.poll(serves, { interval: 400 }).toEqual([{ ready: true }, true]);
     await expect.poll(() => beat(allTags), waits).toBe(0);
     await expect.poll(() => beat(allTags.slice(5)), waits).toBe(5);
     for (const memory of [reader.memory!, state.memory!]) {

@@ -25,9 +25,7 @@ function asideOf(eventLog: MemoryEventLog, sink: Partial<RejectSink>, more: { wa
 }
 
 const isSetAside = (log: MemoryEventLog, ...offsets: number[]) =>
-  expect
-    .poll(() => log.rejected.map(({ offset }) => offset).toSorted((a, b) => a - b), { timeout: 10_000 })
-    .toEqual(offsets);
+  expect.poll(() => log.rejected.map(({ offset }) => offset).toSorted((a, b) => a - b)).toEqual(offsets);
 
 // docs/rules.md#rejected
 it('bad records that are lost where they were set aside are set aside again, however old, each once, while a projector goes on and as one begins', async () => {
@@ -83,7 +81,7 @@ it('a standby sets aside what it meets, waits for none of it, and has the rest s
   aside.begin();
   meet(records.slice(7, 8));
   const watching = aside.watch(stop.signal);
-  await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(3);
+  await expect.poll(() => lines).toHaveLength(3);
   expect([log.rejected.length, isWaiting()]).toEqual([1_200, false]);
   accept = Promise.withResolvers();
   const many = aside.add(all);
@@ -120,7 +118,7 @@ it('a loss that is told once a term has ended is mended in the next one', async 
   await sleep(20);
   expect([log.rejected, lines]).toEqual([[], []]);
   const next = aside.watch(stop.signal);
-  await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(2);
+  await expect.poll(() => lines).toHaveLength(2);
   stop.abort();
   await next;
   expect(log.rejected).toHaveLength(2);

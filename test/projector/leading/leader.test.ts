@@ -65,7 +65,7 @@ async function taking(store: SharedStore, wrap: (writer: ViewWriter) => Partial<
   };
 }
 
-const becomes = (see: () => unknown) => expect.poll(see, { timeout: 60_000, interval: 2 });
+const becomes = (see: () => unknown) => expect.poll(see, { interval: 2 });
 const freeTags = (store: SharedStore): number => allTags.filter((tag) => store.isFree(tag)).length;
 
 // docs/rules.md#beginning
@@ -73,7 +73,7 @@ it('a next term writes what was open, removes what no fact is about, and compare
   const store = new SharedStore();
   const lead = async (records = smallWorld.records) => {
     const one = startProjector(logOf(records), store.writer(), null, { clock: fastClock });
-    await expect.poll(() => one.projector.role === 'leader' && one.projector.ready, { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => one.projector.role === 'leader' && one.projector.ready).toBe(true);
     await one.stop();
   };
   await lead();

@@ -34,7 +34,7 @@ it('records print reads what was published, and goes on with --follow; records c
   const follow = (io: Parameters<typeof runCli>[1]) =>
     runCli(['records', 'print', '--follow'], { ...io, out: (line) => seen.push(line) }, env);
   const following = heard(follow, stop.signal);
-  const lines = (count: number) => vi.waitFor(() => expect(seen).toHaveLength(count), { timeout: 20_000 });
+  const lines = (count: number) => vi.waitFor(() => expect(seen).toHaveLength(count), { timeout: 60_000 });
   await lines(9);
   expect(seen.toSorted()).toEqual(readFileSync(example, 'utf8').trim().split('\n').sort());
   expect((await records(['check'])).out.join()).toMatch(/^9 records in Kafka at .*: 0 errors, 0 warnings$/);

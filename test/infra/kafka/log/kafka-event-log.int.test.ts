@@ -7,7 +7,7 @@ import type { TopicName } from '../../../../schemas/events/records.ts';
 import { type EventLogFixture, eventLogContract, type FixtureRecord } from '../../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka, topicBounds } from '../../../support/servers/kafka.ts';
 
-const soon = { timeout: 20_000, interval: 50 };
+const soon = { timeout: 60_000, interval: 50 };
 
 /** Kafka for the contract suite of event logs. */
 class KafkaFixture implements EventLogFixture {
@@ -36,7 +36,7 @@ class KafkaFixture implements EventLogFixture {
     await transaction.send({ topic: this.#kafka.topicPrefix + topic, messages });
     await transaction.abort();
     // The control record is written some time after the answer.
-    await vi.waitFor(async () => expect(await this.#end(topic, partition)).toBe(before + count), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await this.#end(topic, partition)).toBe(before + count), { timeout: 60_000 });
   }
 
   async #end(topic: TopicName, partition: number): Promise<number> {

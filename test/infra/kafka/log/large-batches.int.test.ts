@@ -49,4 +49,4 @@ test('batches that unpack to more than is allowed are set aside by a projector, 
   });
   await running.stop();
   await sink.close();
-}, 120_000);
+});

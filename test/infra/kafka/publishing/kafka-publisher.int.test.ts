@@ -5,7 +5,7 @@ import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../../projector/position/position.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
 
-const soon = { timeout: 20_000, interval: 50 };
+const soon = { timeout: 60_000, interval: 50 };
 const record = (key: string, more = {}) => ({ key, value: metroValue(key), timestampMs: 1_600_000_000_000, ...more });
 
 function publisherOf(kafka: TestKafka) {

@@ -26,7 +26,7 @@ test('a Redis that is restarted keeps entries, uses and indexes; it is said to b
   expect(errors).toHaveLength(1);
   await server.start();
   expect(await found).toEqual({ n: 2 });
-  await expect.poll(() => store.find('Token', 'late').catch(() => null), { timeout: 10_000 }).toEqual({ n: 2 });
+  await expect.poll(() => store.find('Token', 'late').catch(() => null)).toEqual({ n: 2 });
   expect(await store.use('Token', 'late', rule)).toEqual({ was: 'first' });
   expect(await store.use('Token', 't', rule)).toEqual({ was: 'again' });
   expect(await store.ofAccount('rider-1')).toEqual([{ kind: 'Grant', id: 'g', payload: { n: 1 } }]);
