@@ -17,10 +17,11 @@ const read = (name: string): string =>
 const service = (name: string): string =>
   new RegExp(`^  ${name}:\\n((?:    .*\\n|\\n)+)`, 'm').exec(read('compose.yaml'))?.[1] ?? '';
 
-it('the image is made without running a script of any package', () => {
+it('the image is made without running a script of any package, and does not run as root', () => {
   const installs = read('Dockerfile').match(/npm (?:ci|install|i)\b.*/g)!;
   expect(installs.length).toBeGreaterThan(1);
   expect(installs.filter((line) => !line.includes('--ignore-scripts'))).toEqual([]);
+  expect(read('Dockerfile').match(/^USER .*/gm)).toEqual(['USER 10001:10001']);
 });
 
 describe('compose', () => {
@@ -44,6 +45,7 @@ describe('compose', () => {
     for (const part of ['projector', 'api']) expect(service(part)).toMatch(/<<: .*\*metrics\b/);
     expect(read('prometheus.yaml')).toContain(`names: [projector, api], type: A, port: ${port},`);
     expect(read('haproxy.cfg')).toMatch(new RegExp(`^  server-template api \\d+ api:8080 check port ${port} `, 'm'));
+    expect(read('haproxy.cfg')).toContain('\n  option httpchk GET /readyz\n');
     expect(port).not.toBe('8080');
   });
 
@@ -68,12 +70,19 @@ describe('compose', () => {
     expect(service('operator')).toContain('profiles: [operator]');
   });
 
-  it.each(['redis', 'auth-redis'])('gives %s a limit below that of its container, and never evicts', (name) => {
-    const bytes = (size: string) => Number.parseInt(size, 10) * (size.includes('g') ? 1024 : 1);
-    const [, container] = /^ {4}mem_limit: \$\{[A-Z_]+:-(\d+[mg])\}$/m.exec(service(name))!;
-    const [, redis] = /--maxmemory, '\$\{[A-Z_]+:-(\d+[mg])b\}', --maxmemory-policy, noeviction/.exec(service(name))!;
-    expect(bytes(container!)).toBeGreaterThanOrEqual(1.5 * bytes(redis!));
-  });
+  it.each([
+    ['redis', 'views'],
+    ['auth-redis', 'sign-in'],
+  ])(
+    'gives %s a limit below that of its container, and never evicts, nor does the example of systemd',
+    (name, what) => {
+      const bytes = (size: string) => Number.parseInt(size, 10) * (size.includes('g') ? 1024 : 1);
+      const [, container] = /^ {4}mem_limit: \$\{[A-Z_]+:-(\d+[mg])\}$/m.exec(service(name))!;
+      const [, redis] = /--maxmemory, '\$\{[A-Z_]+:-(\d+[mg])b\}', --maxmemory-policy, noeviction/.exec(service(name))!;
+      expect(bytes(container!)).toBeGreaterThanOrEqual(1.5 * bytes(redis!));
+      expect(read(`systemd/example/redis-${what}.conf`)).toMatch(/^maxmemory \w+\nmaxmemory-policy noeviction$/m);
+    },
+  );
 
   // docs/rules.md#sign-in-state
   it('keeps what sign-in’s Redis holds through a restart, here and in the example of systemd', () => {

@@ -199,7 +199,13 @@ describe('the deployments', () => {
       const port = generated('base/kustomization.yaml', part).METRICS_PORT;
       expect(workload(part)).toContain(`name: metrics, containerPort: ${port}`);
       expect(workload(part)).toContain(`prometheus.io/port: '${port}'`);
-      expect(workload(part).match(/httpGet: \{ path: \/(?:healthz|readyz), port: metrics \}/g)).toHaveLength(3);
+      const probes = workload(part).matchAll(/(\w+)Probe:\n +httpGet: \{ path: (\S+), port: metrics \}/g);
+      expect(Object.fromEntries([...probes].map(([, probe, path]) => [probe, path]))).toEqual({
+        startup: '/healthz',
+        readiness: '/readyz',
+        // Not /readyz: a process that waits for Kafka or Redis is not mended by a restart.
+        liveness: '/healthz',
+      });
     }
   });
 
