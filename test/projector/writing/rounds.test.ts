@@ -118,7 +118,6 @@ it('rounds tell watchers slice by slice, after all else, and store beside the po
     }
     const { fanOuts, readable } = parseStoredPosition(lanes.settled!.text)!;
     expect(fanOuts).toEqual(pending.fanOuts.stored());
-    // Those that began before this term may be anything's.
     expect(readable).toBe(fanOuts.length > 0 ? null : undefined);
     told.push(fanOuts.length);
   }
