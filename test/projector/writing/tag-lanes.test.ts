@@ -255,7 +255,7 @@ describe('lanes', () => {
     if (reason === 'lost') store.redis.keys.clear();
     else await lead(store.writer(), tags);
     await lanes.add(tag, ride('loop'));
-    await expect(lanes.drain()).rejects.toThrow('Cannot write views');
+    expect(await lanes.drain().catch(String)).toContain('Cannot write views');
     await expect(lanes.run()).rejects.toThrow(reason);
     // The first reason stays.
     lanes.refused(reason === 'lost' ? 'fenced' : 'lost');
