@@ -10,7 +10,6 @@ const bits = 5;
 /** Two riders with so many watchers each, who are the same for both, and what each slice marks. */
 function famous(watchers: number, slice?: number) {
   const facts = new Facts();
-  // The first two have a tag that comes after the third's.
   const ids = Array.from({ length: watchers }, (_, i) => facts.riderIds.add(`w${16 + i}`));
   const [star, other] = ['star', 'other'].map((id) => facts.riderIds.add(id)) as [RiderNumber, RiderNumber];
   for (const id of ids) for (const rider of [star, other]) facts.watchers.set(rider, id, bits);

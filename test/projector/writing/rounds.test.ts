@@ -15,8 +15,6 @@ import { applyTo, markedNames, rendered } from '../../support/stores/rendered-vi
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
-const begin = positionAt({ rides: 1 });
-
 /** A small world that is marked, and rounds over lanes that keep what is added. `tickMs`: what passes between two looks. */
 function marked({ tickMs = 0, records = smallWorld.records } = {}, fanOut = {}) {
   const fold = new Fold();
@@ -50,6 +48,7 @@ function marked({ tickMs = 0, records = smallWorld.records } = {}, fanOut = {}) 
   return { facts, pending, barriers, lanes, added, apply, written: () => rounds.written, idle: () => rounds.idle, run };
 }
 
+const begin = positionAt({ rides: 1 });
 const namesOf = (added: readonly [number, ViewWrite][]): string[] => openNames(added.map(([, write]) => write));
 
 // P13
