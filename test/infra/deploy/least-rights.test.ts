@@ -21,6 +21,19 @@ describe('docs/permissions.md', () => {
   });
 });
 
+it.each([
+  ['kubernetes/example/secrets/api', 'api', 'sign-in'],
+  ['kubernetes/example/secrets/projector', 'projector', 'projector'],
+  ['kubernetes/example/secrets/topics', 'topics'],
+  ['kubernetes/example/secrets/backup-archive', 'archive-save'],
+  ['systemd/example/api', 'api', 'sign-in'],
+  ['systemd/example/projector', 'projector'],
+])('%s.env signs in as no user with more rights than it needs', (file, ...users) => {
+  const text = readFileSync(new URL(`../../../infra/deploy/${file}.env`, import.meta.url), 'utf8');
+  const named = text.matchAll(/^(?:\w*REDIS_URL=rediss?:\/\/|KAFKA_SASL_USERNAME=)([\w-]+)/gm);
+  expect([...named].map(([, user]) => user)).toEqual(users);
+});
+
 describe('infra/deploy/kafka-acls.sh', () => {
   /** What it calls Kafka's tool with. */
   function calls(...args: string[]): string[] {
