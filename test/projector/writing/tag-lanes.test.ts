@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeOverMsMin } from '../../../projector/ports/leading.ts';
+import { beatMs, takeOverMsMin } from '../../../projector/ports/leading.ts';
 import type { TagNotes, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { lead } from '../../support/stores/lead.ts';
@@ -215,7 +215,7 @@ describe('lanes', () => {
         lanes.beat();
         await turns();
         // Each answer says that nobody else has led till then.
-        await clock.sleep(takeOverMsMin / 3);
+        await clock.sleep(beatMs);
       }
       const stamps = tags.map((of) => String(store.redis.keys.get(store.keys.complete(of)) ?? ''));
       // A batch that is no beat changes nothing of it.
@@ -227,7 +227,7 @@ describe('lanes', () => {
     };
     // The views do not stand at the ends yet.
     expect(await stamped()).toBe(0);
-    await clock.sleep(takeOverMsMin);
+    await clock.sleep(takeOverMsMin - beatMs);
     store.restart('a');
     expect(await stamped()).toBe(0);
     lanes.beginStamping(1);
@@ -239,7 +239,7 @@ describe('lanes', () => {
     answer();
     expect(await stamped()).toBe(3);
     // Another may have led meanwhile, and the store be a copy from before that.
-    await clock.sleep(takeOverMsMin);
+    await clock.sleep(takeOverMsMin - beatMs);
     store.restart('c');
     expect(await stamped()).toBe(0);
     lanes.beginStamping(1);
