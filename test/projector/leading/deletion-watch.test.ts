@@ -38,7 +38,7 @@ it.each<[string, Parameters<typeof looked>, words: string | null, topics?: reado
   ['nothing where all began as the log does', ['leader', 5], null],
   ['what is deleted since its own fold', ['leader', 2], 'rides/0 below offset 5', ['rides']],
   ['what is deleted since the fold of the views', ['standby', 5, 2], 'rides/0 below offset 5', ['rides']],
-  ['each topic that is not compacted alone', ['leader', 5, 5, 'delete'], 'rides has cleanup.policy delete', topicNames],
+  ['each topic not compacted alone', ['leader', 5, 5, 'compact,delete'], 'cleanup.policy compact,delete', topicNames],
   ['nothing of settings that may not be read', ['leader', 5, 5, null], null],
 ])('a projector tells %s, once', async (_, looking, words, topics = []) => {
   expect(await looked(...looking)).toEqual([words ? [expect.stringContaining(words)] : [], topics]);

@@ -8,7 +8,7 @@ test.each([
   ['a "b" \\n', '"a \\"b\\" \\\\n"'],
   ['x\u001b]0;owned\u0007', '"x\\u001b]0;owned\\u0007"'],
   ['one\nAs saved: 9 records\ttwo', '"one\\nAs saved: 9 records\\ttwo"'],
-  ['\u007f\u009b31m\u2028\u202etxt', '"\\u007f\\u009b31m\\u2028\\u202etxt"'],
+  ['\u007f\u009b31m\u2028\u202etxt\u2069', '"\\u007f\\u009b31m\\u2028\\u202etxt\\u2069"'],
 ])('%j is shown as %s', (text, shown) => {
   expect(foreignText(text)).toBe(shown);
   if (shown.startsWith('"')) expect(JSON.parse(shown)).toBe(text);

@@ -126,6 +126,7 @@ describe('archive forget', () => {
   test('takes bad records about them out, by key, value or header', async () => {
     await using archive = await TestArchive.make(1);
     const value = encodeValue('attendance', answer('ada'));
+    const longest = 'a'.repeat(64);
     archive.reject([
       reject('attendance', 1, 'ride0001/2026-05-01/ada', null),
       // Published to the wrong topic.
@@ -139,11 +140,15 @@ describe('archive forget', () => {
       reject('attendance', 8, 'ride0001/2026-05-01/bob', encodeValue('attendance', answer('adam'))),
       // A metro may be called as a rider is.
       reject('metros', 9, 'ada', Buffer.from('adam')),
+      // The longest id, before a byte that is a letter too: the next text's length.
+      reject('nights', 10, 'x', encodeValue('relations', relation(longest, 'b'.repeat(33)))),
     ]);
     const kept = archive.rejected().slice(7);
     const [, result] = await forget('ada', archive.dir);
     expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, rejected: 7, files: 1 });
     expect(archive.rejected()).toEqual(kept);
+    await forget(longest, archive.dir);
+    expect(archive.rejected()).toEqual(kept.slice(0, -1));
   });
 
   test('a save that goes on brings none of it back, nor a bad record of theirs', async () => {

@@ -62,6 +62,11 @@ test('topics that are there are left as they are, each setting that harms is nam
   ]);
   // Their number of partitions is as planned.
   expect(reportOf('nights').differences).toEqual(reportOf('metros').differences.slice(1));
+  // By default they are compacted at once.
+  await using bare = new TestKafka();
+  await bare.createTopics();
+  const lag = { setting: 'min.compaction.lag.ms', value: '0', wanted: '604800000', harmful: true };
+  expect((await ensureTopics(bare.options))[0]!.differences).toContainEqual(lag);
   // This cluster has one broker.
   const refused = ensureTopics({ ...kafka.options, topicPrefix: freshTopicPrefix(), replicationFactor: 9 });
   await expect(refused).rejects.toThrow(/^Cannot create the topics \S+metros, .*: Replication-factor is invalid/);

@@ -85,6 +85,9 @@ describe('a line of JSON', () => {
     [ride({ revision: 1.5 }), 'revision is not a whole number of 64 bits'],
     [JSON.stringify(ride({ revision: 1 })).replace('"revision":1', '"revision":9007199254740993'), 'beyond 2^53 as a'],
     [ride({ changed_at: 1_795_000_000_000 }), 'changed_at is not an instant with its offset'],
+    // The first and the last that RFC 3339 can say.
+    [ride({ changed_at: '-62135596800000' }), 'changed_at is not an instant with its offset'],
+    [ride({ changed_at: '253402300799999' }), 'changed_at is not an instant with its offset'],
     [of('nights', { day: '2026-02-29' }), 'day is not a date'],
     [of('nights', { meet_time: '24:00' }), 'meet_time is not a time of day, HH:MM, HH:MM:SS or HH:MM:SS.mmm'],
     [of('developer-keys', { key_hash: 'ab' }), 'key_hash is not 32 bytes in hex'],
