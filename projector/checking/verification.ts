@@ -114,7 +114,6 @@ export class Verification {
     this.#folding = folding;
     this.#marks = new WindowMarks(facts);
     this.#followed = folding.follow(this.#signal);
-    this.#followed.catch(() => {});
     return this.#orFault(async () => {
       await this.#foldTo(since);
       // Of tags that stand here.
@@ -267,7 +266,8 @@ export class Verification {
   ): Promise<LiveNotes[]> {
     const { live, clock } = this.#deps;
     const beganMs = clock.nowMs();
-    let [before, movedMs] = ['', beganMs];
+    let before = '';
+    let movedMs = beganMs;
     for (;;) {
       const notes = await live.notes(tags);
       const now = notes.map(({ fence, position }) => `${fence} ${position}`).join();

@@ -3,11 +3,13 @@ import { Verification, type Verified } from '../../../projector/checking/verific
 import type { LiveNotes, LiveViews } from '../../../projector/ports/live-views.ts';
 import { positionOf } from '../../../projector/position/position.ts';
 import { realClock } from '../../../projector/running/clock.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import { allTags, tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { ride } from '../../reference/example-log.ts';
 import { Hash } from '../../simulator/redis-commands.ts';
 import { fastClock } from '../../support/stores/fast-clock.ts';
-import { logOf } from '../../support/stores/placed-log.ts';
+import { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
+import { logOf, placed } from '../../support/stores/placed-log.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SharedStore } from '../../support/stores/shared-store.ts';
@@ -140,18 +142,29 @@ it('verify says what to do where views and log can’t be compared', async () =>
   const { records } = smallWorld;
   await expect(verify(new SharedStore())).rejects.toThrow('no projector has written all views of this version there');
   const other = Object.assign(logOf(records), { identity: async () => 'another' });
-  await expect(verify(store, { eventLog: other })).rejects.toThrow('the views are of another log');
+  const { live } = notesBut(store, (tag) => (tag === 7 ? { position: null } : {}));
+  await expect(verify(store, { eventLog: other, live })).rejects.toThrow('the views are of another log');
   await expect(verify(store, { eventLog: logOf(records.slice(0, -1)) })).rejects.toThrow(
     "beyond the log's end in relations/0",
   );
   const more = logOf([...records, ride('loop', { title: 'Another' })]);
   const archive = verify(store, { eventLog: more, isReadOnce: true });
   await expect(archive).rejects.toThrow('the archive holds more than the views are of');
+  expect((await verify(store, { isReadOnce: true })).found).toEqual([]);
   // Nobody leads any more.
   const grown = await verify(store, { eventLog: more });
   expect(grown).toMatchObject({ found: [], otherFacts: false, ofUnknownSchemas: 0 });
   expect(grown.unknown.map(({ id }) => id)).toContain('loop');
-  expect((await verify(store, { isReadOnce: true })).found).toEqual([]);
+  const cut = new MemoryEventLog({ partitions: byTopic(() => 1), records: placed(records) }, 7, 1);
+  expect((await verify(store, { eventLog: cut })).deleted).toContain('metros/0 below offset 1');
+  // What is read may be of changes that the log has since.
+  const [growing, later] = [logOf(records), placed([...records, ride('loop', { title: 'Another' })]).slice(-1)];
+  const read: LiveViews['read'] = (names) => {
+    growing.append(...later.splice(0));
+    return store.live().read(names);
+  };
+  store.redis.keys.set(keyOf(store, 'ride', 'loop'), Buffer.from('x'));
+  expect((await verify(store, { eventLog: growing, live: { ...store.live(), read } })).found).toEqual([]);
 });
 
 it('verify waits for a leader’s position while its tags move, for a minute at most, and four seconds where they stand still', async () => {
@@ -168,12 +181,14 @@ it('verify waits for a leader’s position while its tags move, for a minute at 
     else await expect(running).rejects.toThrow('no projector has written all views of this version there');
     return [clock.slept.filter((ms) => ms === 200).length, looks];
   };
-  expect(await waited(() => ({}))).toEqual([20, 21]);
+  expect(await waited((_, tag) => (tag === 7 ? { fence: '' } : {}))).toEqual([20, 21]);
   expect(await waited((look, tag) => (tag === 7 && look < 6 ? { fence: `${look}` } : {}))).toEqual([25, 26]);
   expect(await waited((look) => ({ fence: `${look}` }))).toEqual([301, 302]);
   // It stores its first position with a beat.
   const position = store.position(0);
-  expect(await waited((look) => ({ fence: `${look}`, position: look > 3 ? position : null }), true)).toEqual([3, 4]);
+  expect(
+    await waited((look, tag) => ({ fence: `${look}`, position: look > 3 || tag > 0 ? position : null }), true),
+  ).toEqual([3, 4]);
   // Nobody ever led there.
   expect(await waited(() => ({ fence: '' }))).toEqual([0, 1]);
 });
