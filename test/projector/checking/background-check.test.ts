@@ -112,7 +112,6 @@ it('says nothing of views of which another process of the store answers, whose t
   };
   expect(await found(({ answers }) => Object.assign(answers, { process: 'another' }))).toEqual([[], 1]);
   expect(await found(({ repairs }) => repairs.compare(tag, false))).toEqual([[], 0]);
-  // What is folded is never written.
   const stops = ({ positions, clock, stop }: Parameters<Parameters<typeof found>[0]>[0]) => {
     positions.length = 0;
     void clock.sleep(0).then(() => stop.abort());

@@ -45,17 +45,6 @@ it('a compare mends views and fields that are missing, different or extra, count
   expect(await dumpViews(store)).toEqual(right);
 });
 
-it('a compare replaces a whole hash that is none, or has a field that no write can name', async () => {
-  const ada = views.find(({ kind, id }) => kind === 'reader' && id === 'ada')!;
-  const right = stored(ada) as StoredView & { kind: 'reader' };
-  const odd = ['o1999-01-04', '\ufffd'].map((field) => [field, Buffer.from('x')] as const);
-  for (const fields of [null, new Map([...right.fields!, ...odd])]) {
-    const written: ViewWrite[] = [];
-    await compareStored(facts, each([{ ...right, fields }]), [], (_, write) => void written.push(write));
-    expect(written).toEqual([{ ...ada, replaces: true }]);
-  }
-});
-
 it('a comparison hands over what is missing a few tags at a time', async () => {
   const tags: number[] = [];
   await compareStored(facts, each([]), allTags, (tag) => void tags.push(tag));

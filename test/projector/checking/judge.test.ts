@@ -135,14 +135,6 @@ function judging() {
 const strange = (id: string, tag: number): StoredName => ({ tag, kind: 'ride', id });
 const read = (names: number) => [['read', names], ['end']];
 
-it('a judge reads 500 views at a time, each but once, and begins a window for their tags', async () => {
-  const { asked, judge, covered } = judging();
-  for (let i = 0; i <= 1_000; i++) judge.suspect(strange(`r${i % 1_000}`, i % 2));
-  covered.push(new Map([0, 1].map((tag) => [tag, []])));
-  expect(await judge.run(null)).toEqual({ unknown: [], changing: 0 });
-  expect(asked).toEqual([['begin', 0, 1], ...read(500), ...read(500)]);
-});
-
 it('a judge begins no window where one has begun, and knows nothing of tags that nobody leads', async () => {
   // Another version has written a kind that this one does not know.
   const [led, unled] = [{ ...strange('led', 3), kind: 'junk' as never }, strange('unled', 4)];

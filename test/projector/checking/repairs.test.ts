@@ -47,7 +47,6 @@ it('tags in doubt are compared, mended, and in doubt no more: by their digests, 
     return dumpViews(store);
   };
   const right = await repair(allTags, true);
-  // A beat says at once that they are complete.
   await expect.poll(() => lanes.isComplete).toBe(true);
   expect([counts[0], compared[0]]).toEqual([right.size, viewsOf(facts).length]);
   repairs.cause = 'Redis was emptied';

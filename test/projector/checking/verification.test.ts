@@ -151,7 +151,6 @@ it('verify says what to do where views and log can’t be compared', async () =>
   const archive = verify(store, { eventLog: more, isReadOnce: true });
   await expect(archive).rejects.toThrow('the archive holds more than the views are of');
   expect((await verify(store, { isReadOnce: true })).found).toEqual([]);
-  // Nobody leads any more.
   const grown = await verify(store, { eventLog: more });
   expect(grown).toMatchObject({ found: [], otherFacts: false, ofUnknownSchemas: 0 });
   expect(grown.unknown.map(({ id }) => id)).toContain('loop');
