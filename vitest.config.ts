@@ -39,8 +39,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Files share a process and its modules, which are most of a small file's work. So no test may leave a global changed.
     isolate: false,
-    // On a busy machine vitest's own second is no time at all. What never comes fails a minute later.
-    expect: { poll: { timeout: 60_000 } },
+    // On a busy machine vitest's own second is no time at all. What never comes fails two minutes later.
+    expect: { poll: { timeout: 120_000 } },
     // The ride-management system of tests has oidc-provider's own pages, and it warns of them.
     onConsoleLog: (log) => !log.startsWith('oidc-provider '),
     projects: [
