@@ -78,7 +78,7 @@ export function secretPlacesElsewhere(history: History, name: string | null): Hi
 }
 
 /** A rider of the universe whose id, handle and name are looked for wherever they must not be. */
-export const marked = { id: 'r_-', handle: 'handle-of-77', name: 'Seventy-Seven' };
+export const marked = { id: 'r_-by-name', handle: 'handle-of-77', name: 'Seventy-Seven' };
 
 export function withMarks(history: History): History {
   const { handle, name } = marked;

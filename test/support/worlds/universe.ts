@@ -36,7 +36,7 @@ export const wrongZones = ['Factory', 'america/los_angeles', 'America/Los_Angele
 export const districts = ['alameda', 'alameda-2', 'old-town', 'beaverton', 'nowhere'] as const;
 export const districtNames = ['Alameda', 'Old Town', 'Beaverton', 'Ōld Tøwn', ''];
 
-export const riders = ['r1', 'r2', 'r3', 'R1', 'r_-', 'r10'] as const;
+export const riders = ['r1', 'r2', 'r3', 'R1', 'r_-by-name', 'r10'] as const;
 /** Of a rider that is never published, for leaders and relations. */
 export const nobody = 'nobody';
 export const handles = ['ana', 'Ana', 'ána', 'bo', '～bo', '🚲bo', ''];
