@@ -163,24 +163,25 @@ export function eventLogContract(
     });
 
     // docs/rules.md#partition-growth
-    test.runIf(grows)('it goes on as the log grows, until a partition is added, with words on new topics', async () => {
-      await fixture.createTopics(1);
-      await fixture.append('riders', 0, riders(2));
-      const log = open();
-      expect((await log.bounds()).riders).toEqual([{ low: 0, end: 2 }]);
-      const following = follow(from(1), undefined, log);
-      await vi.waitFor(() => expect(following.texts).toEqual(['r0@0', 'r1@1']), soon);
-      for (let i = 0; i < 3; i++) {
-        await fixture.append('riders', 0, [rider(`more${i}`)]);
-        await vi.waitFor(() => expect(following.texts.at(-1)).toBe(`more${i}@${i + 2}`), soon);
-      }
-      await fixture.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
-      await vi.waitFor(() => expect(following.position).toEqual(from(1, { riders: [5], nights: [1] })), soon);
-      expect((await log.bounds()).riders).toEqual([{ low: 0, end: 5 }]);
-      await fixture.addPartition('riders');
-      await expect(following.done).rejects.toThrow(PartitionsChangedError);
-      await expect(following.done).rejects.toThrow(/riders: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
-    });
+    if (grows)
+      test('it goes on as the log grows, until a partition is added, with words on new topics', async () => {
+        await fixture.createTopics(1);
+        await fixture.append('riders', 0, riders(2));
+        const log = open();
+        expect((await log.bounds()).riders).toEqual([{ low: 0, end: 2 }]);
+        const following = follow(from(1), undefined, log);
+        await vi.waitFor(() => expect(following.texts).toEqual(['r0@0', 'r1@1']), soon);
+        for (let i = 0; i < 3; i++) {
+          await fixture.append('riders', 0, [rider(`more${i}`)]);
+          await vi.waitFor(() => expect(following.texts.at(-1)).toBe(`more${i}@${i + 2}`), soon);
+        }
+        await fixture.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
+        await vi.waitFor(() => expect(following.position).toEqual(from(1, { riders: [5], nights: [1] })), soon);
+        expect((await log.bounds()).riders).toEqual([{ low: 0, end: 5 }]);
+        await fixture.addPartition('riders');
+        await expect(following.done).rejects.toThrow(PartitionsChangedError);
+        await expect(following.done).rejects.toThrow(/riders: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
+      });
 
     test('one batch is handed over at a time, over all partitions; an abort waits for it, and nothing comes after', async () => {
       await fixture.createTopics(3);

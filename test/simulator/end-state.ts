@@ -27,7 +27,7 @@ export function stored(scene: Scene): Map<string, string> {
       if (!view || view.kind === 'complete' || (view.kind as string) === 'fence') continue;
       if (value instanceof Map) {
         for (const [field, each] of value as Map<string, Buffer>) views.set(`${key} ${field}`, each.toString('latin1'));
-      } else views.set(key, value === 'list' ? value : value.toString('latin1'));
+      } else views.set(key, value === 'set' ? value : value.toString('latin1'));
     }
   }
   return views;
@@ -82,7 +82,7 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
     if (!fence.endsWith(':led')) yield `tag ${tag} has fence ${fence}`;
     if (redis.keys.get(keys.complete(tag))?.toString() !== redis.process) yield `tag ${tag} is not stamped`;
     const open = redis.keys.get(keys.open(tag));
-    if (open === 'list') yield `tag ${tag} has no open list`;
+    if (open === 'set') yield `tag ${tag} has no open list`;
     else if (open instanceof Map && open.has('compare')) yield `tag ${tag} is still to be compared`;
   }
   if (scene.apis.some(({ guard }) => !guard.covers(tags) || !guard.formats.current)) yield 'an API believes no views';

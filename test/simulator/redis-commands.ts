@@ -7,8 +7,8 @@ export class RedisError extends Error {}
 export class Hash extends Map<string, Buffer> {}
 export class SortedSet extends Map<string, number> {}
 
-/** `list`: another program wrote the key with a type that no view has. */
-export type Value = Buffer | Hash | SortedSet | 'list';
+/** `set`: another program wrote the key with a type that no view has, a set of one `x`. */
+export type Value = Buffer | Hash | SortedSet | 'set';
 
 /** What commands work on. Names and members are texts with one unit for each byte. */
 export interface KeySpace {
@@ -38,7 +38,7 @@ function ofType<T extends Value>({ keys }: KeySpace, key: string, isType: (value
 const isText = (value: Value): value is Buffer => Buffer.isBuffer(value);
 const isHash = (value: Value): value is Hash => value instanceof Hash;
 const isSortedSet = (value: Value): value is SortedSet => value instanceof SortedSet;
-const isList = (value: Value): value is 'list' => value === 'list';
+const isSet = (value: Value): value is 'set' => value === 'set';
 const textAt = (space: KeySpace, key: string) => ofType(space, key, isText) ?? null;
 const hashAt = (space: KeySpace, key: string) => ofType(space, key, isHash);
 const sortedSetAt = (space: KeySpace, key: string) => ofType(space, key, isSortedSet);
@@ -158,9 +158,9 @@ export const commands: Record<string, Command> = {
     const members = inOrder(sortedSetAt(space, key!));
     return members.slice(...range(members.length, first!, last!)).map(bytes);
   }),
-  RPUSH: growing((space, [key]) => {
-    ofType(space, key!, isList);
-    space.keys.set(key!, 'list');
+  SADD: growing((space, [key]) => {
+    if (ofType(space, key!, isSet)) return 0;
+    space.keys.set(key!, 'set');
     space.changed(key!);
     return 1;
   }),

@@ -130,7 +130,7 @@ const anyCommand = fc.oneof(
   commandOf('HSET', anyKey, member, value),
   commandOf('HMGET', anyKey, member, member),
   commandOf('ZADD', anyKey, '7', member, '+inf', member),
-  commandOf('RPUSH', anyKey, 'x'),
+  commandOf('SADD', anyKey, 'x'),
 );
 
 const anyWrite: fc.Arbitrary<ViewWrite> = fc.oneof(
@@ -205,8 +205,8 @@ const snippets = [
   'return {tostring(1e15), tostring(2^53), 10 .. "", #KEYS, #ARGV, ARGV[1] .. KEYS[1]}',
   "redis.call('SET', KEYS[1], 17) return {redis.call('GET', KEYS[1]), type(redis.pcall('GET', 'none'))}",
   "redis.call('ZADD', KEYS[1], 1700000000000, 'a') return redis.call('ZSCORE', KEYS[1], 'a')",
-  "redis.call('RPUSH', KEYS[1], 'x')\nlocal reply = redis.pcall('GET', KEYS[1])\nreturn {reply.err, type(reply)}",
-  "redis.call('RPUSH', KEYS[1], 'x')\n\nredis.call('GET', KEYS[1])",
+  "redis.call('SADD', KEYS[1], 'x')\nlocal reply = redis.pcall('GET', KEYS[1])\nreturn {reply.err, type(reply)}",
+  "redis.call('SADD', KEYS[1], 'x')\n\nredis.call('GET', KEYS[1])",
   "return redis.pcall('NOSUCH', 'x')",
   'return nosuch',
   'nosuch = 1',

@@ -120,7 +120,7 @@ export class StatusWatch {
     const found = stored(this.#scene);
     for (const key of differences(wanted, found)) {
       // Of a restored key of another type nobody knows before it is read, written or checked: peace finds it (run-seed.ts).
-      if (found.get(key.split(' ')[0]!) === 'list') continue;
+      if (found.get(key.split(' ')[0]!) === 'set') continue;
       const before = this.#wrong.get(key);
       const sinceMs = before && before.wanted === wanted.get(key) ? before.sinceMs : nowMs;
       wrong.set(key, { wanted: wanted.get(key), sinceMs });

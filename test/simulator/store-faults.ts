@@ -93,12 +93,12 @@ export const storeFaults = {
     const key = random.pick(ours);
     const open = keys.open(Number(/\{v(\d+)\}/.exec(key)![1]));
     byAnother(redis, 'DEL', key);
-    byAnother(redis, 'RPUSH', key, 'x');
+    byAnother(redis, 'SADD', key, 'x');
     // The next sign of life replaces it.
     const isSign = /:(coming|unreadable|asked)$/.test(key);
     const ask = (): void => {
-      if (isSign || redis.keys.get(key) !== 'list') return;
-      if (key !== open && redis.keys.get(open) !== 'list') byAnother(redis, 'ZADD', open, '+inf', 'compare');
+      if (isSign || redis.keys.get(key) !== 'set') return;
+      if (key !== open && redis.keys.get(open) !== 'set') byAnother(redis, 'ZADD', open, '+inf', 'compare');
       byAnother(redis, 'SET', keys.asked(), String(timeline.nowMs));
       timeline.after(1_000, ask);
     };

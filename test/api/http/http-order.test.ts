@@ -145,14 +145,16 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
     expect((await service.ask(path, form, 'GET', 'access_token=ada')).status).toBe(401);
   });
 
-  it.runIf(name !== 'getMyNights')('judges credentials before inputs, and inputs before existence', async () => {
-    const bare = path.split('?')[0]!;
-    expect((await service.ask(bare, withToken(smallWorld.erasedRider))).status).toBe(401);
-    expect((await service.ask(`${bare}?metro=nowhere&from=2015-06-01`, withToken())).status).toBe(400);
-    const absent = `${bare}?metro=nowhere&from=2015-06-01&to=2015-06-02`;
-    const answer = await service.ask(absent, { ...withToken(), 'If-None-Match': '*' });
-    expectError(answer, 404, error('not_found', 'metro', 'no such metro'));
-  });
+  // One operation has no input that could be wrong.
+  if (name !== 'getMyNights')
+    it('judges credentials before inputs, and inputs before existence', async () => {
+      const bare = path.split('?')[0]!;
+      expect((await service.ask(bare, withToken(smallWorld.erasedRider))).status).toBe(401);
+      expect((await service.ask(`${bare}?metro=nowhere&from=2015-06-01`, withToken())).status).toBe(400);
+      const absent = `${bare}?metro=nowhere&from=2015-06-01&to=2015-06-02`;
+      const answer = await service.ask(absent, { ...withToken(), 'If-None-Match': '*' });
+      expectError(answer, 404, error('not_found', 'metro', 'no such metro'));
+    });
 });
 
 describe('a fault of ours', () => {

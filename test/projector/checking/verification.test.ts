@@ -73,10 +73,10 @@ it('verify names any one thing that is changed in the store, and nothing else', 
   const [odd, strange, x] = [`g${viewFormat}:junk`, keyOf(store, 'reader', 'strange'), Buffer.from('x')];
   const without = new Hash([...hash].slice(1));
   const bo = keyOf(store, 'reader', 'bo');
-  const damages: Record<string, [string, Buffer | Hash | 'list' | null]> = {
+  const damages: Record<string, [string, Buffer | Hash | 'set' | null]> = {
     [`different ${loop}`]: [loop, Buffer.concat([bytes, x])],
     [`missing ${loop}`]: [loop, null],
-    [`wrong type ${loop}`]: [loop, 'list'],
+    [`wrong type ${loop}`]: [loop, 'set'],
     [`extra ${loop}~`]: [`${loop}~`, x],
     [`extra ${moved}`]: [moved, bytes],
     [`extra ${odd}`]: [odd, x],
@@ -84,8 +84,8 @@ it('verify names any one thing that is changed in the store, and nothing else', 
     [`different ${ada} ${field}`]: [ada, new Hash([[field, x], ...without])],
     [`extra ${ada} o1999-01-01`]: [ada, new Hash([...hash, ['o1999-01-01', x]])],
     [`missing ${bo} o2015-06-08`]: [bo, null],
-    [`wrong type ${ada}`]: [ada, 'list'],
-    [`extra ${strange}`]: [strange, 'list'],
+    [`wrong type ${ada}`]: [ada, 'set'],
+    [`extra ${strange}`]: [strange, 'set'],
     // No write can name such a field: the whole hash is replaced.
     [`extra ${ada} \ufffd`]: [ada, new Hash([...hash, ['\ufffd', x]])],
   };
