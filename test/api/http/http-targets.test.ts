@@ -1,0 +1,77 @@
+import { afterAll, expect, it } from 'vitest';
+import { requestText, startHttpService } from '../../support/processes/http-service.ts';
+import { everyOperation, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
+import { expectFailure } from './expect-failure.ts';
+
+/** Long URLs, their bytes as they are sent, base paths and connections (docs/rules.md#long-urls, #problems), over sockets. */
+
+const service = await startHttpService();
+afterAll(() => service.close());
+
+const statusOf = async (target: string) => (await service.exchange(requestText('GET', target, withKey()))).status;
+
+it.each(everyOperation)('a URL of 8,000 bytes works, and one byte more is 414: $name', async ({ path, headers }) => {
+  const start = `/api${path}${path.includes('?') ? '&' : '?'}utm=`;
+  const [longest, longer] = [8_000, 8_001].map((bytes) => requestText('GET', start.padEnd(bytes, 'x'), headers));
+  expect((await service.exchange(longest!)).status).toBe(200);
+  expectFailure(await service.exchange(longer!), 414, 'URLs of up to 8,000 bytes are read.');
+});
+
+it.each([
+  [1_000, 200],
+  [1_001, 431],
+])('%d header fields are answered %d', async (count, status) => {
+  const others = Object.fromEntries(Array.from({ length: count - 2 }, (_, i) => [`X-${i}`, 'x']));
+  expect((await service.ask(smallWorld.day, { ...others, ...withKey() })).status).toBe(status);
+});
+
+// What inputs are read as is in test/api/calendar/read-inputs.test.ts, what paths are in test/api/messages/target.test.ts.
+it('a target is decoded once as it is sent, ends at its first question mark, and may be in absolute form', async () => {
+  const found = await service.ask('/metros/p%64x/days/2015-06-1%33?q=LO%4FP+fountain', withKey());
+  expect(found.body.toString()).toContain('"nights":[{"ride":"loop"');
+  const targets = ['/api/%72ides/%6c%6F%6f%70?/x', 'http://elsewhere.example/api/rides/loop'];
+  for (const target of targets) expect([target, await statusOf(target)]).toEqual([target, 200]);
+  for (const target of ['/api/rides/../rides/loop', 'http://elsewhere.example/rides/loop'])
+    expect([target, await statusOf(target)]).toEqual([target, 404]);
+});
+
+it.each([
+  ['https://rides.example/', '', 'https://rides.example/.well-known/oauth-protected-resource'],
+  [
+    'http://127.0.0.1:8080/caf%C3%A9/api',
+    '/caf%C3%A9/api',
+    'http://127.0.0.1:8080/.well-known/oauth-protected-resource/caf%C3%A9/api',
+  ],
+])('at the base URL %s is the interface, and it alone names URLs', async (baseUrl, basePath, metadata) => {
+  const based = await startHttpService({ baseUrl });
+  const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example', Forwarded: 'host=evil.example' };
+  const at = (target: string, headers = {}) => based.exchange(requestText('GET', target, { ...forged, ...headers }));
+  expect((await at(`${basePath}${smallWorld.day}`, withKey())).status).toBe(200);
+  for (const other of ['/other', `${basePath}/x`]) expect((await at(`${other}/openapi.json`)).status).toBe(404);
+  const { headers } = await at(`${basePath}/me/nights`);
+  expect(headers['www-authenticate']).toBe(`Bearer resource_metadata="${metadata}", scope="read"`);
+  expect((await at(`${basePath}/openapi.json`)).body.toString()).not.toContain('evil.example');
+  await based.close();
+});
+
+it('while the service stops, a request on a connection that is open is answered, and told to close', async () => {
+  const held = Promise.withResolvers<string>();
+  const asked = Promise.withResolvers<void>();
+  const check = () => {
+    asked.resolve();
+    return held.promise;
+  };
+  const stopping = await startHttpService({ checker: { check } });
+  const mine = requestText('GET', '/api/me/nights', withToken());
+  const both = stopping.converse(mine, { later: [mine] });
+  await asked.promise;
+  const closed = stopping.app.close();
+  await new Promise(setImmediate);
+  held.resolve('ada');
+  const { answers } = await both;
+  expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
+    [200, 'keep-alive'],
+    [200, 'close'],
+  ]);
+  await closed;
+});
