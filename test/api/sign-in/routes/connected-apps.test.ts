@@ -1,33 +1,31 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { approve, type Client } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const redirect_uri = 'https://site.example/signed-in';
 const document = 'https://app.example/client.json';
 const site = { client_id: 'site' };
-
-let service: TestService;
-let origin: string;
-const told = () => service.told.map(([event]) => event);
-beforeEach(async () => {
-  const common = { token_endpoint_auth_method: 'none', redirect_uris: [redirect_uri] };
-  service = await startSignInService({
-    clients: [
-      { ...common, ...site, skip_consent: true },
-      { ...common, client_id: 'other' },
-    ],
-    metadataFetch: async () => Response.json({ client_id: document, ...common, skip_consent: true }),
-  });
-  origin = service.origin;
+const common = { token_endpoint_auth_method: 'none', redirect_uris: [redirect_uri] };
+const service = await startSignInService({
+  clients: [
+    { ...common, ...site, skip_consent: true },
+    { ...common, client_id: 'other' },
+  ],
+  metadataFetch: async () => Response.json({ client_id: document, ...common, skip_consent: true }),
 });
-afterEach(() => service.close());
+const { origin } = service;
+const told = () => service.told.map(([event]) => event);
+beforeEach(() => {
+  service.told.length = 0;
+});
+afterAll(() => service.close());
 
 const pkce = newPkce();
 const atSite = (client: Client = site, more: Record<string, string> = {}) =>
   service.authorizeUrl(client, pkce, { redirect_uri, ...more });
 const codeAt = ({ url }: { url: string }): string | null => new URL(url).searchParams.get('code');
-const apps = () => `${origin}/oauth/connected-apps`;
+const apps = `${origin}/oauth/connected-apps`;
 
 async function signIn(browser: TestBrowser, url: string, rider = 'rider-ada') {
   const { url: at, page: asked } = await browser.open(url);
@@ -43,32 +41,32 @@ describe('connected apps', () => {
     for (const device of [new TestBrowser(origin), new TestBrowser(origin)])
       await approve(device, service.authorizeUrl(other), 'rider-bo');
     const browser = new TestBrowser(origin);
-    const { asked, page } = await signIn(browser, apps(), 'rider-bo');
+    const { asked, page } = await signIn(browser, apps, 'rider-bo');
     expect(asked).toContain('Sign in to see the apps connected');
     expect(page.match(/aria-label="Disconnect/g)).toHaveLength(2);
     expect(page.match(/chose its name by itself/g)).toHaveLength(2);
-    const after = await browser.submit(apps(), { disconnect: mine.client.client_id });
+    const after = await browser.submit(apps, { disconnect: mine.client.client_id });
     expect(after.page).toContain('Test app is disconnected');
     expect(after.page.match(/aria-label="Disconnect/g)).toHaveLength(1);
     expect((await service.refresh(mine.client, mine.tokens.refresh_token)).body.error).toBe('invalid_grant');
     // Those of other riders are not.
-    await browser.submit(apps(), { disconnect: theirs.client.client_id });
+    await browser.submit(apps, { disconnect: theirs.client.client_id });
     expect((await service.refresh(theirs.client, theirs.tokens.refresh_token)).status).toBe(200);
     const forged = { 'sec-fetch-site': 'cross-site' };
-    expect((await browser.post(apps(), { disconnect: other.client_id }, forged)).status).toBe(403);
-    expect((await browser.open(apps())).page.match(/aria-label="Disconnect/g)).toHaveLength(1);
+    expect((await browser.post(apps, { disconnect: other.client_id }, forged)).status).toBe(403);
+    expect((await browser.open(apps)).page.match(/aria-label="Disconnect/g)).toHaveLength(1);
     expect(told().filter((event) => event === 'disconnect')).toHaveLength(1);
   });
 
   test('leave the rider signed in, but give no app a token: their own code can’t be redeemed', async () => {
     const own = { client_id: 'connected-apps' };
     const browser = new TestBrowser(origin);
-    const { url } = await browser.open(service.authorizeUrl(own, pkce, { redirect_uri: apps() }));
+    const { url } = await browser.open(service.authorizeUrl(own, pkce, { redirect_uri: apps }));
     const picked = await browser.post(url, { do: 'pick', rider: 'rider-ada' });
     let at = await browser.get(nextOf(await picked.text())!);
     while (!at.headers.get('location')?.includes('code=')) at = await browser.get(at.headers.get('location')!);
     const code = new URL(at.headers.get('location')!).searchParams.get('code')!;
-    const answer = await service.redeem(own, code, pkce.verifier, { redirect_uri: apps() });
+    const answer = await service.redeem(own, code, pkce.verifier, { redirect_uri: apps });
     expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
   });
 });
@@ -81,23 +79,23 @@ describe('a client that skips consent', () => {
       redirect_uri,
     });
     expect(told()).toEqual(['sign_in', 'consent_skipped', 'tokens_issued']);
-    const { page } = await browser.open(apps());
+    const { page } = await browser.open(apps);
     expect(page).toContain('It belongs to this calendar, and is connected whenever you sign in to it.');
     expect(page).not.toContain('chose its name by itself');
-    await browser.submit(apps(), { disconnect: 'site' });
+    await browser.submit(apps, { disconnect: 'site' });
     expect((await service.refresh(site, body.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   test('gets one without a page in a session that is there, and makes no second grant', async () => {
     const browser = new TestBrowser(origin);
-    await signIn(browser, apps());
+    await signIn(browser, apps, 'rider-bo');
     for (const prompt of ['none', '']) expect(codeAt(await browser.open(atSite(site, { prompt })))).not.toBeNull();
     expect(told()).toEqual(['sign_in', 'consent_skipped']);
   });
 
   test('asks for consent all the same with prompt=consent, and a no is a no', async () => {
     const browser = new TestBrowser(origin);
-    const { page, url } = await signIn(browser, atSite(site, { prompt: 'consent' }));
+    const { page, url } = await signIn(browser, atSite(site, { prompt: 'consent' }), 'rider-cy');
     expect(page).toContain('Let site read your rides?');
     expect((await browser.submit(url, { do: 'deny' })).url).toContain('error=access_denied');
     expect(told()).toEqual(['sign_in', 'consent_denied']);

