@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { approve, basic, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const host = 'https://client.example';
 const common = { redirect_uris: [callback] };
 
-describe('a client that is its own metadata document', () => {
+describe('a client that is its own metadata document', async () => {
   const documents: Record<string, object> = {
     '/client.json': { client_name: 'Document app', token_endpoint_auth_method: 'none', default_max_age: 5 },
     '/bare.json': {},
@@ -39,10 +39,7 @@ describe('a client that is its own metadata document', () => {
     return answers[pathname]?.() ?? Response.json({ client_id: input, ...common, ...documents[pathname] });
   };
   const store = { ...memorySignInState(), close: async () => {} };
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startSignInService({ registration: false, metadataFetch, store });
-  });
+  let service = await startSignInService({ registration: false, metadataFetch, store });
   afterAll(() => service.close());
 
   test.each(['/bare.json', '/worldly.json'])('signs riders in without being registered: %s', async (path) => {

@@ -1,34 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
-import { Processes, type RunningService } from '../../../support/processes/process.ts';
-import { authorizeUrl, refresh, signedIn } from '../../../support/sign-in/sign-in-flow.ts';
-import { newPkce } from '../../../support/sign-in/test-browser.ts';
+import { afterAll, expect, test } from 'vitest';
+import { startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { Processes } from '../../../support/processes/process.ts';
+import { authorizeUrl, nights, refresh, signedIn } from '../../../support/sign-in/sign-in-flow.ts';
 
-let redis: RedisServer;
-let service: RunningService;
 const processes = new Processes();
-beforeAll(async () => {
-  redis = await startRedisServer({ persistence: 'aof' });
-  service = await processes.start('start', { AUTH_REDIS_URL: redis.url });
-  await service.printed('Ctrl-C');
-});
+const redis = await startRedisServer({ persistence: 'aof' });
 afterAll(async () => {
-  await service?.stop();
   await processes.close();
-  await redis?.stop();
+  await redis.stop();
 });
-
-const readiness = async () => await (await fetch(`${service.origin}/readyz`)).json();
-
-async function metric(name: string): Promise<string | undefined> {
-  const text = await (await fetch(`${service.origin}/metrics`)).text();
-  return new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1];
-}
 
 // docs/rules.md#sign-in-state
 test('a refresh while Redis restarts waits for it, or is told to come again, and does not lose the grant', async () => {
+  const service = await processes.start('start', { AUTH_REDIS_URL: redis.url });
+  await service.printed('Ctrl-C');
+  const readiness = async () => await (await fetch(`${service.origin}/readyz`)).json();
+  const metrics = async () => await (await fetch(`${service.origin}/metrics`)).text();
   const { origin } = service;
   const rider = (decodeJwt(/Bearer (\S+?)'/.exec(service.out())![1]!) as { sub: string }).sub;
   const { client, tokens: body } = await signedIn(origin, rider);
@@ -41,13 +30,10 @@ test('a refresh while Redis restarts waits for it, or is told to come again, and
     status: 'ready',
     note: expect.stringContaining("nobody can sign in or refresh: Sign-in's Redis (AUTH_REDIS_URL) "),
   });
-  expect(await metric('ride_calendar_sign_in_store_answers')).toBe('0');
-  expect((await fetch(authorizeUrl(origin, client, newPkce()))).status).toBe(503);
+  expect(await metrics()).toMatch(/^ride_calendar_sign_in_store_answers 0$/m);
+  expect((await fetch(authorizeUrl(origin, client))).status).toBe(503);
   // Reads of riders go on: their tokens are checked without asking.
-  const read = await fetch(`${service.api}/me/nights`, {
-    headers: { authorization: `Bearer ${body.access_token}` },
-  });
-  expect(read.status).toBe(200);
+  expect((await nights(service.api, body.access_token)).status).toBe(200);
 
   const waiting = refresh(origin, client, body.refresh_token);
   await redis.start();
@@ -60,5 +46,5 @@ test('a refresh while Redis restarts waits for it, or is told to come again, and
   expect(late.status).toBe(200);
   expect((await refresh(origin, client, late.body.refresh_token)).status).toBe(200);
   await expect.poll(readiness).toEqual({ status: 'ready' });
-  expect(await metric('ride_calendar_sign_in_store_answers')).toBe('1');
+  expect(await metrics()).toMatch(/^ride_calendar_sign_in_store_answers 1$/m);
 });

@@ -1,26 +1,17 @@
-import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import type { AuditCause } from '../../../../api/ports/audit-trail.ts';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
-import {
-  parseSigningKeys,
-  privateKeyOf,
-  publicKeyOf,
-  type SigningKeys,
-} from '../../../../api/sign-in/tokens/signing-keys.ts';
+import { privateKeyOf, publicKeyOf, type SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { createTokenChecker } from '../../../../api/sign-in/tokens/token-checker.ts';
+import { newSigningKeys } from '../../../support/sign-in/sign-in-service.ts';
 
 const issuer = 'https://rides.example';
 const audience = 'https://rides.example/api';
 
-async function newKeys(kid?: string): Promise<SigningKeys> {
-  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
-  return await parseSigningKeys(JSON.stringify({ keys: [{ ...jwk, ...(kid && { kid }) }] }), 'test keys');
-}
-const keys = await newKeys();
-const foreign = await newKeys();
-const impostor = await newKeys(keys[0].kid);
+const [keys, foreign] = [await newSigningKeys(), await newSigningKeys()];
+const impostor: SigningKeys = [{ ...foreign[0], kid: keys[0].kid }];
 const checker = createTokenChecker({ issuer, audience, keys });
 
 type Forgery = { claims?: Record<string, unknown>; typ?: string; signedBy?: SigningKeys };
