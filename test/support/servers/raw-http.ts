@@ -91,7 +91,7 @@ export async function exchange(
   return answers[0]!;
 }
 
-export function parse(bytes: Buffer, methods: readonly string[], closed: boolean): Conversation {
+function parse(bytes: Buffer, methods: readonly string[], closed: boolean): Conversation {
   const answers: RawAnswer[] = [];
   let rest = bytes;
   let place = 0;
