@@ -53,9 +53,11 @@ describe('a client that is its own metadata document', async () => {
     expect(fetched).toBe(before);
   });
 
-  test('is offered in the metadata, and is named with its host when it asks for consent', async () => {
+  test('is offered in the metadata, as registration is not where it is off, and is named with its host when it asks for consent', async () => {
     const metadata = await (await fetch(`${service.origin}/.well-known/oauth-authorization-server`)).json();
     expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
+    expect(metadata).not.toHaveProperty('registration_endpoint');
+    expect((await fetch(`${service.origin}/oauth/register`, { method: 'POST' })).status).toBe(404);
     const browser = new TestBrowser(service.origin);
     const client = { client_id: `${host}/client.json` };
     const asked = await browser.open(service.authorizeUrl(client));

@@ -35,9 +35,7 @@ const app = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const redirect_uris = ['/signed-in', '/to-scheme', '/elsewhere'].map((path) => app + path);
 const file = { client_id: 'my-app', client_name: 'My app', token_endpoint_auth_method: 'none', redirect_uris };
-const service = await startSignInService({
-  clients: [{ ...file, post_logout_redirect_uris: [`${app}/`] }],
-});
+const service = await startSignInService({ clients: [{ ...file, post_logout_redirect_uris: [`${app}/`] }] });
 const client = await service.register({ redirect_uris, client_name: 'Night Rider' });
 const browser = await launchBrowser();
 afterAll(async () => {

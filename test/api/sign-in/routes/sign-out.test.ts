@@ -1,8 +1,6 @@
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { startRideManagement } from '../../../support/sign-in/ride-management.ts';
-import { approve, callback, doorOf } from '../../../support/sign-in/sign-in-flow.ts';
+import { approve, callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
@@ -185,29 +183,4 @@ test('a session lasts twelve hours from its login, however much it is used, and 
   later(1.1);
   expect(await isSignedIn(browser)).toBe(false);
   expect((await browser.open(authorizeUrl(native))).page).toContain('Pick any rider');
-});
-
-// docs/rules.md#signing-out
-test('after a sign-out the riders’ provider asks who it is, until somebody has signed in, whatever the app does', async () => {
-  const [port] = await freePorts(1);
-  const upstream = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
-  const ownStore = memorySignInState();
-  const own = await startSignInService({ port: port!, who: { upstream }, store: ownStore });
-  onTestFinished(async () => {
-    await own.close();
-    await upstream.stop();
-  });
-  const client = await own.register();
-  const browser = new TestBrowser(own.origin);
-  const door = async () => await doorOf(browser, (await browser.open(own.authorizeUrl(client))).page);
-  const signIn = async () => await browser.open(await upstream.signIn((await door()).href, 'rider-ada'));
-  expect((await door()).searchParams.get('prompt')).toBeNull();
-  await signIn();
-  await browser.submit(`${own.origin}/oauth/sign-out`, {});
-  // It may be begun and left.
-  for (const _ of ['begun', 'again']) expect((await door()).searchParams.get('prompt')).toBe('login');
-  expect((await signIn()).page).toContain('Ada Lovelace');
-  // The session ends in another way: no sign-out.
-  for (const { kind, id } of await ownStore.ofAccount('rider-ada', 'Session')) await ownStore.remove(kind, id);
-  expect((await door()).searchParams.get('prompt')).toBeNull();
 });

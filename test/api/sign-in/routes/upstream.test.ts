@@ -10,7 +10,8 @@ import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 const [port, freshPort] = await freePorts(2);
 const redirectUri = [port, freshPort].map((at) => `http://127.0.0.1:${at}/oauth/sign-in-callback`);
 const upstream = await startRideManagement({ redirectUri, alg: 'ES256', authMethod: 'client_secret_post' });
-const service = await startSignInService({ port: port!, who: { upstream } });
+const store = memorySignInState();
+const service = await startSignInService({ port: port!, who: { upstream }, store });
 afterAll(async () => {
   await service.close();
   await upstream.stop();
@@ -119,6 +120,21 @@ test('an answer from the ride-management system is taken with its own state, in 
   const answer = await mine.answer();
   const answers = await Promise.all([1, 2, 3].map(() => mine.browser.get(answer)));
   expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
+});
+
+// docs/rules.md#signing-out
+test('after a sign-out the provider asks who it is, until somebody has signed in, whatever the app does', async () => {
+  const { browser, page } = await begin();
+  const open = async () => (await browser.open(authorizeUrl(client))).page;
+  const prompt = async () => (await doorOf(browser, await open())).searchParams.get('prompt');
+  await back(browser, page);
+  await browser.submit(`${origin}/oauth/sign-out`, {});
+  // It may be begun and left.
+  for (const _ of ['begun', 'again']) expect(await prompt()).toBe('login');
+  expect((await back(browser, await open())).page).toContain('Ada Lovelace');
+  // The session ends in another way: no sign-out.
+  for (const { kind, id } of await store.ofAccount('rider-ada', 'Session')) await store.remove(kind, id);
+  expect(await prompt()).toBeNull();
 });
 
 test('a provider that is away is said to be, used again when it is back, and asked within a limit', async () => {
