@@ -1,133 +1,64 @@
-import { checkAnswers, usualLimits } from './check-answers.ts';
-import type { Finding, HistoryEvent, Line, Rule } from './history.ts';
-import { FaultSpans, type ProbeVersions, probeVersions } from './probe-versions.ts';
+import { checkAnswers } from './check-answers.ts';
+import type { Finding, Line } from './history.ts';
+import { FaultSpans, ProbeVersions } from './probe-versions.ts';
 
-/** The events of one type, in the order of their times. */
-type Events = { [T in HistoryEvent['type']]: Line<T>[] };
+/** In so many ms a change is readable without a fault, and what somebody was told anybody is told. */
+export const usualLimitMs = 2_000;
+/** Where processes wait for a core for seconds. */
+export const busyLimitMs = 10_000;
 
-const none: Events = {
-  ...{ begin: [], end: [], publish: [], lost: [], answer: [], fault: [], process: [], final: [], reject: [] },
-};
-
-const eventsOf = (lines: readonly Line[]): Events => ({
-  ...none,
-  ...(Object.groupBy(
-    lines.toSorted((a, b) => a.at - b.at),
-    ({ type }) => type,
-  ) as Partial<Events>),
-});
-
-const finding = (rule: Rule, says: string, ...lines: number[]): Finding => ({ rule, says, lines });
+const finding = (rule: Finding['rule'], says: string, line: number): Finding => ({ rule, says, lines: [line] });
 
 /** Judges a history by itself. None: it holds all that test/faults/README.md lists. */
-export function checkHistory(lines: readonly Line[], limits = usualLimits): Finding[] {
-  const [begin, end] = [lines[0], lines.at(-1)];
-  if (begin?.type !== 'begin') return [finding('history', 'does not start with begin', 1)];
-  if (end?.type !== 'end') return [finding('history', 'is cut off: it has no end', lines.length)];
-  if (end.lines !== lines.length - 1)
-    return [finding('history', `is cut: ${end.lines} lines were written, and ${lines.length - 1} are there`, end.line)];
-  const events = eventsOf(lines);
-  const spans = new FaultSpans(events.fault, limits.readable);
-  const probes = probeVersions(events.publish, events.lost, spans);
+export function checkHistory(lines: readonly Line[], limitMs: number): Finding[] {
+  const of = <T extends Line['type']>(type: T) => lines.filter((each) => each.type === type) as Line<T>[];
+  if (of('end').length === 0) return [finding('history', 'is cut off: it has no end', lines.length)];
+  const spans = new FaultSpans(of('fault'), limitMs);
+  const versions = of('publish').filter(({ version }) => version !== null);
+  const byProbe = Map.groupBy(versions, ({ version }) => version!.probe);
+  const probes = new Map([...byProbe].map(([name, all]) => [name, new ProbeVersions(all, of('lost'), spans)]));
+  const shown = new Set(of('answer').flatMap(({ shows }) => Object.keys(shows)));
   return [
-    ...checkLooks(events, begin, end, probes),
-    ...checkAnswers(events.answer, probes, spans, limits),
-    ...checkFinals(events.final, begin),
-    ...checkRejects(events),
-    ...checkEnds(events),
+    ...[...byProbe]
+      .filter(([probe]) => !shown.has(probe))
+      .map(([probe, [first]]) => finding('history', `nobody read ${probe}`, first!.line)),
+    ...checkAnswers(of('answer'), probes, spans, limitMs),
+    // In the end every path is, at every API, what a fresh replay answers, byte for byte.
+    ...of('final')
+      .filter(({ answered, replay }) => answered !== replay)
+      .map(({ process, path, line }) => finding('bytes', `${process} ${path} differs from a fresh replay`, line)),
+    ...checkRejects(of('publish'), of('reject'), of('fault')),
+    // No process ends unasked, and one that is told to stop ends with code 0.
+    ...of('ended')
+      .filter(({ asked, code }) => asked === null || (asked === 'stop' && code !== 0))
+      .map(({ process, asked, code, line }) =>
+        finding('ended', `${process}: ${asked ?? 'unasked'}, code ${code}`, line),
+      ),
   ];
 }
-
-/** A reader that says nothing for longer saw nothing. */
-const silenceMsMax = 10_000;
-
-/** Somebody looked, all the time, at everything that is judged. */
-function checkLooks(
-  events: Events,
-  begin: Line<'begin'>,
-  end: Line<'end'>,
-  probes: ReadonlyMap<string, ProbeVersions>,
-): Finding[] {
-  const answers = Map.groupBy(events.answer, ({ reader }) => reader);
-  const silent = begin.readers.flatMap(({ reader }) => {
-    const all = answers.get(reader) ?? [];
-    return [...all, { start: end.at, line: end.line }].flatMap(({ start, line }, i) => {
-      const silenceMs = start - (all[i - 1] ?? all[0] ?? begin).at;
-      return silenceMs > silenceMsMax
-        ? [finding('history', `reader ${reader} is silent for ${Math.round(silenceMs)} ms`, line)]
-        : [];
-    });
-  });
-  const shown = new Set(events.answer.flatMap(({ shows }) => Object.keys(shows)));
-  const unread = [...probes].filter(([probe]) => !shown.has(probe));
-  const last = begin.readers.filter(({ reader }) => answers.get(reader)?.at(-1)?.status === 503);
-  const isEmpty = begin.readers.length === 0 || probes.size === 0 || events.process.length === 0;
-  return [
-    ...(isEmpty ? [finding('history', 'has no readers, no probes or no processes', begin.line)] : []),
-    ...silent,
-    ...unread.map(([probe, { versions }]) => finding('history', `nobody read ${probe}`, versions[0]!.line)),
-    ...last.map(({ reader }) =>
-      finding('unanswered', `${reader} gets 503 to the end`, answers.get(reader)!.at(-1)!.line),
-    ),
-  ];
-}
-
-/** In the end every path is, at every API, what a fresh replay answers, byte for byte. */
-function checkFinals(finals: readonly Line<'final'>[], { readers, line }: Line<'begin'>): Finding[] {
-  const missing = readers.filter(
-    ({ process, path }) => !finals.some((each) => instanceOf(each.process) === process && each.path === path),
-  );
-  const different = finals.filter(
-    ({ answered, replay }) => answered.status !== replay.status || answered.body !== replay.body,
-  );
-  return [
-    ...missing.map(({ process, path }) => finding('history', `has no final answer of ${path} at ${process}`, line)),
-    ...different.map((each) => finding('bytes', `${each.process} ${each.path} differs from a fresh replay`, each.line)),
-  ];
-}
-
-const instanceOf = (process: string): string => process.split('+')[0]!;
-
-/** Within this time after it is published, a bad record is set aside, on a busy machine too. */
-const sendingMsMax = 2_000;
 
 /**
- * Each bad record that the log held to the end is set aside once, at its place, and nothing else is. A leader that stopped as
- * it sent it may send it again once it wakes (docs/rules.md#rejected-once).
+ * Each bad record is set aside once, at its place, and nothing else is. A leader that stopped as it sent it may send it again
+ * once it wakes (docs/rules.md#rejected-once).
  */
-function checkRejects({ publish, lost, reject, fault }: Events): Finding[] {
-  const froze = fault.filter(({ name, state }) => name === 'leader paused and deposed' && state === 'begin');
-  const isOnItsWay = (at: number): boolean => froze.some((each) => at <= each.at && each.at - at < sendingMsMax);
-  const placeOf = ({ topic, partition, offset }: Line<'reject'> | Line<'publish'>) =>
-    `${topic}/${partition}@${offset ?? '?'}`;
-  const isLost = ({ topic, partition, offset, at }: Line<'publish'>): boolean =>
-    lost.some((each) => each.topic === topic && each.partition === partition && offset! >= each.from && at <= each.at);
-  const places = Map.groupBy(
-    publish.filter(({ as }) => as === 'bad'),
-    placeOf,
-  );
-  const found = Map.groupBy(reject, placeOf);
-  const missing = [...places].filter(
-    ([place, all]) =>
-      !place.endsWith('@?') && (found.get(place)?.length ?? 0) < all.filter((each) => !isLost(each)).length,
-  );
-  // One without an acknowledgement may be anywhere in its partition.
-  const most = (place: string): number => {
-    const of = places.get(place) ?? places.get(place.replace(/\d+$/, '?'))?.slice(0, 1) ?? [];
-    return of.reduce((sum, { at }) => sum + (isOnItsWay(at) ? 2 : 1), 0);
-  };
-  const extra = [...found].filter(([place, all]) => all.length > most(place));
+function checkRejects(
+  publishes: readonly Line<'publish'>[],
+  rejects: readonly Line<'reject'>[],
+  faults: readonly Line<'fault'>[],
+): Finding[] {
+  const placeOf = ({ topic, partition, offset }: Line<'reject' | 'publish'>) => `${topic}/${partition}@${offset}`;
+  const bad = publishes.filter(({ as }) => as === 'bad');
+  const found = Map.groupBy(rejects, placeOf);
+  const places = new Set(bad.map(placeOf));
+  // One without an acknowledgement may be anywhere.
+  const isSure = bad.every(({ offset }) => offset !== null);
+  const most = faults.some(({ name }) => name === 'leader paused and deposed') ? 2 : 1;
   return [
-    ...missing.map(([place, all]) => finding('rejects', `${place} is bad and was not set aside`, all[0]!.line)),
-    ...extra.map(([place, all]) =>
-      finding('rejects', `${place} was set aside ${all.length} times, or is not bad`, all.at(-1)!.line),
-    ),
+    ...bad
+      .filter((each) => each.offset !== null && !found.has(placeOf(each)))
+      .map((each) => finding('rejects', `${placeOf(each)} is bad and was not set aside`, each.line)),
+    ...[...found]
+      .filter(([place, all]) => all.length > most || (isSure && !places.has(place)))
+      .map(([place, all]) => finding('rejects', `${place} is set aside ${all.length} times, or not bad`, all[0]!.line)),
   ];
 }
-
-/** No process ends unasked, and one that is told to stop ends with code 0. */
-const checkEnds = ({ process: processes }: Events): Finding[] =>
-  processes.flatMap(({ process, state, asked, code, line }) => {
-    if (state === 'started' || asked === 'kill' || (asked === 'stop' && code === 0)) return [];
-    return [finding('ended', `${process} ended ${asked ? 'as it was told to' : 'unasked'}, with code ${code}`, line)];
-  });

@@ -4,12 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { KafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import type { RedisServer } from '../../../infra/local/redis-server.ts';
-import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import type { Random } from '../../../services/simulate/world/random.ts';
 import { cutTail } from '../../support/servers/kafka-disk.ts';
 import type { StallingProxy } from '../../support/servers/stalling-proxy.ts';
 import type { HistoryWriter } from '../history.ts';
-import type { Publisher } from './publisher.ts';
+import { type Publisher, partitionOf } from './publisher.ts';
 import type { Service } from './service.ts';
 
 /** What a nemesis may reach. */
@@ -72,10 +71,9 @@ async function tell<T>({ url }: RedisServer, command: (redis: Redis) => Promise<
 const limitMemory = (server: RedisServer, limit: string) => tell(server, (it) => it.config('SET', 'maxmemory', limit));
 
 async function restartEmpty({ redis }: Arena, random: Random): Promise<void> {
-  const [, folder] = (await tell(redis, (it) => it.config('GET', 'dir'))) as string[];
   await redis.kill();
   // Another fault may have left a snapshot.
-  await rm(join(folder!, 'dump.rdb'), { force: true });
+  await rm(join(redis.folder, 'dump.rdb'), { force: true });
   await sleep(random.int(200, 3_000));
   await redis.start();
 }
@@ -87,9 +85,8 @@ async function restoreSnapshot({ redis }: Arena, random: Random): Promise<void> 
   await redis.start();
 }
 
-const partitionOf = (ride: string): number => murmur2Partition(Buffer.from(ride), 4);
-/** Bad records go to the partition of `title1`: they are not to be cut off. */
-const cutPartition = ['title2', 'title3', 'comes', 'mine'].map(partitionOf).find((it) => it !== partitionOf('title1'))!;
+/** Not that of `title1`, where bad records are: they are not to be cut off. */
+const cutPartition = partitionOf('rides', 'title2');
 
 /** The last records of a partition are lost, and others take their place. */
 async function loseTail({ publisher, broker, history, topicPrefix }: Arena, random: Random): Promise<void> {
@@ -99,7 +96,7 @@ async function loseTail({ publisher, broker, history, topicPrefix }: Arena, rand
     await broker.kill();
     const folder = join(broker.dataFolder, `${topicPrefix}rides-${cutPartition}`);
     const from = await cutTail(folder, random.int(1, 8));
-    if (from !== null) history.add({ type: 'lost', topic: 'rides', partition: cutPartition, from });
+    if (from !== null) history.add('lost', { topic: 'rides', partition: cutPartition, offset: from });
     await broker.start();
   });
 }

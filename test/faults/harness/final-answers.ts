@@ -4,37 +4,26 @@ import type { HistoryWriter } from '../history.ts';
 import { type Asker, askedPaths, reader } from './probes.ts';
 import type { Service } from './service.ts';
 
-const days = ['2015-06-12', '2015-06-13', '2015-06-14', '2015-06-15'];
-
-/** What is asked in the end: what readers asked for, and days and rides that no fault should have touched. */
-const finalPaths: readonly { path: string; as: Asker }[] = [
-  ...askedPaths,
-  ...days.map((day) => ({ path: `/metros/portland/days/${day}`, as: 'main key' as const })),
-];
-
 /** Writes down what each API answers, and what a replay of the log as it is now answers. */
 export async function writeFinalAnswers(
-  {
-    apis,
-    history,
-    kafkaEnv,
-    processes,
-  }: { apis: readonly Service[]; history: HistoryWriter; kafkaEnv: Env; processes: Processes },
-  now: string,
-  headersOf: (asked: { as: Asker }) => Record<string, string>,
+  apis: readonly Service[],
+  history: HistoryWriter,
+  processes: Processes,
+  { NOW, ...kafkaEnv }: Env,
+  headersOf: (as: Asker) => Record<string, string>,
 ): Promise<void> {
-  const command = ['replay', '--as-of', '2100-01-01T00:00:00Z', '--now', now, '--serve', '--json', '--rider', reader];
+  const command = ['replay', '--as-of', '2100-01-01T00:00:00Z', '--now', NOW!, '--serve', '--json', '--rider', reader];
   const replay = await processes.start(command, kafkaEnv);
   // Its log may say something first.
   await replay.printed(/"token":"[^"]+".*\n/);
   const { token } = JSON.parse(replay.out()) as { token: string };
-  for (const { path, as } of finalPaths) {
-    const headers = as === 'rider' ? { Authorization: `Bearer ${token}` } : headersOf({ as });
+  for (const { path, as } of askedPaths) {
+    const headers = as === 'rider' ? { Authorization: `Bearer ${token}` } : headersOf(as);
     const response = await fetch(replay.api + path, { headers });
-    const replayed = { status: response.status, body: await response.text() };
+    const replayed = `${response.status} ${await response.text()}`;
     for (const api of apis) {
-      const { status, body } = await api.get(`/api${path}`, headersOf({ as }), 30_000);
-      history.add({ type: 'final', process: api.process, path, answered: { status, body }, replay: replayed });
+      const { status, body } = await api.get(`/api${path}`, headersOf(as), 30_000);
+      history.add('final', { process: api.current(), path, answered: `${status} ${body}`, replay: replayed });
     }
   }
   await replay.stop();
