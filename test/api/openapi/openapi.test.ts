@@ -34,12 +34,6 @@ it('the document is that of the release, but for its words', () => {
   expect(JSON.stringify(bare(document))).toBe(JSON.stringify(JSON.parse(released)));
 });
 
-it('the server is BASE_URL, also at the root of its origin', () => {
-  const atRoot = openApiDocument('http://127.0.0.1:8080/');
-  expect(atRoot).toMatchObject({ servers: [{ url: 'http://127.0.0.1:8080' }] });
-  expect(JSON.stringify(atRoot)).toContain('/.well-known/oauth-protected-resource\\"');
-});
-
 // docs/rules.md#openapi-schemas
 it('a client is given no schema that refuses fields, none that differs in case alone, and words for each', () => {
   // Generators name types and files after schemas, and some languages and disks know no case.

@@ -131,18 +131,19 @@ describe('at the token endpoint', () => {
     expect((await refresh(client, token)).status).toBe(200);
   });
 
-  // docs/rules.md#scope
-  test('the scope that was asked for may be repeated wherever; another one or another resource is refused, and uses nothing up', async () => {
-    const scope = 'offline_access  read';
+  // docs/rules.md#scope, #resource
+  test('the scope and the resource may be repeated wherever, with a slash at its end; another one or another resource is refused, and uses nothing up', async () => {
+    const [scope, resource] = ['offline_access  read', `${service.baseUrl}/`];
     const client = await register({ scope });
-    const { code, pkce } = await codeFor(client, { scope });
-    const { refresh_token: token } = (await redeem(client, code, pkce.verifier, { scope })).body;
+    const { code, pkce } = await codeFor(client, { scope, resource, prompt: 'consent' });
+    const { refresh_token: token } = (await redeem(client, code, pkce.verifier, { scope, resource })).body;
     const elsewhere = { resource: 'https://elsewhere.example/api' };
     expect(await refresh(client, token, elsewhere)).toMatchObject(refused('invalid_target'));
     const { body } = await refresh(client, token, { scope: 'read write' });
     expect(body).toMatchObject({ error: 'invalid_scope', error_description: 'the only scope here is read' });
     later(11);
-    expect((await refresh(client, token, { resource: `${service.baseUrl}/`, scope })).body.scope).toBe('read');
+    const again = await refresh(client, token, { resource, scope });
+    expect(decodeJwt(again.body.access_token)).toMatchObject({ scope: 'read', aud: service.baseUrl });
   });
 
   // docs/rules.md#redirect-uris

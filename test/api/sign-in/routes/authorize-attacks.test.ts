@@ -1,4 +1,3 @@
-import { decodeJwt } from 'jose';
 import { afterAll, describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { requestText } from '../../../support/processes/http-service.ts';
@@ -25,7 +24,7 @@ const service = await startSignInService({
   ].map((each) => ({ ...each, token_endpoint_auth_method: 'none' })),
 });
 afterAll(() => service.close());
-const { origin, register, authorizeUrl, codeFor, redeem } = service;
+const { origin, register, authorizeUrl } = service;
 const client = await register();
 
 const ask = async (more: Record<string, string>, by: Client = client) => {
@@ -84,18 +83,6 @@ describe('an authorization request', () => {
       }
     },
   );
-
-  // docs/rules.md#scope, #resource
-  test.each<Record<string, string>>([
-    { scope: ' ' },
-    { scope: 'read offline_access', prompt: 'consent' },
-    { resource: `${service.baseUrl}/` },
-  ])('with %j gets a token for read', async ({ resource, ...given }) => {
-    const named: Record<string, string> = resource ? { resource } : {};
-    const { code, pkce } = await codeFor(client, { ...given, ...named });
-    const { body } = await redeem(client, code, pkce.verifier, named);
-    expect(decodeJwt(body.access_token)).toMatchObject({ scope: 'read', aud: service.baseUrl });
-  });
 
   test('is kept without what has no meaning here, and refused with a state over 1,000 characters', async () => {
     const { location } = await ask({ state: 'n'.repeat(1001) }, { client_id: 'named' });
