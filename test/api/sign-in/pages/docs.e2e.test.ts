@@ -1,10 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
-import { parseSigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts';
 import { approve } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
@@ -68,10 +67,4 @@ test('of a clients’ file is a file that is taken', () => {
   expect(() => parseClients(file!, 'guide')).toThrow(/client_secret/);
   const clients = parseClients(file!.replace(/what openssl[^"]+/, 'x'.repeat(64)), 'guide');
   expect(clients.map((client) => client.token_endpoint_auth_method)).toEqual(['client_secret_basic', 'none']);
-});
-
-test('of making a key makes one that is taken', async () => {
-  const make = blocks('sh').find((block) => block.includes('generateKeyPairSync'))!;
-  const text = execFileSync('bash', ['-euc', make.replace(/ > \S+/, '')], { encoding: 'utf8' });
-  expect((await parseSigningKeys(text, 'guide'))[0].d).toBeDefined();
 });
