@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,22 +8,22 @@ import { Publishing } from '../../../services/backends/publishing.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { heard } from '../../support/processes/heard.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-publish-'));
 const rider = (id: string) => JSON.stringify({ topic: 'riders', key: id, value: { rider: id, handle: id } });
-const publish = (args: string[], lines: readonly string[] = []) =>
+const records = (args: string[], lines: readonly string[] = []) =>
   heard(
-    (io) => runCli(['records', 'publish', ...args], io, { LOG_LEVEL: 'silent' }),
+    (io) => runCli(['records', ...args], io, { LOG_LEVEL: 'silent' }),
     undefined,
     () => Readable.from([Buffer.from(lines.map((line) => `${line}\n`).join(''))]),
   );
-let archives = 0;
-const fresh = () => join(folder, `archive-${archives++}`);
+const publish = (args: string[], lines?: readonly string[]) => records(['publish', ...args], lines);
 
 // docs/rules.md#json-lines
 describe('records publish --archive', () => {
   it('writes an archive that archive check accepts, and says each record’s place', async () => {
-    const dir = fresh();
+    const dir = join(folder, 'new');
     const { code, out } = await publish(['-', '--archive', dir, '--json'], [rider('a'), rider('b'), rider('a')]);
     const places = out.map((line) => JSON.parse(line));
     const told = places.map(({ line, topic, key }) => `${line} ${topic} ${key}`);
@@ -33,38 +33,28 @@ describe('records publish --archive', () => {
     expect(last.offset - first.offset).toBe(second.partition === first.partition ? 2 : 1);
     for (const { place, partition, offset } of places) expect(place).toBe(`riders/${partition}@${offset}`);
     expect(await heard((io) => runCli(['archive', 'check', dir], io, {}))).toMatchObject({ code: 0 });
-    expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({
-      code: 2,
-      err: [`Cannot run records publish --archive: ${dir} is there already, want a new name`],
-    });
+    const err = [`Cannot run records publish --archive: ${dir} is there already, want a new name`];
+    expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({ code: 2, err });
   });
 
-  it('leaves nothing behind of lines that are bad, and says each of a file', async () => {
-    const dir = fresh();
+  it('leaves nothing behind of lines that are bad, and says each of a file; --dry-run, of standard input too', async () => {
+    const dir = join(folder, 'none');
     const bad = [rider('a'), '{"topic":"riders"}', rider('not an id')];
     const file = join(folder, 'bad.jsonl');
     await writeFile(file, bad.join('\n'));
-    expect(await publish([file, '--archive', dir])).toEqual({
-      code: 1,
-      out: [],
-      err: [
-        `${file}: line 2: value is missing, want an object, or null for a tombstone`,
-        `${file}: line 3: key does not match its pattern: field rider: want ^[A-Za-z0-9_-]{1,64}$`,
-        '2 of 3 lines break a rule: nothing was published',
-      ],
-    });
+    const said = [
+      `${file}: line 2: value is missing, want an object, or null for a tombstone`,
+      `${file}: line 3: key does not match its pattern: field rider: want ^[A-Za-z0-9_-]{1,64}$`,
+      '2 of 3 lines break a rule: nothing was published',
+    ];
+    expect(await publish([file, '--archive', dir])).toEqual({ code: 1, out: [], err: said });
     const err = [expect.stringMatching(/^standard input: line 2: value is missing, .*: nothing was written$/)];
     expect(await publish(['--archive', dir], bad)).toEqual({ code: 1, out: [], err });
-    expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
-    expect(existsSync(dir)).toBe(false);
-  });
-
-  it('--dry-run publishes nothing, needs no server, and says every bad line of standard input', async () => {
-    const dir = fresh();
     const out = ['1 record of standard input: all good, nothing was published'];
     expect(await publish(['--dry-run', '--archive', dir], [rider('a')])).toEqual({ code: 0, out, err: [] });
-    expect(existsSync(dir)).toBe(false);
     expect(await publish(['--dry-run'], ['x', 'y'])).toMatchObject({ code: 1, err: { length: 3 } });
+    expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
+    expect(existsSync(dir)).toBe(false);
   });
 });
 
@@ -96,5 +86,37 @@ describe('publishing', () => {
     await stopped;
     expect(publishing.place).toBe('5001 records acknowledged, all up to line 5001');
     expect(flights.length).toBe(2);
+  });
+});
+
+// docs/rules.md#json-lines
+describe('records print', () => {
+  const printed = async (...args: string[]) => (await records(['print', ...args])).out;
+
+  it('prints what records publish makes the same records of', async () => {
+    const dir = join(folder, 'published');
+    const example = readFileSync(new URL('../../../docs/example-records.jsonl', import.meta.url), 'utf8');
+    const lines = [...example.trim().split('\n'), '{"topic":"riders","key":"gone","value":null}'];
+    expect(await publish(['--archive', dir], lines)).toMatchObject({ code: 0, err: [] });
+    expect((await printed('--archive', dir)).sort()).toEqual(lines.sort());
+  });
+
+  it('prints an archive’s bad records to standard error, each with its place and reason', async () => {
+    const { code, out, err } = await records(['print', '--archive', portlandDirectory]);
+    expect([code, out.length > 100, err.length]).toEqual([0, true, 4]);
+    const reason = expect.stringMatching(/^time zone is not in the IANA database: field time_zone/);
+    expect(err.map((line) => JSON.parse(line))).toContainEqual({ topic: 'metros', partition: 0, offset: 2, reason });
+  });
+
+  it('prints a topic’s, a key’s, or those from an instant on', async () => {
+    const two = ['--archive', portlandDirectory, '--topic', 'rides', 'metros'];
+    const some = await printed(...two);
+    expect(new Set(some.map((line) => JSON.parse(line).topic))).toEqual(new Set(['rides', 'metros']));
+    const { key } = JSON.parse(some[0]!);
+    const ofKey = some.filter((line) => JSON.parse(line).key === key);
+    expect(ofKey.length).toBeLessThan(some.length);
+    expect(await printed(...two, '--key', key)).toEqual(ofKey);
+    expect(await printed(...two, '--from', '2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await printed(...two, '--from', '1999-01-01T00:00:00Z')).toEqual(some);
   });
 });

@@ -1,27 +1,24 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  chownSync,
-  existsSync,
-  globSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
+import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
+import { topicNames } from '../../../schemas/events/records.ts';
 import { runCli } from '../../../services/command-line.ts';
+import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { Checkout, Guide, root } from '../../support/processes/guide.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
+import { readTopic } from '../../support/servers/kafka-topic.ts';
+import { pythonWith } from '../../support/servers/python-package.ts';
 
-// The shell blocks of docs/publishing.md, as they are pasted: one service over Kafka for all that need it.
+// The shell blocks of docs/publishing.md, as they are pasted: one service over Kafka for all that need it. And its
+// producers, which publishers copy.
 
 const guide = new Guide('publishing.md');
 const kafka = new TestKafka();
@@ -83,8 +80,7 @@ test('a table of Postgres is loaded', async () => {
 });
 
 test('a change is seen, and a trial taken away', async () => {
-  const rider = { topic: 'riders', value: { rider: 'u_ada', handle: 'ada' } };
-  if (!existsSync(path('riders.jsonl'))) writeFileSync(path('riders.jsonl'), JSON.stringify(rider));
+  writeFileSync(path('riders.jsonl'), '{"topic":"riders","value":{"rider":"u_ada","handle":"ada"}}');
   expect(await tacos()).toMatchObject([{ ride: 'taco' }]);
   const [first, ...others] = guide.shell('lag --until')[0]!.split('\n');
   const { topic, partition, offset } = JSON.parse((await checkout.bash(first!, onKafka)).split('\n')[0]!);
@@ -99,3 +95,40 @@ test('a change is seen, and a trial taken away', async () => {
 test('there are no other shell blocks', () => {
   expect(guide.unrun()).toEqual([]);
 });
+
+test.each([
+  ['Node', 'publish-example.js', async () => process.execPath],
+  [
+    'Python',
+    'publish_example.py',
+    async () => `${await pythonWith('fastavro', '1.13.1', 'confluent-kafka==2.16.1')}/python`,
+  ],
+])(
+  'the producer in %s writes the bytes of the service’s own, each where it belongs',
+  async (_, file, program) => {
+    await using kafka = new TestKafka();
+    const partitions = 4;
+    await kafka.createTopics({ partitions });
+    const command = await program();
+    const publish = (input: readonly string[]) => {
+      const env = { ...process.env, KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+      return spawnSync(command, [join(root, 'docs', file)], { env, input: `${input.join('\n')}\n` }).status;
+    };
+    const good = readFileSync(join(root, 'docs/example-records.jsonl'), 'utf8').trim().split('\n');
+    const lines = [...good, ...good.map((line) => JSON.stringify({ ...JSON.parse(line), value: null }))];
+    expect(publish(lines)).toBe(0);
+    const all = lines.map((line) => readLine(Buffer.from(line), 0));
+    for (const topic of topicNames) {
+      const found = await readTopic(kafkaBrokers(), kafka.topicPrefix + topic);
+      const wanted = all
+        .filter((one) => one.topic === topic)
+        .map(({ keyBytes: key, valueBytes: value }) => ({ partition: murmur2Partition(key, partitions), key, value }));
+      expect(wanted.length).toBeGreaterThan(1);
+      const byPartition = wanted.sort((a, b) => a.partition - b.partition);
+      expect(found.map(({ partition, key, value }) => ({ partition, key, value }))).toEqual(byPartition);
+    }
+    const bad = good.find((line) => line.includes('"nights"'))!.replace('"ON"', '"PERHAPS"');
+    expect(publish([bad])).not.toBe(0);
+  },
+  600_000,
+);

@@ -1,12 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import type { Reject } from '../../../projector/ports/event-log.ts';
 import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { rejectJudge } from '../../../services/records/rejected-log.ts';
+import { resubmit } from '../../../services/records/rejected-resubmit.ts';
+import { loadSettings } from '../../../services/settings/settings.ts';
+import { heard, quietIo } from '../../support/processes/heard.ts';
+import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
-const list = (...args: string[]) =>
-  heard((io) => runCli(['rejected', 'list', ...args], io, { ARCHIVE_DIR: portlandDirectory }));
-
 describe('rejected list', () => {
+  const list = (...args: string[]) =>
+    heard((io) => runCli(['rejected', 'list', ...args], io, { ARCHIVE_DIR: portlandDirectory }));
+
   it('says reasons, counts and places, of some where they are named', async () => {
     const { code, out } = await list();
     expect(code).toBe(1);
@@ -30,4 +35,50 @@ describe('rejected list', () => {
     expect(personal.value.rider).toMatch(/^r\d+$/);
     expect(personal.key).toBe(`${personal.value.rider}/${personal.value.rider}`);
   });
+});
+
+const { signal } = new AbortController();
+const later = 'its key has had a later record';
+const gone = 'the log does not hold it: it was deleted, or is of another log. Have its producer send it again';
+
+/** A rider's record that no version could read, until now. */
+const reject = (key: string | null, offset: number, partition = 0, time = 5): Reject => ({
+  topic: 'riders',
+  partition,
+  offset,
+  timestampMs: startMs + time,
+  reason: 'unknown schema fingerprint',
+  raw: { key: key === null ? null : Buffer.from(key), value: publishedRider(key ?? 'ada').value, headers: {} },
+});
+
+const rider = (key: string, time: number) => ({ partition: 0, ...publishedRider(key), timestampMs: startMs + time });
+
+/** What becomes of bad records beside a log of riders, from offset `low`. */
+async function outcomesOf(riders: ReturnType<typeof rider>[], rejects: Reject[], { low = 0, compacted = false } = {}) {
+  const log = emptyLog(2, low);
+  for (const one of riders) await log.publish('riders', [one]);
+  if (compacted) log.compact(() => false);
+  const { judge } = rejectJudge(loadSettings({}), quietIo);
+  const outcomes = await resubmit(rejects, rejects, { log, publisher: log, judge, signal });
+  return outcomes.map(({ now, note }) => note ?? now);
+}
+
+// docs/rules.md#resubmitted-records
+test('a bad record goes behind what is before it in its partition, whatever its time, and not over what is behind it, also where it was compacted away', async () => {
+  const log = [rider('ada', 5), rider('ada', 5), rider('bo', 5), rider('cy', 5), rider('cy', 4)];
+  const rejects = [reject('ada', 1), reject('bo', 2), reject('cy', 3)];
+  expect(await outcomesOf(log, rejects)).toEqual(['riders/0@5', 'riders/0@6', later]);
+  const compacted = await outcomesOf(log.slice(3), [reject('cy', 0)], { compacted: true });
+  expect(compacted).toEqual([later]);
+});
+
+test('a bad record that the log does not hold is not published: it was deleted, or its place is beyond the end, of no partition, or another record’s', async () => {
+  expect(await outcomesOf([], [reject('ada', 2), reject('ada', 4)], { low: 5 })).toEqual([later, gone]);
+  const rejects = [reject('ada', 9), reject('ada', 0, 7), reject('cy', 0), reject('bo', 0, 0, 6)];
+  expect(await outcomesOf([rider('bo', 5)], rejects)).toEqual(rejects.map(() => gone));
+});
+
+test('a record without a key is still bad, whatever stands behind it', async () => {
+  const bad = 'it still breaks a rule: no key';
+  expect(await outcomesOf([], [reject(null, 0), reject(null, 1)])).toEqual([bad, bad]);
 });
