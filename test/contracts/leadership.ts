@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { takeAll } from '../../projector/leading/standby.ts';
 import { isFree } from '../../projector/ports/leading.ts';
 import type { Leadership, ViewWriter } from '../../projector/ports/view-writer.ts';
@@ -8,7 +8,7 @@ import { parseKey, rideKey } from '../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../schemas/views/view-values.ts';
 import { complete, lead } from '../support/stores/lead.ts';
 import { fieldsWrite, valueWrite } from '../support/stores/view-names.ts';
-import type { ViewStoreFixture } from './view-store.ts';
+import { storeFor, type ViewStoreFixture } from './view-store.ts';
 
 const ride = rideKey('ride1');
 const { tag } = parseKey(ride);
@@ -17,28 +17,11 @@ const view = (text: string): Buffer => encodeView({}, Buffer.from(text));
 /** The promises of `Leadership` (projector/ports/view-writer.ts), which every store that several projectors share keeps. */
 export function leadershipContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {
   describe(`${name} as a store that projectors share`, () => {
-    let store: ViewStoreFixture;
-    const open: ViewWriter[] = [];
-    const writer = async (): Promise<ViewWriter & { leadership: Leadership }> => {
-      const made = await store.writer();
-      open.push(made);
-      return made as ViewWriter & { leadership: Leadership };
-    };
-    const leader = async () => {
-      const made = await writer();
-      await lead(made);
-      return made;
-    };
+    const store = storeFor(makeFixture);
+    const writer = async () => (await store.writer()) as ViewWriter & { leadership: Leadership };
+    const leader = async () => (await store.leader()) as ViewWriter & { leadership: Leadership };
     const fences = async ({ leadership }: ViewWriter, tags = allTags): Promise<string[]> =>
       (await leadership!.look(tags)).map(({ fence }) => fence);
-    beforeAll(async () => {
-      store = await makeFixture();
-    });
-    afterEach(async () => {
-      for (const each of open.splice(0)) await each.close();
-      await store.empty();
-    });
-    afterAll(() => store.close());
 
     // docs/rules.md#fence
     it('lets one of a hundred that take all tags at once have them, and write', async () => {
@@ -61,7 +44,6 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       await complete(newer, allTags);
       const r = store.reader();
       await expect.poll(() => r.get([ride]).catch(() => null)).toEqual([view('new')]);
-      await r.close();
     });
 
     it('writes nothing of a leader into an emptied store, before it has taken the tag again as doubtful', async () => {
@@ -110,7 +92,6 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
       await expect.poll(async () => (await r.ready()).ready).toBe(true);
       await other.leadership.take(tag, (await fences(other, [tag]))[0]!, true);
       expect(await r.get([completeKey(tag)])).toEqual([null]);
-      await r.close();
     });
 
     it('hands over the position and the names written since its round began, and no older ones', async () => {
@@ -160,7 +141,6 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
         await w.beat(allTags, { stamp: asked.committed ? asked.process : '' });
         await expect.poll(async () => (await r.ready()).ready).toBe(true);
         expect((await stamps())!.map(String)).toEqual(allTags.map(() => asked.committed && asked.process));
-        await r.close();
         for (const each of [first, tag]) expect(await w.commit(each, [])).toMatchObject({ committed: true });
       });
 
@@ -199,7 +179,6 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
           expect(await w.leadership.look(allTags)).toEqual(before);
           const r = store.reader();
           expect((await r.ready()).ready).toBe(false);
-          await r.close();
           // Of those that are as they were left it may go on.
           const left = allTags.filter((each) => each !== of);
           expect((await w.beat(left, asking)).committed).toBe(reason === 'fenced');

@@ -24,39 +24,42 @@ const ride = rideKey('ride1');
 const { tag } = parseKey(ride);
 const view = (text: string): Buffer => encodeView({}, Buffer.from(text));
 
-const soon = { timeout: 60_000, interval: 25 };
-
 const listed = async (writer: ViewWriter, tags: readonly number[]): Promise<Map<string, StoredView>> =>
   new Map((await Array.fromAsync(writer.list(tags))).map((stored) => [keyOf(stored.tag, stored), stored]));
+
+/** A store for the tests of one suite: emptied after each, which closes what the test has opened. */
+export function storeFor(makeFixture: () => Promise<ViewStoreFixture>) {
+  let store: ViewStoreFixture;
+  const open: { close(): Promise<void> }[] = [];
+  const opened = <T extends { close(): Promise<void> }>(made: T): T => {
+    open.push(made);
+    return made;
+  };
+  beforeAll(async () => {
+    store = await makeFixture();
+  });
+  afterEach(async () => {
+    for (const each of open.splice(0)) await each.close();
+    await store.empty();
+  });
+  afterAll(() => store.close());
+  const writer = async (): Promise<ViewWriter> => opened(await store.writer());
+  return {
+    writer,
+    async leader(): Promise<ViewWriter> {
+      const made = await writer();
+      await lead(made);
+      return made;
+    },
+    reader: (): ViewReader => opened(store.reader()),
+    empty: () => store.empty(),
+  };
+}
 
 /** The promises of projector/ports/view-writer.ts and api/ports/view-reader.ts, which every adapter keeps. */
 export function viewStoreContract(name: string, makeFixture: () => Promise<ViewStoreFixture>): void {
   describe(`${name} as a view store`, () => {
-    let store: ViewStoreFixture;
-    const open: { close(): Promise<void> }[] = [];
-    const writer = async (): Promise<ViewWriter> => {
-      const made = await store.writer();
-      open.push(made);
-      return made;
-    };
-    const leader = async () => {
-      const made = await writer();
-      await lead(made);
-      return made;
-    };
-    const reader = (): ViewReader => {
-      const made = store.reader();
-      open.push(made);
-      return made;
-    };
-    beforeAll(async () => {
-      store = await makeFixture();
-    });
-    afterEach(async () => {
-      for (const each of open.splice(0)) await each.close();
-      await store.empty();
-    });
-    afterAll(() => store.close());
+    const { leader, reader, empty } = storeFor(makeFixture);
 
     // docs/rules.md#batch
     it('writes a batch whole: sets, deletes, fields and removed fields; what is absent is null', async () => {
@@ -71,7 +74,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const r = reader();
       await complete(w, allTags);
       // A guard that has not looked for a while trusts nothing until it has.
-      await expect.poll(() => r.get([ride, rideKey('other')]).catch(() => null), soon).toEqual([bytes, null]);
+      await expect.poll(() => r.get([ride, rideKey('other')]).catch(() => null)).toEqual([bytes, null]);
       const found = await r.fields(reader1, ['o2026-01-01', 'o2026-01-02', 'f2026-01-01']);
       expect(found.map((bytes) => bytes && String(bytes))).toEqual([null, 'b=1', 'ä:r=1']);
       await w.commit(tag, [valueWrite(ride, null)]);
@@ -119,7 +122,7 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       for (const each of allTags) if (each !== tag) await complete(w, [each]);
       expect(await r.ready()).toMatchObject({ ready: false });
       await complete(w, [tag]);
-      await expect.poll(() => r.ready(), soon).toMatchObject({ ready: true });
+      await expect.poll(() => r.ready()).toMatchObject({ ready: true });
       expect(await r.get([completeKey(tag)])).toEqual([expect.any(Buffer)]);
     });
 
@@ -136,17 +139,17 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
         for (const each of allTags) await w.commit(each, []);
         return heard.hears;
       };
-      await expect.poll(beat, soon).toBe(true);
+      await expect.poll(beat).toBe(true);
       heard.keys = [];
       await w.commit(tag, [valueWrite(ride, view('1'))]);
-      await expect.poll(() => heard.keys, soon).toContain(ride);
+      await expect.poll(() => heard.keys).toContain(ride);
       const hash = readerKey('rider1');
       await w.commit(parseKey(hash).tag, [fieldsWrite(hash, { 'o2026-01-01': 'a=1' })]);
       await w.commit(tag, [valueWrite(ride, null)]);
-      await expect.poll(() => heard.keys, soon).toEqual([ride, ride]);
+      await expect.poll(() => heard.keys).toEqual([ride, ride]);
       const before = heard.all;
-      await store.empty();
-      await expect.poll(() => heard.all, soon).toBeGreaterThan(before);
+      await empty();
+      await expect.poll(() => heard.all).toBeGreaterThan(before);
     });
   });
 }
