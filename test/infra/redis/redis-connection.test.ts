@@ -35,7 +35,7 @@ describe('keys', () => {
   it('have a text, or none, or another type, which is none', async () => {
     const { connection } = new SharedStore();
     await connection.command('', ['SET', 'text', 'ä']);
-    await connection.command('', ['RPUSH', 'list', 'x']);
+    await connection.command('', ['SADD', 'list', 'x']);
     const texts = ['text', 'none', 'list'].map((key) => readText(connection, key));
     expect(await Promise.all(texts)).toEqual(['ä', null, null]);
     const away = { ...connection, command: async () => Promise.reject(new Error('Redis is away')) };

@@ -40,7 +40,7 @@ function scene() {
   const text = async (key: string): Promise<string | null> =>
     ((await ask('GET', key)) as Buffer | null)?.toString() ?? null;
   /** Another program writes a key with another type. */
-  const spoil = (key: string) => ask('DEL', key).then(() => ask('RPUSH', key, 'x'));
+  const spoil = (key: string) => ask('DEL', key).then(() => ask('SADD', key, 'x'));
   return { ask, lost, writer, text, spoil };
 }
 
