@@ -50,7 +50,7 @@ export class WindowMarks {
     if (!at) return false;
     return fanOuts.some(([id, days]) => {
       const rider = this.#facts.riderIds.find(id);
-      if (!days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
+      if (rider < 0 || !days.some((day) => firstDayOf(at.part, day) === at.day)) return false;
       return this.#relating.has(reader) || this.#facts.relations.get(reader, rider) !== 0;
     });
   }

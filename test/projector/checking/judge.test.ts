@@ -96,6 +96,9 @@ it('a field of a reader is looked at again while a fan-out of its day, of a ride
   expect(await judged(ada, gone13, [unfollowed, { fanOuts: [ofBo] }])).toEqual(wrong);
   const others = ['bo', 'ada'].map((who, i): StoredFanOut => [who, [on(`2015-06-${14 - i}`)]]);
   expect(await judged(ada, gone13, [{ fanOuts: others }])).toEqual(wrong);
+  // Nobody here knows this rider: what differs can't be of them.
+  const unknownRider: Window = { begins: [gone('relations', 'ada/bo')], fanOuts: [['stranger', ofBo[1]]] };
+  expect(await judged(ada, gone13, [unknownRider])).toEqual(wrong);
   // A change touches another field: that one alone is looked at again.
   const own: Window['begins'] = ['written', says('ada', 'NONE', 'loop', '2015-06-13')];
   const other: Window = { begins: [says('ada', 'GOING', 'loop', '2015-06-20')] };

@@ -6,6 +6,7 @@ import {
   type Barrier,
   PositionBarriers,
   parseStoredPosition,
+  readableOf,
   type StoredPosition,
 } from '../../../projector/position/settled-position.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
@@ -25,6 +26,32 @@ describe('a stored position', () => {
     ['lacks the sum', JSON.stringify({ ...stored, sum: undefined })],
   ])('that %s is as none', (_, text) => {
     expect(parseStoredPosition(text)).toBeNull();
+  });
+});
+
+describe('what is readable', () => {
+  const text = (riders: number, more: Partial<StoredPosition> = {}) =>
+    JSON.stringify({ ...stored, position: positionAt({ riders, rides: 9 - riders }), ...more });
+
+  it('is the furthest of what positions beside views say, in each partition', () => {
+    expect(readableOf([text(3), null, 'x', text(7), text(5)], 'l')).toEqual(positionAt({ riders: 7, rides: 6 }));
+    const behind = text(8, { readable: positionAt({ riders: 2, rides: 3 }) });
+    expect(readableOf([behind], 'l')).toEqual(positionAt({ riders: 2, rides: 3 }));
+    expect(readableOf([text(8, { readable: null }), text(4)], 'l')).toEqual(positionAt({ riders: 4, rides: 5 }));
+    expect(readableOf([text(8, { readable: null })], 'l')).toBeNull();
+    const [narrow, wide] = [{ rides: [1] }, { rides: [0, 6] }].map((each) => ({ ...positionAt(), ...each }));
+    expect(readableOf([text(0, { position: wide! }), text(0, { position: narrow! })], 'l')).toEqual({
+      ...wide!,
+      rides: [1, 6],
+    });
+  });
+
+  it('is not known without positions, and refused where all are of another log', () => {
+    for (const none of [null, [], [null, 'x']]) expect(readableOf(none, 'l')).toBeNull();
+    expect(readableOf([text(3), text(7, { log: 'other' })], 'l')).toEqual(positionAt({ riders: 3, rides: 6 }));
+    expect(() => readableOf([text(7, { log: 'other' })], 'l')).toThrow(
+      /^Cannot say what is readable: the views are of an/,
+    );
   });
 });
 
