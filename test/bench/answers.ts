@@ -1,15 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
 import { newArchive } from '../../services/backends/new-archive.ts';
 import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
 import { forAnyVersion, startServer } from './commands.ts';
 import type { Used } from './cpu-report.ts';
-import { type LoadTarget, type PreparedLoad, prepareLoad } from './load.ts';
-import { otherCore, pin } from './pinned-process.ts';
+import { type LoadTarget, prepareLoad } from './load.ts';
+import { otherCore } from './pinned-process.ts';
+import { sceneOf } from './scene.ts';
 import type { Version } from './versions.ts';
 
 const warmUpMs = 1_500;
@@ -35,9 +33,8 @@ export async function startServices(
   world: Iterable<LoggedRecord>,
   ended: AsyncDisposableStack,
 ) {
-  pin(process.pid, otherCore);
-  const dir = await mkdtemp(join(tmpdir(), 'ride-calendar-bench-'));
-  ended.defer(() => rm(dir, { recursive: true, force: true }));
+  const scene = sceneOf(ended);
+  const dir = await scene.folder();
   await writeWorld(join(dir, 'archive'), world);
   await loadSigningKeys(null, dir);
 
@@ -52,9 +49,7 @@ export async function startServices(
       return server;
     };
     if (store === 'memory') return started('start');
-    const redis = await startRedisServer();
-    ended.defer(() => redis.stop());
-    pin(redis.pid, otherCore);
+    const redis = await scene.redis();
     const views = { REDIS_URL: redis.url };
     await started('projector', views, otherCore);
     return started('api', views);
@@ -63,9 +58,9 @@ export async function startServices(
   for (const version of versions)
     for (const store of stores) services.set(`${version.name} ${store}`, await start(version, store));
 
-  const loads = new Map<string, Promise<PreparedLoad>>();
+  const loads = new Map<string, ReturnType<typeof prepareLoad>>();
   /** The route's client, warmed up. */
-  const load = ({ port }: Answering, route: Route): Promise<PreparedLoad> => {
+  const load = ({ port }: Answering, route: Route): ReturnType<typeof prepareLoad> => {
     const key = `${port} ${route.name}`;
     const prepare = async () => {
       const requests = route.status === 304 ? await validated(port, route.requests) : route.requests;

@@ -1,10 +1,9 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { archive } from './archive.ts';
+import { archive, publish } from './archive.ts';
 import { freshness } from './freshness.ts';
 import { idle } from './idle.ts';
 import { me } from './me.ts';
-import { publish } from './publish.ts';
 import { reads } from './reads.ts';
 import { start } from './start.ts';
 import { type Bench, measureInTurns } from './versions.ts';

@@ -85,13 +85,8 @@ export const freshness: Bench = {
   },
 };
 
-interface Phase {
-  /** Changes a second. */
-  rate: number;
-  /** Whether all tags are compared meanwhile. */
-  repair: boolean;
-  change(): Change;
-}
+/** Changes a second, and whether all tags are compared meanwhile. */
+type Phase = { rate: number; repair: boolean; change: () => Change };
 
 const quantiles = [
   ['p50', 0.5],
@@ -128,13 +123,7 @@ async function measured({ rate, repair, change }: Phase, ms: number, { publish, 
   return { cpu, alone: latencies(observed.alone), read: latencies(observed.read) };
 }
 
-async function produce(
-  rate: number,
-  ms: number,
-  sent: Sent,
-  change: () => Change,
-  publish: Bound['publish'],
-): Promise<void> {
+async function produce(rate: number, ms: number, sent: Sent, change: () => Change, publish: Bound['publish']) {
   const startMs = sharedNowMs();
   const under: Promise<void>[] = [];
   let [produced, probed] = [0, 0];

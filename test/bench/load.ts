@@ -16,32 +16,20 @@ export interface LoadTarget {
 
 const connections = 64;
 
-interface Prepared {
-  /** With `unheardOf`, a number belongs between the two. */
-  target: Buffer;
-  rest: Buffer;
-  answerBytes: number;
-  bodyBytes: number;
-}
-
-export interface PreparedLoad {
-  bodySizes: number[];
-  /** Asks for some milliseconds, and says how many answers came. */
-  run(ms: number): Promise<number>;
-}
-
-export async function prepareLoad({ port, requests, unheardOf, status }: LoadTarget): Promise<PreparedLoad> {
-  const prepared: Prepared[] = [];
+export async function prepareLoad({ port, requests, unheardOf, status }: LoadTarget) {
+  const prepared: { target: Buffer; rest: Buffer; answerBytes: number; bodyBytes: number }[] = [];
   for (const { path, headers } of requests) {
     const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}`);
     const rest = Buffer.from(` HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    // With `unheardOf`, a number belongs between the two.
     const target = Buffer.from(`GET ${path}${unheardOf ? '&n=' : ''}`);
     prepared.push({ target, rest, ...(await learn(port, Buffer.concat([target, rest]), status, path)) });
   }
   let number = 0;
   return {
     bodySizes: prepared.map(({ bodyBytes }) => bodyBytes),
-    async run(ms) {
+    /** Asks for some milliseconds, and says how many answers came. */
+    async run(ms: number): Promise<number> {
       const untilMs = performance.now() + ms;
       let answers = 0;
       // Opened for each run: a server closes connections that nothing comes on for long, as between turns.
@@ -82,12 +70,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-async function learn(
-  port: number,
-  request: Buffer,
-  status: number,
-  path: string,
-): Promise<{ answerBytes: number; bodyBytes: number }> {
+async function learn(port: number, request: Buffer, status: number, path: string) {
   const socket = await open(port);
   socket.write(request);
   let text = '';

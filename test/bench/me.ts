@@ -7,67 +7,50 @@ import { baseUrl, type Route, startServices } from './answers.ts';
 import type { Bench, Figures } from './versions.ts';
 
 /**
- * A metro in which each reader has nights of their own and 60 friends. Some of the friends go to each of 60 nights within
+ * A metro in which each of 64 readers has nights of their own and 60 friends. Some of the friends go to each of 60 nights within
  * 31 days. Readers have different friends, so no answer is that of another reader.
  */
 
 const metro = 'benchville';
-const readerCount = 64;
-const poolSize = 240;
+const readers = Array.from({ length: 64 }, (_, i) => `reader-${i}`);
+const pool = Array.from({ length: 240 }, (_, i) => `rider-${String(i).padStart(4, '0')}-of-the-pool`);
 const friendsOfAReader = 60;
-/** From 30 days before today to 60 days after it, two rides a day. */
+/** Two rides a day. A rider goes to every sixth ride of the pool, a reader to every fourth. */
 const daysBefore = 30;
 const daysAfter = 60;
-const ridesADay = 2;
-/** A rider goes to every sixth ride of the pool, a reader to every fourth. */
-const riderGoesTo = 6;
-const readerGoesTo = 4;
 
 const today = Math.floor(Date.now() / 86_400_000);
-const rangeDays = 31;
-const from = dayText(today + 1);
-const to = dayText(today + rangeDays);
+const range = `from=${dayText(today + 1)}&to=${dayText(today + 31)}`;
 /** A public day of about 4 kB, beyond the riders' own windows. */
 const fullDay = today + 100;
 const nightsOfFullDay = 10;
-const fullDayPath = `/metros/${metro}/days/${dayText(fullDay)}`;
-
-const riderOf = (i: number): string => `rider-${String(i).padStart(4, '0')}-of-the-pool`;
-const readers: readonly string[] = Array.from({ length: readerCount }, (_, i) => `reader-${i}`);
-
-const firstNames = ['Ada', 'Benoît', 'Chiyo', 'Dmitri', 'Eloise', 'Fatuma', 'Gwen', 'Hal'];
-const lastNames = ['Sparrow', 'Lindqvist', 'Okafor', 'Marsh', 'Pereira', 'Yamada', 'Underhill'];
 
 const developerKey = `rck_${'m'.repeat(43)}`;
 
 function* meWorld(): Generator<LoggedRecord> {
   yield* [recordOfMetro(metro, { time_zone: 'Europe/Berlin' }), liveKey(developerKey)];
-  for (let i = 0; i < poolSize; i++) {
-    const name = `${firstNames[i % firstNames.length]} ${lastNames[i % lastNames.length]}`;
-    yield rider(riderOf(i), { handle: `handle_${i}`, name: i % 9 === 0 ? null : name });
-  }
+  for (const [i, id] of pool.entries())
+    yield rider(id, { handle: `handle_${i}`, name: i % 9 === 0 ? null : `Chiyo Lindqvist ${i}` });
   for (const [i, reader] of readers.entries()) {
     yield rider(reader, { handle: `reader_${i}`, name: null });
     for (let f = 0; f < friendsOfAReader; f++) {
       const also = [f % 5 === 0 && 'close', f % 20 === 0 && 'flagged'] as const;
-      yield marks(reader, riderOf((i * 31 + f * 7) % poolSize), 'follows', ...also.filter((mark) => mark !== false));
+      const friend = pool[(i * 31 + f * 7) % pool.length]!;
+      yield marks(reader, friend, 'follows', ...also.filter((mark) => mark !== false));
     }
   }
-  let n = 0;
-  for (let day = today - daysBefore; day <= today + daysAfter; day++) {
-    for (let of = 0; of < ridesADay; of++) yield* rideAndNight(n++, day);
-  }
-  for (let of = 0; of < nightsOfFullDay; of++) yield* rideAndNight(n++, fullDay);
+  const days = Array.from({ length: daysBefore + 1 + daysAfter }, (_, i) => today - daysBefore + i);
+  const nights = [...days.flatMap((day) => [day, day]), ...Array<number>(nightsOfFullDay).fill(fullDay)];
+  for (const [n, day] of nights.entries()) yield* rideAndNight(n, dayText(day));
 }
 
-function* rideAndNight(n: number, day: number): Generator<LoggedRecord> {
+function* rideAndNight(n: number, date: string): Generator<LoggedRecord> {
   const id = `bench${String(n).padStart(3, '0')}`;
-  const date = dayText(day);
   yield ride(id, { title: `A ride of some kind to the river, number ${n}`, metro });
   const where = place({ place_name: 'Under the bridge', show_neighbourhood: true });
   yield night(id, date, { meet_time: 68_400_000, ...where });
-  for (let i = 0; i < poolSize; i++) if ((i * 13 + n) % riderGoesTo === 0) yield says(riderOf(i), 'GOING', id, date);
-  for (const [i, reader] of readers.entries()) if ((i + n) % readerGoesTo === 0) yield says(reader, 'GOING', id, date);
+  for (const [i, each] of pool.entries()) if ((i * 13 + n) % 6 === 0) yield says(each, 'GOING', id, date);
+  for (const [i, each] of readers.entries()) if ((i + n) % 4 === 0) yield says(each, 'GOING', id, date);
 }
 
 const publicDay = 'public day';
@@ -83,19 +66,11 @@ export const me: Bench = {
     );
     const asReaders = (path: string) =>
       tokens.map((token) => ({ path: `/api${path}`, headers: { Authorization: `Bearer ${token}` } }));
+    const publicly = { path: `/api/metros/${metro}/days/${dayText(fullDay)}`, headers: { 'X-Api-Key': developerKey } };
     const routes: (Route & { aim?: string })[] = [
-      {
-        name: publicDay,
-        requests: [{ path: `/api${fullDayPath}`, headers: { 'X-Api-Key': developerKey } }],
-        status: 200,
-      },
+      { name: publicDay, requests: [publicly], status: 200 },
       { name: '/me/nights', requests: asReaders('/me/nights'), status: 200 },
-      {
-        name: '/me/friends',
-        aim: '12',
-        requests: asReaders(`/me/friends?metro=${metro}&from=${from}&to=${to}`),
-        status: 200,
-      },
+      { name: '/me/friends', aim: '12', requests: asReaders(`/me/friends?metro=${metro}&${range}`), status: 200 },
     ];
     for (const route of routes) await services.assertSame(route);
     return {

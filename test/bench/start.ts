@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
-import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { runCommand, startServer, worldDay } from './commands.ts';
 import type { Used } from './cpu-report.ts';
-import { measuredCore, otherCore, pin, startPinned } from './pinned-process.ts';
+import { measuredCore, startPinned } from './pinned-process.ts';
+import { sceneOf } from './scene.ts';
 import type { Bench, Figures, Version } from './versions.ts';
 
 // A view's tag is known to be right once a round after its compare is stored: then a next start need not compare it.
@@ -16,10 +15,8 @@ const bare = 'bare fetch, CPU';
 export const start: Bench = {
   options: { riders: '20000', profile: '' },
   async prepare(versions, { riders, profile }, ended) {
-    pin(process.pid, otherCore);
-    const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
-    ended.defer(async () => void (await Promise.all([broker.stop(), redis.stop()])));
-    for (const { pid } of [broker, redis]) pin(pid, otherCore);
+    const scene = sceneOf(ended);
+    const [broker, redis] = await Promise.all([scene.broker(), scene.redis()]);
     const env = { KAFKA_BROKERS: broker.brokers, REDIS_URL: redis.url };
     // A projector of nothing: what any takes.
     const idle = { ...env, KAFKA_TOPIC_PREFIX: 'empty.', REDIS_KEY_PREFIX: 'empty:' };
