@@ -254,8 +254,8 @@ export function metPairs({ faults: struck }: Scene): Record<string, number> {
 }
 
 /** In the ordinary test, so many worlds must have every pair so often. */
-export const usualWorlds = 3_000;
-export const metMin = 10;
+export const usualWorlds = 1_500;
+export const metMin = 5;
 
 /** Pairs of faults that met less often, the rarest first. */
 export const rarePairs = (met: Readonly<Record<string, number>>): [name: string, count: number][] =>
