@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ioredisCluster } from '../../../infra/redis/ioredis-cluster.ts';
 
-// A client that never connects: `npm run faults -- --redis cluster` has those that do.
+// A client that never connects: test/e2e/redis-cluster-failover.e2e.test.ts has those that do.
 it('a client that has lost all nodes asks those of its URLs again, also by IPv6, and those that it knew', () => {
   const client = ioredisCluster('REDIS_URL', 'redis://[::1]:7001,redis://b', {
     lazyConnect: true,

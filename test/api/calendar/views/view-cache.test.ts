@@ -111,6 +111,14 @@ describe('the view cache', () => {
     expect([cache.peek(key), cache.bytes]).toEqual([undefined, 0]);
   });
 
+  it('keeps nothing of a read that fails: the next one is kept', async () => {
+    await put('one');
+    replies = Promise.reject(new Error('away'));
+    await expect(textOf()).rejects.toThrow('away');
+    replies = Promise.resolve();
+    expect([await textOf(), await textOf(), reads]).toEqual(['one', 'one', 2]);
+  });
+
   it('tells of each view that is looked up, each round trip, and what was found', async () => {
     const used: string[] = [];
     const took: [operation: string, seconds: number][] = [];
