@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
@@ -23,25 +23,13 @@ export async function pythonWith(name: string, version: string, ...others: strin
   const isThere = () => run('python3', ['-c', 'import ensurepip, venv']).then(Boolean, () => false);
   await needProgram("Python's venv", 'python3-venv', 'give Python 3.10 or newer with venv on the path', isThere);
   try {
-    const pip = await pipFolder();
-    await run('python3', ['-m', 'venv', '--clear', '--without-pip', venv]);
+    await run('python3', ['-m', 'venv', '--clear', venv]);
     // Compiling thousands of modules that no test imports would be most of the work.
-    const options = ['--python', path.join(programs, 'python'), 'install', '--quiet', '--no-compile'];
-    const install = ['-m', 'pip', ...options, `${name}==${version}`, ...others];
-    await run(path.join(pip, 'bin', 'python'), install, { maxBuffer: 16 << 20 });
+    const install = ['install', '--quiet', '--no-compile', `${name}==${version}`, ...others];
+    await run(path.join(programs, 'pip'), install, { maxBuffer: 16 << 20 });
     await writeFile(path.join(venv, 'installed'), '');
   } catch (cause) {
     throw new Error(`Cannot install ${name}: it needs Python 3.10 or newer, and PyPI`, { cause });
   }
   return programs;
-}
-
-/** The Python whose pip installs into the others: a pip in each would be most of their making. Of two tests the first to rename wins. */
-async function pipFolder(): Promise<string> {
-  const folder = path.join(cache, 'pip');
-  if (existsSync(folder)) return folder;
-  const own = `${folder}-${process.pid}`;
-  await run('python3', ['-m', 'venv', '--clear', own]);
-  await rename(own, folder).catch(() => rm(own, { recursive: true }));
-  return folder;
 }
