@@ -37,6 +37,9 @@ export function checkHistory(lines: readonly Line[], limitMs: number): Finding[]
   ];
 }
 
+/** Within this time after it is published, a bad record is set aside, on a busy machine too. */
+const sendingMsMax = 2_000;
+
 /**
  * Each bad record is set aside once, at its place, and nothing else is. A leader that stopped as it sent it may send it again
  * once it wakes (docs/rules.md#rejected-once).
@@ -52,13 +55,16 @@ function checkRejects(
   const places = new Set(bad.map(placeOf));
   // One without an acknowledgement may be anywhere.
   const isSure = bad.every(({ offset }) => offset !== null);
-  const most = faults.some(({ name }) => name === 'leader paused and deposed') ? 2 : 1;
+  const froze = faults.filter(({ name }) => name === 'leader paused and deposed');
+  const isOnItsWay = ({ at }: Line<'publish'>) => froze.some(({ begin }) => at <= begin && begin - at < sendingMsMax);
+  const most = (place: string): number =>
+    bad.some((each) => (each.offset === null || placeOf(each) === place) && isOnItsWay(each)) ? 2 : 1;
   return [
     ...bad
       .filter((each) => each.offset !== null && !found.has(placeOf(each)))
       .map((each) => finding('rejects', `${placeOf(each)} is bad and was not set aside`, each.line)),
     ...[...found]
-      .filter(([place, all]) => all.length > most || (isSure && !places.has(place)))
+      .filter(([place, all]) => all.length > most(place) || (isSure && !places.has(place)))
       .map(([place, all]) => finding('rejects', `${place} is set aside ${all.length} times, or not bad`, all[0]!.line)),
   ];
 }
