@@ -9,12 +9,11 @@ import type { Bench, Figures } from './versions.ts';
 const settings = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'segment.ms': String(2 ** 50) };
 const commands = ['archive load', 'archive save', 'archive check'] as const;
 
-/** Topics of their own, and the settings that name them. */
-async function freshTopics(brokers: string) {
+/** Topics of their own, and the environment that names them. */
+async function freshTopics(brokers: string, settings = {}) {
   const kafka = new TestKafka(brokers);
   await kafka.createTopics({ partitions: 4, settings });
-  // Topics of one partition do not show what their keys go by.
-  const env = { KAFKA_BROKERS: brokers, KAFKA_TOPIC_PREFIX: kafka.topicPrefix, KAFKA_PARTITIONER: 'murmur2' };
+  const env = { KAFKA_BROKERS: brokers, KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
   return { env, [Symbol.asyncDispose]: () => kafka[Symbol.asyncDispose]() };
 }
 
@@ -34,11 +33,13 @@ export const archive: Bench = {
         (['clock', 'CPU'] as const).map((of) => ({ name: `${name}, ${of}`, unit: 's' as const })),
       ),
       async measure(each) {
-        await using topics = await freshTopics(brokers);
+        await using topics = await freshTopics(brokers, settings);
+        // Topics of one partition do not show what their keys go by.
+        const env = { ...topics.env, KAFKA_PARTITIONER: 'murmur2' };
         const figures: Figures = {};
         for (const name of commands) {
           const args = [...name.split(' '), name === 'archive load' ? from : to];
-          const { seconds, cpuSeconds } = await runCommand(each, args, topics.env);
+          const { seconds, cpuSeconds } = await runCommand(each, args, env);
           Object.assign(figures, { [`${name}, clock`]: seconds, [`${name}, CPU`]: cpuSeconds });
         }
         await rm(to, { recursive: true });
