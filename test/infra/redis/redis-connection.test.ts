@@ -35,10 +35,10 @@ describe('keys', () => {
   it('have a text, or none, or another type, which is none', async () => {
     const { connection } = new SharedStore();
     await connection.command('', ['SET', 'text', 'ä']);
-    await connection.command('', ['SADD', 'list', 'x']);
-    const texts = ['text', 'none', 'list'].map((key) => readText(connection, key));
+    await connection.command('', ['SADD', 'set', 'x']);
+    const texts = ['text', 'none', 'set'].map((key) => readText(connection, key));
     expect(await Promise.all(texts)).toEqual(['ä', null, null]);
     const away = { ...connection, command: async () => Promise.reject(new Error('Redis is away')) };
-    await expect(readText(away, 'list')).rejects.toThrow('away');
+    await expect(readText(away, 'set')).rejects.toThrow('away');
   });
 });

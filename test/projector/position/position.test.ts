@@ -39,11 +39,12 @@ describe('what is readable', () => {
     expect(readableOf([behind], 'l')).toEqual(positionAt({ riders: 2, rides: 3 }));
     expect(readableOf([text(8, { readable: null }), text(4)], 'l')).toEqual(positionAt({ riders: 4, rides: 5 }));
     expect(readableOf([text(8, { readable: null })], 'l')).toBeNull();
-    const [narrow, wide] = [{ rides: [1] }, { rides: [0, 6] }].map((each) => ({ ...positionAt(), ...each }));
-    expect(readableOf([text(0, { position: wide! }), text(0, { position: narrow! })], 'l')).toEqual({
-      ...wide!,
-      rides: [1, 6],
-    });
+    const [narrow, wide] = [
+      { ...positionAt(), rides: [1] },
+      { ...positionAt(), rides: [0, 6] },
+    ];
+    const both = [text(0, { position: wide }), text(0, { position: narrow })];
+    expect(readableOf(both, 'l')).toEqual({ ...wide, rides: [1, 6] });
   });
 
   it('is not known without positions, and refused where all are of another log', () => {
