@@ -23,7 +23,7 @@ const upMsMax = 60_000;
 /**
  * Starts `command` in its own process group, so that Ctrl-C in a terminal reaches us first. A watchdog ends it with
  * us: a shell that holds one end of a pipe to us. When this process is gone, even by SIGKILL, the pipe closes. Then the
- * shell kills the server and removes `temporaryFolder`.
+ * shell kills the group and removes `temporaryFolder`. A signal goes to the group too: a forked Redis would write on.
  */
 export async function startLocalProcess(
   command: string,
@@ -33,7 +33,7 @@ export async function startLocalProcess(
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   await once(child, 'spawn');
   const pid = child.pid!;
-  const script = 'cat >/dev/null; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
+  const script = 'cat >/dev/null; kill -9 "-$1"; [ -z "$2" ] || rm -rf -- "$2"';
   const shell = ['-c', script, 'sh', String(pid), temporaryFolder];
   const watchdog = spawn('sh', shell, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   watchdog.stdin.on('error', () => undefined);
@@ -52,8 +52,8 @@ export async function startLocalProcess(
     if (hasExited()) return;
     child.ref();
     const exited = once(child, 'exit');
-    const timer = setTimeout(() => child.kill('SIGKILL'), endDelayMs);
-    child.kill(signal);
+    const timer = setTimeout(() => process.kill(-pid, 'SIGKILL'), endDelayMs);
+    process.kill(-pid, signal);
     await exited;
     clearTimeout(timer);
   };
@@ -97,7 +97,8 @@ export async function startLocalServer(
   prepare: (folder: string) => Promise<{ command: string; args: readonly string[]; up: string }>,
 ): Promise<LocalServer> {
   const folder = await mkdtemp(join(tmpdir(), `ride-calendar-${name}-`));
-  const remove = () => rm(folder, { recursive: true, force: true });
+  // Who was forked by the server ends with it, but a moment later perhaps.
+  const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 20 });
   try {
     const { command, args, up } = await prepare(folder);
     let server: LocalProcess;
