@@ -37,10 +37,11 @@ interface KafkaListening {
   format?: string[];
 }
 
-// A small heap and only the fast compiler: the broker starts in half the time, and tests need no more.
+// A small heap and only the fast compiler: Java starts in half the time, and tests need no more.
+const quickJava = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
 const logging = '-Dorg.slf4j.simpleLogger';
 const javaOptions = [
-  ...['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'],
+  ...['-Xms128m', '-Xmx512m', ...quickJava],
   ...[`${logging}.defaultLogLevel=warn`, `${logging}.log.kafka.server.KafkaRaftServer=info`],
 ];
 const up = 'Kafka Server started';
@@ -69,7 +70,7 @@ export async function startKafkaBroker(
     // Any 16 bytes: the broker is alone.
     const clusterId = Buffer.from('ride-calendar-00').toString('base64url');
     const formatting = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...format];
-    await run('java', [...javaOptions, '-cp', `${jars}/*`, ...formatting]);
+    await run('java', [...keptClasses(jars), ...javaOptions, '-cp', `${jars}/*`, ...formatting]);
     // Java unpacks the libraries of codecs into its temporary folder, and removes none when it is killed.
     const args = [...javaOptions, `-Djava.io.tmpdir=${folder}`, '-cp', `${jars}/*`, 'kafka.Kafka', file];
     const classes = await loadedClasses(jars, args, folder);
@@ -82,7 +83,7 @@ const dataIn = (folder: string): string => join(folder, 'data');
 
 /** Java's option for Kafka's classes as the first broker loaded them, kept beside the jars: brokers start in half the time. */
 async function loadedClasses(jars: string, args: readonly string[], folder: string): Promise<string[]> {
-  const file = join(jars, 'classes.jsa');
+  const file = classesIn(jars);
   if (!existsSync(file)) {
     const own = `${file}.${process.pid}`;
     const first = await launch('kafka', 'java', [`-XX:ArchiveClassesAtExit=${own}`, ...args], up, folder);
@@ -90,8 +91,12 @@ async function loadedClasses(jars: string, args: readonly string[], folder: stri
     // It may have been too slow to write them.
     await rename(own, file).catch(() => undefined);
   }
-  return existsSync(file) ? [`-XX:SharedArchiveFile=${file}`] : [];
+  return keptClasses(jars);
 }
+
+const classesIn = (jars: string): string => join(jars, 'classes.jsa');
+const keptClasses = (jars: string): string[] =>
+  existsSync(classesIn(jars)) ? [`-XX:SharedArchiveFile=${classesIn(jars)}`] : [];
 
 /** Settings of a broker that is alone, by Kafka's names. */
 export const brokerSettings = (controller: string, listeners: readonly KafkaListener[]): Record<string, string> => ({
@@ -138,7 +143,8 @@ async function kafkaJars(): Promise<string> {
     await writeFile(join(work, 'pom.xml'), pom);
     const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
     const args = ['-q', '-B', '-f', join(work, 'pom.xml'), goal, `-DoutputDirectory=${join(work, 'jars')}`];
-    await run('mvn', args, { timeout: 300_000, maxBuffer: 1 << 24 }).catch((cause) => {
+    const env = { MAVEN_OPTS: quickJava.join(' '), ...process.env };
+    await run('mvn', args, { env, timeout: 300_000, maxBuffer: 1 << 24 }).catch((cause) => {
       const fix = 'is the Maven repository reachable? Or set KAFKA_BROKERS';
       throw new Error(`Cannot fetch the Kafka broker by Maven: ${fix}`, { cause });
     });
