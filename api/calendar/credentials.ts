@@ -6,7 +6,7 @@ import type { Entry } from './views/view-cache.ts';
 
 /** The bearer token of an Authorization header, or null. The scheme is matched in any case (docs/rules.md#bearer). */
 export const bearerToken = ({ authorization }: IncomingHttpHeaders): string | null =>
-  authorization === undefined ? null : (/^bearer +(.+)/i.exec(authorization)?.[1] ?? null);
+  /^bearer +(.+)/i.exec(authorization ?? '')?.[1] ?? null;
 
 /** The view that exists while a developer key is live. node:http gives header text as latin1, so its original bytes are hashed. */
 const keyViewOf = memoize((keyText) => developerKeyKey(hash('sha256', Buffer.from(keyText, 'latin1'), 'hex')));

@@ -24,7 +24,7 @@ export class Goings {
     const onNight = (name: Name, day: number): boolean => {
       if (!takes(name, day)) return false;
       const place = views.nights.placeOf(name);
-      views.said.push(-1 - place);
+      views.said.push(~place);
       night = (this.#nights.push(place) - 1) * 8;
       return true;
     };

@@ -32,7 +32,7 @@ export const myNights: Naming = ({ fields, views, nowMs }) => {
   for (const field of fields.o)
     decodeOwn(field, nightNames, (name, bits) => {
       const place = views.nights.placeOf(name);
-      views.said.push(-1 - place, bits);
+      views.said.push(bits);
       own.push({ place, bits });
     });
   const flagged = new Goings(fields.x, views, views.nights.has);

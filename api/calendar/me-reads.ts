@@ -43,7 +43,7 @@ export const meReads =
   async (headers) => {
     // A developer key never opens these (docs/rules.md#me).
     const token = bearerToken(headers);
-    const rider = token === null ? null : await checker.check(token);
+    const rider = token && (await checker.check(token));
     if (rider === null) return noLiveToken(token !== null);
     const nowMs = calendarNowMs();
     const { kinds, from, to, metro, naming } = inputs.ok ? wantedFor(operation, inputs.inputs, nowMs) : nothing;
@@ -53,7 +53,7 @@ export const meReads =
     if (metro !== null) keys.push(metroKey(metro));
     // The fields are asked for first. If `complete` came first and the store were emptied then, all fields would be missing.
     const [values, [card, complete, ofMetro]] = await Promise.all([
-      asked.names.length > 0 ? cache.fields(readerKey(rider), asked.names) : [],
+      inputs.ok ? cache.fields(readerKey(rider), asked.names) : [],
       cache.load(keys),
     ]);
     if (!isLive([card!])) {

@@ -7,6 +7,8 @@ import { type Line, linesOf, type Plan, planFile } from './record.ts';
 interface Switch {
   activeMutant: string | undefined;
   currentTestId: string | undefined;
+  /** How often a test was run so far: memos forget each time (laps.ts). */
+  tries: number;
   hitCount: number | undefined;
   hitLimit: number;
   mutantCoverage: { static: Record<string, number>; perTest: Record<string, Record<string, number>> };
@@ -16,6 +18,7 @@ const global = globalThis as unknown as { __stryker__: Switch; __judging__?: { p
 global.__stryker__ ??= {
   activeMutant: undefined,
   currentTestId: undefined,
+  tries: 0,
   hitCount: undefined,
   hitLimit: Number.POSITIVE_INFINITY,
   mutantCoverage: { static: {}, perTest: {} },
@@ -96,6 +99,7 @@ export default class JudgingRunner extends TestRunner {
   override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
     super.onBeforeTryTask(test, options);
     this.#failed = null;
+    mutation.tries += 1;
     // Of a mutant that was late, expectations are still awaited.
     test.promises = [];
     if (!this.#plan.reached) mutation.currentTestId = test.id;

@@ -67,7 +67,6 @@ class Zone {
     const offset = this.offsetAt(ms);
     const day = Math.floor((ms + offset) / dayMs);
     const midnight = (day + 1) * dayMs - offset;
-    if (this.offsetAt(midnight) === offset) return { from: ms, until: midnight, day };
     // No zone changes its clock twice before a midnight.
     let [before, after] = [ms, midnight];
     while (after - before > 1) {
@@ -80,10 +79,10 @@ class Zone {
 
   /** Local time minus UTC, in milliseconds. */
   readonly offsetAt = (ms: number): number => {
-    // Such as GMT-07:00, or GMT-07:52:58 before there were standard zones. GMT alone is no offset.
+    // Such as GMT-07:00, or GMT-07:52:58 before there were standard zones. GMT alone, as ICU writes it before 78, is none.
     const text = this.#format.format(ms);
-    const [, sign, hours, minutes, seconds = 0] = /GMT([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(text) ?? [];
-    const offset = ((Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds)) * 1000;
+    const [, sign, hours = 0, minutes = 0, seconds = 0] = /GMT(?:([+-])(\d\d):(\d\d):?(\d\d)?)?/.exec(text)!;
+    const offset = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
     return sign === '-' ? -offset : offset;
   };
 }

@@ -137,7 +137,7 @@ class Named<View> {
 export class NamedViews {
   readonly nights: Named<NightView>;
   readonly riders: Named<RiderView>;
-  /** What fields say of them, in the order of the fields: the places of nights, and those of riders and bits. */
+  /** What fields say of them, in their order: bits of own nights; places of nights, negated, and those of riders with bits. */
   readonly said: number[] = [];
   #inOrder: readonly number[] | null = null;
 
@@ -157,13 +157,13 @@ export class NamedViews {
     this.nights.views = entries.slice(riders).map((entry) => entry.as(nightView));
   }
 
-  /** Of all that an answer depends on: what fields say, every view, the order of riders who are called alike, how far away nights are. */
+  /** Of all that an answer depends on: what fields say, every view, the order of riders who are called alike, local dates. */
   digest(nowMs: number): string {
     let state = '';
     this.riders.views.forEach((view, place) => {
       state += `${view?.digest ?? '-'}${this.riders.names[place]!.id} `;
     });
-    for (const view of this.nights.views) state += view ? `${view.digest}${view.day - dayAt(view.zone, nowMs)} ` : '-';
+    for (const view of this.nights.views) state += view ? `${view.digest}${dayAt(view.zone, nowMs)} ` : '-';
     return digestOf(Buffer.concat([Buffer.from(state), Buffer.from(new Int32Array(this.said).buffer)]));
   }
 

@@ -81,7 +81,7 @@ export class DayView extends PublicView {
       if (
         (!far || night.far === null || (far as string[]).includes(night.far)) &&
         (!who || night.who === null || (who as string[]).includes(night.who)) &&
-        (!where || (night.where !== null && where.includes(night.where))) &&
+        (!where || where.includes(night.where!)) &&
         matchesWords(night.text, words)
       ) {
         selected.push(i);

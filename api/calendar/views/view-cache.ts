@@ -39,9 +39,9 @@ export class Entry {
     return made;
   }
 
-  /** Bytes in a cache, approximately: twice as much again for what callers make of the stored ones, compressed bodies among it. */
+  /** Bytes of a view in a cache, approximately: twice as much again for what callers make of the stored ones, compressed bodies among it. */
   get bytes(): number {
-    return 3 * (this.#stored?.length ?? 0) + 400;
+    return 3 * this.#stored!.length + 400;
   }
 }
 
@@ -93,7 +93,7 @@ export class ViewCache {
       },
       hearing: (hears) => {
         this.#hearing = hears;
-        if (!hears) this.#forgetAll();
+        this.#forgetAll();
       },
     });
   }
@@ -186,7 +186,7 @@ export class ViewCache {
   }
 
   #fill(key: string, placeholder: Placeholder | null, entry: Entry): void {
-    if (placeholder === null || this.#entries.get(key) !== placeholder) return;
+    if (this.#entries.get(key) !== placeholder) return;
     this.#entries.delete(key);
     if (!entry.isThere) return;
     this.#entries.set(key, entry);

@@ -27,6 +27,7 @@ let faults: unknown[];
 let gone: string[];
 let fault: Error | null;
 let readsUntilEmptied: number;
+let nowMs: number;
 let answers: ReturnType<typeof calendar>;
 
 beforeEach(() => {
@@ -34,6 +35,7 @@ beforeEach(() => {
   gone = [];
   fault = null;
   readsUntilEmptied = Number.POSITIVE_INFINITY;
+  nowMs = smallWorld.nowMs;
   const direct = memory.reader();
   const orFault = async (read: () => Promise<(Buffer | null)[]>): Promise<(Buffer | null)[]> => {
     if (fault) throw fault;
@@ -42,16 +44,19 @@ beforeEach(() => {
   const reader: ViewReader = {
     ...direct,
     get: (keys) => orFault(() => direct.get(keys)),
-    fields: (key, names) => orFault(() => direct.fields(key, names)),
+    fields(key, names) {
+      if (names.length === 0) throw new Error('Redis has no answer to HMGET without fields');
+      return orFault(() => direct.fields(key, names));
+    },
   };
   cache = new ViewCache(reader);
   answers = calendar({
     baseUrl: 'https://rides.example/api',
     cache,
-    calendarNowMs: () => smallWorld.nowMs,
+    calendarNowMs: () => nowMs,
     cacheSeconds: 60,
     checker: { check: (token) => (token === 'dead' ? null : token) },
-    openApi: Buffer.from('{"openapi":"3.1.0"}'),
+    openApi: Buffer.from(`{"openapi":"${'3'.repeat(1_000)}"}`),
     onFault: (cause) => faults.push(cause),
     riderGone: (rider) => gone.push(rider),
   });
@@ -69,6 +74,7 @@ it('a request is counted under its operation, whatever its answer', async () => 
   expect(await ask(smallWorld.ride, {}, 'OPTIONS')).toMatchObject({ operation: 'getRide', status: 204 });
   expect(await ask(smallWorld.ride, undefined, 'DELETE')).toMatchObject({ operation: 'getRide', status: 405 });
   expect(await ask('/me/known')).toMatchObject({ operation: 'getKnown', status: 401 });
+  expect(await ask('/me/known', { authorization: 'Bearer ada' })).toMatchObject({ operation: 'getKnown', status: 400 });
   expect(await ask(`/${'x'.repeat(8_000)}`)).toMatchObject({ operation: 'none', status: 414 });
   expect(answers({ method: 'GET', url: '/api/other', headers: {} })).toBeNull();
 });
@@ -77,6 +83,7 @@ it('a fault of the store is 503, and one of ours 500, which is told', async () =
   for (const { path } of [...publicOperations, ...riderOperations]) {
     const both = { 'x-api-key': key, authorization: 'Bearer ada' };
     fault = new StoreAwayError('away');
+    expect((await ask(path, {})).status).toBe(401);
     expect([await ask(path, both), faults]).toMatchObject([{ status: 503, headers: { 'Retry-After': '1' } }, []]);
     fault = new Error('a bug');
     expect([(await ask(path, both)).status, faults.splice(0)]).toEqual([500, [fault]]);
@@ -100,7 +107,28 @@ it('of a token’s rider who is gone it is told, but not where a key opens the r
 });
 
 it('views that were found kept are counted, and those that had to be read', async () => {
-  for (const path of [smallWorld.ride, smallWorld.ride, smallWorld.day, '/rides/unknown']) await ask(path);
-  // The key and the ride, twice; the day's metro is read with it, and what does not exist is never kept.
-  expect([cache.hits, cache.misses]).toEqual([0 + 2 + 1 + 1, 2 + 0 + 2 + 1]);
+  const { ride, day } = smallWorld;
+  for (const path of [ride, ride, day, day, '/rides/x', '/rides/unknown']) await ask(path);
+  // The key and the ride, twice; the day's metro is read with it the first time. A wrong input needs the key alone.
+  // What does not exist is never kept, like the card of a rider who is gone, which is not asked for beside the key.
+  await ask(ride, { 'x-api-key': key, authorization: 'Bearer eve' });
+  expect([cache.hits, cache.misses]).toEqual([0 + 2 + 1 + 2 + 1 + 1 + 2, 2 + 0 + 2 + 0 + 0 + 1 + 0]);
+});
+
+// docs/rules.md#max-age
+it.each([
+  ['2015-06-14T06:59:50Z', 10, [smallWorld.ride, smallWorld.day, `${smallWorld.day}?q=loop`]],
+  ['2015-06-14T06:59:50Z', 60, [smallWorld.emptyDay, `${smallWorld.day}?q=nowhere`]],
+  ['2015-06-14T07:00:00Z', 60, [smallWorld.ride, smallWorld.day]],
+  ['2015-06-20T06:59:50Z', 60, [smallWorld.ride, smallWorld.day]],
+])('at %s an answer is good for %i seconds: until one of its nights is past', async (now, seconds, paths) => {
+  nowMs = Date.parse(now);
+  for (const path of paths)
+    expect([path, (await ask(path)).headers['Cache-Control']]).toEqual([path, `private, max-age=${seconds}`]);
+});
+
+// docs/rules.md#compression
+it('the interface’s description, which lives as long as the process, is compressed for its first reader', async () => {
+  const { headers } = await ask('/openapi.json', { 'accept-encoding': 'zstd, br' });
+  expect(headers['Content-Encoding']).toBe('br');
 });
