@@ -8,7 +8,7 @@ import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { tarpit } from '../../support/servers/tarpit.ts';
-import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { archiveOf, emptyLog, load as loadInto } from '../../support/worlds/archive-load.ts';
 import { rider } from '../../support/worlds/records.ts';
 import { SavedArchive } from '../../support/worlds/saved-archive.ts';
@@ -103,10 +103,10 @@ test('an exact_since that somebody moved is refused by every command that reads 
 test('an archive that goes on behind its manifest is served and loaded, with one warning', async () => {
   await using saved = await SavedArchive.make();
   await saved.save();
-  const writer = await writerIn(saved.dir);
-  writer.append('riders', { ...rider('e'), partition: 0, offset: 3 });
-  writer.append('riders', { ...rider('f'), partition: 1, offset: 9 });
-  await writer.close();
+  await saved.archive.write([
+    { topic: 'riders', ...rider('e'), offset: 3 },
+    { topic: 'riders', ...rider('f'), partition: 1, offset: 9 },
+  ]);
   const [file] = await saved.archive.files('riders');
   const more = `a save is at work, or was killed; the next one cuts that off (and 1 more: ride-calendar archive check ${saved.dir})`;
   const said = `${file}: it has more than the manifest says: ${more}. It is read as well`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { byTopic } from '../../../schemas/events/records.ts';
-import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { archiveOf, emptyLog, load, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 import { rejectAt, rider } from '../../support/worlds/records.ts';
 
@@ -29,10 +29,10 @@ describe('archive load', () => {
       { key: '1', value: null },
       { key: '2', value: Buffer.from('') },
     ];
-    const writer = await writerIn(archive.dir);
-    writer.append('riders', { ...rider('a'), partition: 0, offset: 0, rawValue: Buffer.from('as it came') });
-    writer.append('riders', { ...rider('b'), partition: 0, offset: 1, headers });
-    await writer.close();
+    await archive.append('riders', 0, [
+      { ...rider('a'), rawValue: Buffer.from('as it came') },
+      { ...rider('b'), headers },
+    ]);
     const log = emptyLog(1);
     expect(await load(archive.dir, log)).toMatchObject({ records: 2, cut: 1 });
     expect(log.all('riders')).toMatchObject([publishedRider('a'), { ...publishedRider('b'), headers }]);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultPartitioners, type Partitioner, partitionFor } from '../../../schemas/events/partitioner.ts';
-import { byTopic, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic } from '../../../schemas/events/records.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
-import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { emptyLog, load, startMs } from '../../support/worlds/archive-load.ts';
 import { rider } from '../../support/worlds/records.ts';
 
@@ -17,16 +17,12 @@ interface Change {
 
 /** An archive of changes to riders, each in its partition. */
 async function archiveOfChanges(partitions: number, changes: readonly Change[]): Promise<TestArchive> {
-  const archive = await TestArchive.make();
-  const writer = await writerIn(archive.dir, { blockBytes: 2_000, fileBytes: 5_000 });
-  for (const topic of topicNames) for (let i = 0; i < partitions; i++) writer.addPartition(topic, i, 0);
-  const offsets = Array<number>(partitions).fill(0);
-  for (const { key, name, ms, partition } of changes) {
+  const archive = await TestArchive.make(partitions);
+  const records = changes.map(({ key, name, ms, partition }) => {
     const one = rider(key, startMs + ms);
-    const value = name === null ? null : { ...one.value, name };
-    writer.append('riders', { ...one, value, partition, offset: offsets[partition]!++ });
-  }
-  await writer.close();
+    return { topic: 'riders' as const, ...one, value: name === null ? null : { ...one.value, name }, partition };
+  });
+  await archive.write(records);
   return archive;
 }
 

@@ -4,46 +4,47 @@ import { beforeAll, expect, test } from 'vitest';
 import { emptyManifest, manifestText } from '../../../infra/archive/format/archive-manifest.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
 // docs/rules.md#text-of-others: what publishers, riders and makers of archives choose must not move an operator's cursor, name their window or forge a line.
 
 /** Names the window, and begins a line of its own. */
 const forged = 'x\u001b]0;owned\u0007\u009b31m\n2026-05-01T00:00:00.000Z  nights/0@7 forged';
+const { ride, metro } = sampleRecords.rides;
+const day = '2026-05-01';
 
 let archive: TestArchive;
 beforeAll(async () => {
   archive = await TestArchive.make(1);
-  const writer = await writerIn(archive.dir);
-  const at = (offset: number) => ({ partition: 0, offset, timestampMs: 1_760_000_000_000 + offset });
-  const { ride, metro } = sampleRecords.rides;
-  const day = '2026-05-01';
-  writer.append('metros', { ...at(0), key: metro, value: { ...sampleRecords.metros, metro } });
-  writer.append('rides', { ...at(0), key: ride, value: { ...sampleRecords.rides, title: forged } });
   const night = { ...sampleRecords.nights, ride, day: Date.parse(day) / 86_400_000 };
-  writer.append('nights', { ...at(1), key: `${ride}/${day}`, value: { ...night, status: 'CANCELLED' as const } });
-  writer.append('nights', { ...at(2), key: forged, value: night });
-  const handled = { ...sampleRecords.riders, rider: 'handled', handle: forged };
-  writer.append('riders', { ...at(3), key: 'handled', value: handled });
-  await writer.close();
+  await archive.write([
+    { topic: 'metros', key: metro, value: { ...sampleRecords.metros, metro } },
+    { topic: 'rides', key: ride, value: { ...sampleRecords.rides, title: forged } },
+    {
+      topic: 'nights',
+      key: `${ride}/${day}`,
+      value: { ...night, status: 'CANCELLED' },
+      timestampMs: 1_760_000_000_000,
+    },
+    { topic: 'nights', key: forged, value: night },
+    { topic: 'riders', key: 'handled', value: { ...sampleRecords.riders, rider: 'handled', handle: forged } },
+  ]);
   const raw = { key: Buffer.from('k'), value: null, headers: {} };
   archive.reject([{ topic: `../${forged}`, partition: 0, offset: 4, timestampMs: 1, reason: forged, raw }]);
   return () => archive.close();
 });
 
 const commands = () => {
-  const { ride, metro } = sampleRecords.rides;
   const span = ['--from', '2020-01-01T00:00:00Z', '--to', '2026-09-01T00:00:00Z'];
-  const past = [
-    ['history', `/rides/${ride}`, `/metros/${metro}/days/2026-05-01`],
-    ['history', `/metros/${metro}/days/2026-05-01`],
+  return [
+    ['history', `/rides/${ride}`, `/metros/${metro}/days/${day}`],
+    ['history', `/metros/${metro}/days/${day}`],
     ['changes', ...span],
     ['changes', '--json', ...span],
     ['replay', '--as-of', '2026-09-01T00:00:00Z', '--get', `/rides/${ride}`],
-  ];
-  const rejected = [[], ['--show', '--personal'], ['--json']].map((more) => ['rejected', 'list', ...more]);
-  return [...past, ...rejected].map((args) => [...args, '--archive', archive.dir]);
+    ...[[], ['--show', '--personal'], ['--json']].map((more) => ['rejected', 'list', ...more]),
+  ].map((args) => [...args, '--archive', archive.dir]);
 };
 
 const expectShown = (lines: readonly string[]) => {

@@ -13,7 +13,7 @@ import { loadSettings } from '../../../services/settings/settings.ts';
 import { runSimulate } from '../../../services/simulate/simulate.ts';
 import { defaultSizes } from '../../../services/simulate/world/sizes.ts';
 import { heard } from '../../support/processes/heard.ts';
-import { checkArchive, TestArchive, writerIn } from '../../support/worlds/archive.ts';
+import { checkArchive, TestArchive } from '../../support/worlds/archive.ts';
 import { rider as realRider } from '../../support/worlds/records.ts';
 
 describe('simulate --archive', () => {
@@ -103,9 +103,7 @@ describe('simulate --archive', () => {
       return [madeUp !== null, err.join().includes('May not be exact: the archive holds more')];
     };
     expect(await opened()).toEqual([true, false]);
-    const writer = await writerIn(dir);
-    writer.append('riders', { ...realRider('ada'), partition: 0, offset: 10_000 });
-    await writer.close();
+    await archive.write([{ topic: 'riders', ...realRider('ada'), offset: 10_000 }]);
     expect(await opened()).toEqual([false, true]);
   });
 });

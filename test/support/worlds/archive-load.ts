@@ -36,14 +36,11 @@ export const publishedRider = (key: string, timestampMs = startMs): PublishedRec
 
 /** An archive of riders: of each partition keys and times, in order. */
 export async function archiveOf(...partitions: [string, number][][]): Promise<TestArchive> {
-  const archive = await TestArchive.make();
-  await archive.createTopics(partitions.length);
-  for (const [partition, records] of partitions.entries()) {
-    await archive.append(
-      'riders',
-      partition,
-      records.map(([key, time]) => rider(key, startMs + time)),
-    );
-  }
+  const archive = await TestArchive.make(partitions.length);
+  const placed =
+    (partition: number) =>
+    ([key, time]: [string, number]) =>
+      ({ topic: 'riders', ...rider(key, startMs + time), partition }) as const;
+  await archive.write(partitions.flatMap((records, i) => records.map(placed(i))));
   return archive;
 }

@@ -16,12 +16,16 @@ import { decoded, type LogRecord, type UndecodableRecord } from '../../../projec
 import type { LogBatch, Reject } from '../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../projector/position/position.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
-import { defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, defaultTopicPrefix, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { runArchiveCheck } from '../../../services/archive/archive-check.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import type { EventLogFixture } from '../../contracts/event-log.ts';
 import { heard } from '../processes/heard.ts';
 import { sampleRecords } from './records.ts';
+
+/** A record of any topic, perhaps with its place and time. */
+type Placed = Pick<ArchiveRecord, 'key' | 'value'> & Partial<ArchiveRecord> & { topic: TopicName };
+const smallFiles = { blockBytes: 2_000, fileBytes: 5_000 };
 
 /** An archive in a folder of its own, and what tests do to it. */
 export class TestArchive implements EventLogFixture, AsyncDisposable {
@@ -43,18 +47,27 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
 
   async createTopics(partitions: number): Promise<void> {
     this.#partitions = partitions;
-    const writer = await writerIn(this.dir);
-    for (const topic of topicNames) for (let i = 0; i < partitions; i++) writer.addPartition(topic, i, 0);
-    await writer.close();
+    await this.write(
+      [],
+      {},
+      byTopic(() => partitions),
+    );
   }
 
-  async append(
-    topic: TopicName,
-    partition: number,
-    records: Omit<ArchiveRecord, 'partition' | 'offset'>[],
-  ): Promise<void> {
-    const writer = await writerIn(this.dir, { blockBytes: 2_000, fileBytes: 5_000 });
-    for (const record of records) writer.append(topic, { partition, offset: this.#take(topic, partition), ...record });
+  append(topic: TopicName, partition: number, records: Omit<Placed, 'topic' | 'partition'>[]): Promise<void> {
+    return this.write(records.map((record) => ({ ...record, topic, partition })));
+  }
+
+  /** Records without a place are the next ones of partition 0. `partitions` are there, though they may be empty. */
+  async write(
+    records: readonly Placed[],
+    how: Partial<ArchiveWriterOptions> = smallFiles,
+    partitions = byTopic(() => 0),
+  ) {
+    const writer = await writerIn(this.dir, how);
+    for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
+    for (const { topic, partition = 0, offset = this.#take(topic, partition), ...record } of records)
+      writer.append(topic, { timestampMs: 1_700_000_000_000, ...record, partition, offset });
     await writer.close();
   }
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { clocks, type RecordClock } from '../../../infra/archive/log/partition-cursor.ts';
-import { topicNames } from '../../../schemas/events/records.ts';
 import { openPastLog, type PastLog } from '../../../services/past/past-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { quietIo } from '../processes/heard.ts';
-import { TestArchive, writerIn } from './archive.ts';
+import { TestArchive } from './archive.ts';
 import { type History, type HistoryRecord, historyArb } from './histories.ts';
+import { requestArb } from './request-arbs.ts';
 
 /** How an archive is cut into files and blocks. */
 export type Chunking = { blockBytes: number; fileBytes: number };
@@ -18,10 +18,7 @@ export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
 /** A history as an archive. */
 export async function pastArchive({ partitions, records }: History, chunking: Chunking): Promise<TestArchive> {
   const archive = await TestArchive.make();
-  const writer = await writerIn(archive.dir, chunking);
-  for (const topic of topicNames) for (let i = 0; i < partitions[topic]; i++) writer.addPartition(topic, i, 0);
-  for (const { topic, ...record } of records) writer.append(topic, record);
-  await writer.close();
+  await archive.write(records, chunking, partitions);
   return archive;
 }
 
@@ -44,21 +41,23 @@ const pastArb: fc.Arbitrary<History> = historyArb().chain((history) =>
 export const timeOfHistory = ({ value, timestampMs }: HistoryRecord, by: RecordClock): number =>
   by === 'timestamp' || value === null ? timestampMs : Number(value.changed_at);
 
-/** An instant of a history: that of a record, a moment before or after one, or any. */
-export const instantArb = ({ records, today }: History, by: RecordClock): fc.Arbitrary<number> =>
-  fc
-    .tuple(fc.nat({ max: Math.max(0, records.length - 1) }), fc.integer({ min: -1, max: 1 }))
-    .map(([i, off]) => (records[i] ? timeOfHistory(records[i], by) : today * 86_400_000) + off)
-    .filter((ms) => Math.abs(ms) < 2.5e14);
+/** An instant of a history: that of a record, a midnight of some zone, or a moment before or after one. */
+const instantArb = ({ records, today }: History, by: RecordClock): fc.Arbitrary<number> => {
+  const midnight = fc.integer({ min: -40, max: 130 * 24 }).map((hours) => (today * 24 + hours) * 3_600_000);
+  const times = records.map((record) => timeOfHistory(record, by)).filter((ms) => Math.abs(ms) < 2.5e14);
+  const instant = times.length > 0 ? fc.oneof(fc.constantFrom(...times), midnight) : midnight;
+  return fc.tuple(instant, fc.integer({ min: -1, max: 1 })).map(([ms, off]) => ms + off);
+};
+
+export type Scenario = typeof scenarioArb extends fc.Arbitrary<infer T> ? T : never;
 
 /** A history, the clock that it is read by, how its archive is cut, and what a test asks of both. */
-export const scenarioArb = <T>(asked: (history: History, by: RecordClock) => { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
-  pastArb.chain((history) =>
-    fc
-      .constantFrom(...clocks)
-      .chain((by) =>
-        fc
-          .record({ chunking: chunkingArb, asked: fc.record(asked(history, by)) })
-          .map(({ chunking, asked }) => ({ history, by, chunking, ...asked })),
-      ),
-  );
+export const scenarioArb = fc.tuple(pastArb, fc.constantFrom(...clocks)).chain(([history, by]) =>
+  fc.record({
+    history: fc.constant(history),
+    by: fc.constant(by),
+    chunking: chunkingArb,
+    instants: fc.uniqueArray(instantArb(history, by), { minLength: 2, maxLength: 6 }),
+    requests: fc.array(requestArb(history), { minLength: 4, maxLength: 10, size: 'max' }),
+  }),
+);
