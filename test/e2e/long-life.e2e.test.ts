@@ -18,7 +18,7 @@ import { operatorApp } from '../../services/serve/http/operator-routes.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { positionAt, TestKafka } from '../support/servers/kafka.ts';
-import { stallingProxy } from '../support/servers/stalling-proxy.ts';
+import { stallingProxy } from '../support/servers/redis-proxies.ts';
 import { startSignInService } from '../support/sign-in/sign-in-service.ts';
 import { fastClock } from '../support/stores/fast-clock.ts';
 import { logOf } from '../support/stores/placed-log.ts';

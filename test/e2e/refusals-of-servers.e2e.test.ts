@@ -6,7 +6,7 @@ import { runCli } from '../../services/command-line.ts';
 import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
-import { stallingProxy } from '../support/servers/stalling-proxy.ts';
+import { stallingProxy } from '../support/servers/redis-proxies.ts';
 
 // A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
 

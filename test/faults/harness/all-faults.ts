@@ -6,7 +6,7 @@ import type { KafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import type { RedisServer } from '../../../infra/local/redis-server.ts';
 import type { Random } from '../../../services/simulate/world/random.ts';
 import { cutTail } from '../../support/servers/kafka-disk.ts';
-import type { StallingProxy } from '../../support/servers/stalling-proxy.ts';
+import type { StallingProxy } from '../../support/servers/redis-proxies.ts';
 import type { HistoryWriter } from '../history.ts';
 import { type Publisher, partitionOf } from './publisher.ts';
 import type { Service } from './service.ts';

@@ -6,7 +6,7 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { Processes } from '../../support/processes/process.ts';
-import { stallingProxy } from '../../support/servers/stalling-proxy.ts';
+import { stallingProxy } from '../../support/servers/redis-proxies.ts';
 import { riderTokens } from '../../support/sign-in/rider-tokens.ts';
 import { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
 import { historyWriter, nowMs } from '../history.ts';

@@ -6,7 +6,7 @@ import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-sta
 import { redisViewReader } from '../../../infra/redis/views/redis-view-reader.ts';
 import { redisUrl } from '../../support/servers/backends.ts';
 import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
-import { type Carries, type Ends, type Gets, silentProxy } from '../../support/servers/silent-proxy.ts';
+import { type Carries, type Ends, type Gets, silentProxy } from '../../support/servers/redis-proxies.ts';
 
 /** Far longer than any command may take, on a busy machine too. */
 const forEverMs = 20 * owedReplyMsMax;

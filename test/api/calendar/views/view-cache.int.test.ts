@@ -8,7 +8,7 @@ import { rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { ride } from '../../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../../support/processes/http-service.ts';
 import { freshKeyPrefix } from '../../../support/servers/backends.ts';
-import { type StallingProxy, stallingProxy } from '../../../support/servers/stalling-proxy.ts';
+import { type StallingProxy, stallingProxy } from '../../../support/servers/redis-proxies.ts';
 import { smallWorld, withKey, withToken } from '../../../support/worlds/small-world.ts';
 
 /**
