@@ -52,7 +52,7 @@ export function publicReads(deps: ReadDeps, { noLiveKey }: Unauthorized) {
         cache.hits += view === null ? 1 : 2;
         return read.answer(headers, view!);
       };
-      const rider = token === null ? null : checker.check(token);
+      const rider = token && checker.check(token);
       return rider instanceof Promise ? rider.then(decide) : decide(rider);
     };
   };

@@ -88,6 +88,12 @@ it('a fault of the store is 503, and one of ours 500, which is told', async () =
     fault = new Error('a bug');
     expect([(await ask(path, both)).status, faults.splice(0)]).toEqual([500, [fault]]);
   }
+  // What is kept is answered without a read.
+  fault = null;
+  await ask(smallWorld.ride);
+  nowMs = Number.NaN;
+  expect(await ask(smallWorld.ride)).toMatchObject({ operation: 'getRide', status: 500 });
+  expect(faults).toEqual([expect.any(RangeError)]);
 });
 
 // docs/rules.md#absence
@@ -108,8 +114,10 @@ it('of a token’s rider who is gone it is told, but not where a key opens the r
 
 it('views that were found kept are counted, and those that had to be read', async () => {
   const { ride, day } = smallWorld;
-  for (const path of [ride, ride, day, day, '/rides/x', '/rides/unknown']) await ask(path);
-  // The key and the ride, twice; the day's metro is read with it the first time. A wrong input needs the key alone.
+  for (const path of [ride, ride, day, day, '/rides/unknown']) await ask(path);
+  // The key and the ride, twice; the day's metro is read with it the first time. A wrong input needs the key alone, and no tick.
+  const wrong = answers({ method: 'GET', url: '/api/rides/x', headers: { 'x-api-key': key } })!;
+  expect(wrong.answer).toMatchObject({ status: 400 });
   // What does not exist is never kept, like the card of a rider who is gone, which is not asked for beside the key.
   await ask(ride, { 'x-api-key': key, authorization: 'Bearer eve' });
   expect([cache.hits, cache.misses]).toEqual([0 + 2 + 1 + 2 + 1 + 1 + 2, 2 + 0 + 2 + 0 + 0 + 1 + 0]);
@@ -127,8 +135,9 @@ it.each([
     expect([path, (await ask(path)).headers['Cache-Control']]).toEqual([path, `private, max-age=${seconds}`]);
 });
 
-// docs/rules.md#compression
+// docs/rules.md#compression, #cache-control, #vary
 it('the interface’s description, which lives as long as the process, is compressed for its first reader', async () => {
   const { headers } = await ask('/openapi.json', { 'accept-encoding': 'zstd, br' });
-  expect(headers['Content-Encoding']).toBe('br');
+  const caching = { 'Cache-Control': 'public, no-cache', Vary: 'Accept-Encoding' };
+  expect(headers).toMatchObject({ ...caching, 'Content-Encoding': 'br' });
 });
