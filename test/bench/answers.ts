@@ -3,7 +3,7 @@ import { defaultPartitioners } from '../../schemas/events/partitioner.ts';
 import { newArchive } from '../../services/backends/new-archive.ts';
 import { loadSigningKeys } from '../../services/settings/sign-in-files.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { forAnyVersion, startServer } from './commands.ts';
+import { forAnyVersion } from './commands.ts';
 import type { Used } from './cpu-report.ts';
 import { type LoadTarget, prepareLoad } from './load.ts';
 import { otherCore } from './pinned-process.ts';
@@ -43,16 +43,10 @@ export async function startServices(
       ...{ BASE_URL: baseUrl, ARCHIVE_DIR: join(dir, 'archive'), OAUTH_KEYS: join(dir, 'oauth-keys.json') },
       DATA_DIR: join(dir, `${version.name}-${store}`),
     };
-    const started = async (command: string, more: Record<string, string> = {}, core?: number) => {
-      const server = await startServer(version, command, { ...env, ...more }, core === undefined ? {} : { core });
-      ended.defer(() => server.end());
-      return server;
-    };
-    if (store === 'memory') return started('start');
-    const redis = await scene.redis();
-    const views = { REDIS_URL: redis.url };
-    await started('projector', views, otherCore);
-    return started('api', views);
+    if (store === 'memory') return scene.start(version, 'start', env);
+    const views = { ...env, REDIS_URL: (await scene.redis()).url };
+    await scene.start(version, 'projector', views, { core: otherCore });
+    return scene.start(version, 'api', views);
   }
   const services = new Map<string, Answering>();
   for (const version of versions)

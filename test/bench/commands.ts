@@ -14,30 +14,23 @@ const readyMsMax = 1_800_000;
 let commands = 0;
 
 interface Placed {
-  core?: number;
+  /** The measured one, if not said; null: any. */
+  core?: number | null;
   execArgv?: readonly string[];
 }
 
-export interface Server {
-  port: number;
-  used(): Promise<Used>;
-  end(): Promise<void>;
-}
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
 async function start(version: Version, args: readonly string[], env: Env, placed: Placed): Promise<PinnedProcess> {
   const { core = measuredCore, execArgv = [] } = placed;
   const command = join(version.folder, 'services', 'ride-calendar.js');
   const preload = ['--import', join(import.meta.dirname, 'cpu-report.ts'), ...execArgv];
-  const settings = {
-    PATH: process.env.PATH ?? '',
-    DRAIN_SECONDS: '0',
-    LOG_LEVEL: 'error',
-  };
+  const settings = { PATH: process.env.PATH ?? '', DRAIN_SECONDS: '0', LOG_LEVEL: 'error' };
   return startPinned(command, args, core, preload, { ...settings, ...env });
 }
 
 /** Starts a server of a checkout. Resolves once it is ready. */
-export async function startServer(version: Version, command: string, env: Env, placed: Placed = {}): Promise<Server> {
+export async function startServer(version: Version, command: string, env: Env, placed: Placed = {}) {
   const [port] = (await freePorts(1)) as [number];
   const server = await start(version, [command], { ...env, PORT: String(port) }, placed);
   const untilMs = Date.now() + readyMsMax;
@@ -56,11 +49,7 @@ async function isReady(port: number): Promise<boolean> {
 }
 
 /** Runs a command of a checkout to its end, and says what it took. */
-export async function runCommand(
-  version: Version,
-  args: readonly string[],
-  env: Env,
-): Promise<Used & { seconds: number }> {
+export async function runCommand(version: Version, args: readonly string[], env: Env) {
   const file = join(tmpdir(), `ride-calendar-used-${process.pid}-${commands++}.json`);
   const startMs = performance.now();
   const running = await start(version, args, { ...env, BENCH_USED: file }, {});

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { redisLiveViews } from '../../infra/redis/views/stored-views.ts';
 import type { LiveViews } from '../../projector/ports/live-views.ts';
 import { allTags } from '../../schemas/views/view-keys.ts';
+import { runCommand, type Server } from './commands.ts';
 import {
   anyChange,
   anyRsvp,
@@ -12,9 +12,10 @@ import {
   probeChange,
   probes,
   sharedNowMs,
-  startLiveChain,
+  startPublishing,
 } from './live-chain.ts';
 import { startPinned } from './pinned-process.ts';
+import { sceneOf } from './scene.ts';
 import { type Bench, type Figures, quantile, type Row } from './versions.ts';
 
 const tickMs = 5;
@@ -55,31 +56,31 @@ export const freshness: Bench = {
         { name: `${name}: projector's CPU, of a second`, unit: 'ms' },
       ]),
       async measure(version) {
-        await using chain = await startLiveChain(version);
-        // Not kept to one core: Kafka, Redis, two services and the observer share both.
-        const observer = await startPinned('freshness-observer.ts', [], null);
-        const live = await redisLiveViews({ url: chain.redis.url, cluster: false, keyPrefix: 'ride-calendar:' });
-        try {
-          const projector = await (await chain.projector()).ready(120_000);
-          const api = await (await chain.api()).ready(60_000);
-          await observer.ask({ brokers: chain.broker.brokers, port: Number(new URL(api.origin).port) });
-          const { publish } = chain;
-          const bound = { publish, collect: () => observer.ask<Observed>('collect'), live, pid: projector.pid };
-          await measured({ rate: 1_000, repair: false, change: anyChange }, 5_000, bound);
-          const figures: Figures = {};
-          for (const { name, ...phase } of phases) {
-            const { alone, read, cpu } = await measured(phase, ms, bound);
-            for (const [share, of] of quantiles) {
-              figures[`${name}: librdkafka alone, ${share}`] = quantile(alone, of);
-              figures[`${name}: readable, ${share}`] = quantile(read, of);
-            }
-            figures[`${name}: projector's CPU, of a second`] = 1_000 * cpu;
+        await using round = new AsyncDisposableStack();
+        // Nothing is kept to one core: Kafka, Redis, two services and the observer share both.
+        const scene = sceneOf(round, null);
+        const [{ brokers }, redis, dataDir] = await Promise.all([scene.broker(), scene.redis(), scene.folder()]);
+        const env = { KAFKA_BROKERS: brokers, REDIS_URL: redis.url, DATA_DIR: dataDir };
+        await runCommand(version, ['topics'], env);
+        const { publish } = round.adopt(await startPublishing(brokers), (one) => one.close());
+        const projector = await scene.start(version, 'projector', env, { core: null });
+        const api = await scene.start(version, 'api', env, { core: null });
+        const observer = round.adopt(await startPinned('freshness-observer.ts', [], null), (one) => one.end());
+        const options = { url: redis.url, cluster: false, keyPrefix: 'ride-calendar:' };
+        const live = round.adopt(await redisLiveViews(options), (one) => one.close());
+        await observer.ask({ brokers, port: api.port });
+        const bound = { publish, collect: () => observer.ask<Observed>('collect'), live, projector };
+        await measured({ rate: 1_000, repair: false, change: anyChange }, 5_000, bound);
+        const figures: Figures = {};
+        for (const { name, ...phase } of phases) {
+          const { alone, read, cpu } = await measured(phase, ms, bound);
+          for (const [share, of] of quantiles) {
+            figures[`${name}: librdkafka alone, ${share}`] = quantile(alone, of);
+            figures[`${name}: readable, ${share}`] = quantile(read, of);
           }
-          return figures;
-        } finally {
-          await live.close();
-          await observer.end();
+          figures[`${name}: projector's CPU, of a second`] = 1_000 * cpu;
         }
+        return figures;
       },
     };
   },
@@ -97,8 +98,7 @@ interface Bound {
   publish(changes: readonly Change[]): Promise<void>;
   collect(): Promise<Observed>;
   live: LiveViews;
-  /** The projector's. */
-  pid: number;
+  projector: Server;
 }
 
 /** By probe: its numbers, and when each was sent. */
@@ -107,15 +107,16 @@ type Sent = readonly Map<number, number>[];
 let seq = 0;
 
 /** Produces at a rate for some time, and waits until the last probes can be read. Of the projector: CPU seconds, a second. */
-async function measured({ rate, repair, change }: Phase, ms: number, { publish, collect, live, pid }: Bound) {
+async function measured({ rate, repair, change }: Phase, ms: number, { publish, collect, live, projector }: Bound) {
   await collect();
   const sent: Sent = probes.map(() => new Map());
   const stop = new AbortController();
   const repairing = repair ? repairOver(live, stop.signal) : null;
   const startMs = sharedNowMs();
-  const before = cpuSeconds(pid);
+  const before = await projector.used();
   await produce(rate, ms, sent, change, publish);
-  const cpu = (cpuSeconds(pid) - before) / ((sharedNowMs() - startMs) / 1_000);
+  const after = await projector.used();
+  const cpu = (after.cpuSeconds - before.cpuSeconds) / ((sharedNowMs() - startMs) / 1_000);
   stop.abort();
   await repairing;
   const observed = await drained(sent, collect);
@@ -173,11 +174,4 @@ function latenciesOf(sent: ReadonlyMap<number, number>, seen: readonly [number, 
     while (at < seen.length && seen[at]![0] < seq) at++;
     return at < seen.length ? [seen[at]![1] - sentMs] : [];
   });
-}
-
-/** Of a process, by Linux's own account, in ticks of 10 ms. */
-function cpuSeconds(pid: number): number {
-  const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const [user, system] = fields!.split(' ').slice(11, 13).map(Number);
-  return (user! + system!) / 100;
 }

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
-import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { Processes } from '../support/processes/process.ts';
 import { less, redisUse } from '../support/servers/redis-use.ts';
 import { runCommand } from './commands.ts';
+import { sceneOf } from './scene.ts';
 import type { Bench, Figures } from './versions.ts';
 
 // Of a small world: the leader also compares a 64th of all views every ten seconds, which is not what idling costs.
@@ -22,17 +20,17 @@ const rows = [...processes, 'all'].flatMap((name) => [
 export const idle: Bench = {
   options: { seconds: '20' },
   async prepare(versions, { seconds }, ended) {
-    const broker = await startKafkaBroker();
-    ended.defer(() => broker.stop());
-    const log = { KAFKA_BROKERS: broker.brokers };
+    const { brokers } = await sceneOf(ended).broker();
+    const log = { KAFKA_BROKERS: brokers };
     for (const command of [['topics'], world]) await runCommand(versions[0]!, command, log);
     return {
       title: `Idle: commands in Redis (those inside scripts too) and bytes both ways, of ${seconds} s each`,
       rows,
       async measure(version) {
-        const redis = await startRedisServer();
-        const running = new Processes(version.folder);
-        const client = new Redis(redis.url);
+        await using round = new AsyncDisposableStack();
+        const scene = sceneOf(round);
+        const [redis, dataDir] = [await scene.redis(), await scene.folder()];
+        const client = round.adopt(new Redis(redis.url), (one) => one.disconnect());
         const measured = async () => {
           await sleep(settleMs);
           const before = await redisUse(client);
@@ -40,24 +38,16 @@ export const idle: Bench = {
           return less(await redisUse(client), before);
         };
         const figures: Figures = {};
-        const say = (name: string, { commands, bytes }: { commands: number; bytes: number }): void => {
-          figures[`${name}: commands`] = commands / Number(seconds);
-          figures[`${name}: bytes`] = bytes / Number(seconds) / 1_000;
-        };
-        try {
-          let last = await measured();
-          for (const name of processes) {
-            const [command, env] = name.endsWith('API') ? (['api', {}] as const) : (['projector', log] as const);
-            await (await running.start(command, { ...env, REDIS_URL: redis.url })).ready(120_000);
-            const now = await measured();
-            say(name, less(now, last));
-            say('all', now);
-            last = now;
+        let last = await measured();
+        for (const name of processes) {
+          const [command, env] = name.endsWith('API') ? ['api', { DATA_DIR: dataDir }] : ['projector', log];
+          await scene.start(version, command, { ...env, REDIS_URL: redis.url });
+          const now = await measured();
+          for (const [of, { commands, bytes }] of [[name, less(now, last)] as const, ['all', now] as const]) {
+            figures[`${of}: commands`] = commands / Number(seconds);
+            figures[`${of}: bytes`] = bytes / Number(seconds) / 1_000;
           }
-        } finally {
-          client.disconnect();
-          await running.close();
-          await redis.stop();
+          last = now;
         }
         return figures;
       },

@@ -1,16 +1,11 @@
 import kafkajs from 'kafkajs';
-import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
-import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { liveKey, marks, metro, night, place, ride, rider, says } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
-import { Processes } from '../support/processes/process.ts';
 import { kafkaClient } from '../support/servers/kafka.ts';
-import { runCommand } from './commands.ts';
-import type { Version } from './versions.ts';
 
-/** The whole chain as it is run, Kafka to HTTP, for benchmarks of how soon a change can be read. */
+/** What is published where it is measured how soon a change can be read, and who sees it. */
 export const probes = ['probe0', 'probe1'] as const;
 export const developerKey = `rck_${'b'.repeat(43)}`;
 const topicPrefix = 'ride-calendar.';
@@ -76,14 +71,9 @@ export type Observed = Record<'alone' | 'read', [seq: number, atMs: number][][]>
 
 export const nothingObserved = (): Observed => ({ alone: probes.map(() => []), read: probes.map(() => []) });
 
-/** Kafka with a world, and Redis. The services are those of a version. */
-export async function startLiveChain(version: Version) {
-  const [broker, redis] = await Promise.all([startKafkaBroker(), startRedisServer()]);
-  await runCommand(version, ['topics'], { KAFKA_BROKERS: broker.brokers });
-  const processes = new Processes(version.folder);
-  const producer = kafkaClient(broker.brokers).producer({
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  });
+/** Publishes through kafkajs, the world to begin with. */
+export async function startPublishing(brokers: string) {
+  const producer = kafkaClient(brokers).producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await producer.connect();
   async function publish(changes: readonly Change[]): Promise<void> {
     const topicMessages = [...Map.groupBy(changes, ({ topic }) => topic)].map(([topic, all]) => ({
@@ -98,16 +88,5 @@ export async function startLiveChain(version: Version) {
   }
   const records = [...world()];
   for (let i = 0; i < records.length; i += 2_000) await publish(records.slice(i, i + 2_000));
-  return {
-    broker,
-    redis,
-    publish,
-    projector: () => processes.start('projector', { KAFKA_BROKERS: broker.brokers, REDIS_URL: redis.url }),
-    api: () => processes.start('api', { REDIS_URL: redis.url }),
-    async [Symbol.asyncDispose](): Promise<void> {
-      await producer.disconnect();
-      await processes.close();
-      await Promise.all([broker.stop(), redis.stop()]);
-    },
-  };
+  return { publish, close: () => producer.disconnect() };
 }

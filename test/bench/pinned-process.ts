@@ -9,9 +9,9 @@ const canPin = process.platform === 'linux' && availableParallelism() > 1 && spa
 export const measuredCore = 0;
 export const otherCore = 1;
 
-/** Keeps a running process to one core, where the system can. */
-export function pin(pid: number, core: number): void {
-  if (canPin) spawnSync('taskset', ['-a', '-p', '-c', String(core), String(pid)]);
+/** Keeps a running process to one core unless that is null, where the system can. */
+export function pin(pid: number, core: number | null): void {
+  if (canPin && core !== null) spawnSync('taskset', ['-a', '-p', '-c', String(core), String(pid)]);
 }
 
 export interface PinnedProcess {
@@ -43,7 +43,7 @@ export async function startPinned(
   });
   const ended = once(child, 'exit').then(([code]) => code as number | null);
   await once(child, 'spawn');
-  if (core !== null) pin(child.pid!, core);
+  pin(child.pid!, core);
   return {
     pid: child.pid!,
     async ask<Answer>(message: object | string) {

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { startKafkaBroker } from '../../infra/local/kafka-broker.ts';
 import type { LocalServer } from '../../infra/local/local-process.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
+import { startServer } from './commands.ts';
 import { otherCore, pin } from './pinned-process.ts';
 
-/** Folders and servers, which end with a bench. The servers and this process are on the core that is not measured. */
-export function sceneOf(ended: AsyncDisposableStack) {
-  pin(process.pid, otherCore);
+/** Folders and servers, which end with a bench or a round. What is not measured is on `core`, with this process; null: on any. */
+export function sceneOf(ended: AsyncDisposableStack, core: number | null = otherCore) {
+  pin(process.pid, core);
   async function pinned<Server extends LocalServer>(starting: Promise<Server>): Promise<Server> {
     const server = await starting;
     ended.defer(() => server.stop());
-    pin(server.pid, otherCore);
+    pin(server.pid, core);
     return server;
   }
   return {
@@ -23,5 +24,7 @@ export function sceneOf(ended: AsyncDisposableStack) {
       ended.defer(() => rm(folder, { recursive: true, force: true }));
       return folder;
     },
+    start: async (...given: Parameters<typeof startServer>) =>
+      ended.adopt(await startServer(...given), (server) => server.end()),
   };
 }

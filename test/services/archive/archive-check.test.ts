@@ -34,8 +34,7 @@ describe('archive check', () => {
   });
 
   test('compares the manifest with the records, however it is formatted; without its checksum it is refused', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     const path = `${saved.dir}/manifest.json`;
     const { checksum, ...content } = JSON.parse(readFileSync(path, 'utf8'));
     expect(checksum).toBe(hash('sha256', JSON.stringify(content)));
@@ -58,8 +57,7 @@ describe('archive check', () => {
   });
 
   test('names files that are missing, cut, foreign or altered at any byte, each once', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     const riders = `${saved.dir}/ride-calendar.riders`;
     const bytes = readFileSync(`${saved.dir}/${first}`);
     rmSync(`${riders}/1-00000000000000000000.avro`);
@@ -88,8 +86,7 @@ describe('archive check', () => {
   });
 
   test('names a file that is cut or broken where there is no manifest, and with --require-manifest that there is none', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     rmSync(`${saved.dir}/manifest.json`);
     const how = { dir: saved.dir, requireManifest: true };
     const required = await heard((io) => runArchiveCheck(how, settings, io));
@@ -112,8 +109,7 @@ describe('archive check', () => {
   });
 
   test('checks bad records too; what a save that is at work, or was killed, wrote after the manifest is no problem', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save({}, [rejectAt(1)]);
+    await using saved = await SavedArchive.saved([rejectAt(1)]);
     expect(await problemsOf(saved.dir)).toEqual([0, []]);
     saved.archive.reject([rejectAt(2)]);
     const { code, out } = await check(saved.dir, true);

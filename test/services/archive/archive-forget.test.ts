@@ -162,8 +162,7 @@ describe('archive forget', () => {
   });
 
   test('changes nothing in an archive that is not as it was saved, or goes on behind its manifest, nor beside a save', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     const before = await saved.bytes();
     const unlock = lockArchive(saved.dir, 'archive save');
     await expect(forget('d', saved.dir)).rejects.toThrow('Cannot run archive forget: archive save (process');
@@ -177,8 +176,7 @@ describe('archive forget', () => {
   });
 
   test('that was killed is undone, or finished, by the next that writes; check says so', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     await using done = await TestArchive.make();
     cpSync(saved.dir, done.dir, { recursive: true });
     await forget('b', done.dir);

@@ -36,8 +36,7 @@ async function expectLoads(dir: string): Promise<void> {
 
 // docs/rules.md#archive-read
 test('an archive that is not as its manifest says, or in which archive forget was killed, is neither loaded nor served', async () => {
-  await using saved = await SavedArchive.make();
-  await saved.save();
+  await using saved = await SavedArchive.saved();
   await expectLoads(saved.dir);
   expect(await serve(saved.dir)).toEqual([]);
   const [file, other] = (await saved.archive.files('riders')) as [string, string];
@@ -85,8 +84,7 @@ test('an archive without the folder of a topic: every command that reads it name
 
 // docs/rules.md#archive-manifest
 test('an exact_since that somebody moved is refused by every command that reads an archive', async () => {
-  await using saved = await SavedArchive.make();
-  await saved.save();
+  await using saved = await SavedArchive.saved();
   const path = `${saved.dir}/manifest.json`;
   writeFileSync(path, readFileSync(path, 'utf8').replace('"exact_since": "2', '"exact_since": "1'));
   const said = `Cannot read ${path}: its checksum is not that of its content`;
@@ -101,8 +99,7 @@ test('an exact_since that somebody moved is refused by every command that reads 
 });
 
 test('an archive that goes on behind its manifest is served and loaded, with one warning', async () => {
-  await using saved = await SavedArchive.make();
-  await saved.save();
+  await using saved = await SavedArchive.saved();
   await saved.archive.write([
     { topic: 'riders', ...rider('e'), offset: 3 },
     { topic: 'riders', ...rider('f'), partition: 1, offset: 9 },

@@ -81,8 +81,7 @@ describe('exact_since', () => {
   const lagMs = async () => 60_000;
 
   test('stays while no gap is longer than the log keeps superseded records; then it moves, once nothing is lost with that, or with --after-gap', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     await sleep(5);
     // There is no time of which the archive has every record.
     const first = await saved.save({ compactionLagMs: async () => 1 });
@@ -121,8 +120,7 @@ describe('exact_since', () => {
 
 describe('a save that goes on with an archive', () => {
   test('refuses one that is not as it was saved, or has no manifest, and touches nothing', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     await saved.source.append('riders', 0, [rider('new')]);
     const [file] = await saved.archive.files('riders');
     await saved.flip(file!);
@@ -140,8 +138,7 @@ describe('a save that goes on with an archive', () => {
   });
 
   test('cuts off what a save that was killed wrote after the manifest, and saves it again: hashes are those of one whole save', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save({}, [rejectAt(1)]);
+    await using saved = await SavedArchive.saved([rejectAt(1)]);
     await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g')]);
     // In the last file and in others, with half a block.
     const behind = [3, 4].map((offset) => ({ topic: 'riders' as const, ...rider('not there'), offset }));
@@ -162,8 +159,7 @@ describe('a save that goes on with an archive', () => {
   });
 
   test('refuses a log that was made anew, however far it goes, and one whose topic grew', async () => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     saved.identity = 'another log';
     await expect(saved.save()).rejects.toThrow('it is of another log, or the topics were deleted and made again since');
     saved.identity = null;

@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
-import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey } from '../../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
@@ -17,20 +16,7 @@ import { valueWrite } from '../../support/stores/view-names.ts';
 
 const redis = new Redis(redisUrl());
 const other = viewFormat + 1;
-const open: { close(): Promise<void> }[] = [];
-let keyPrefix: string;
-let writer: ViewWriter;
-beforeEach(async () => {
-  keyPrefix = freshKeyPrefix();
-  writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
-  open.push(writer);
-  await lead(writer);
-  await writer.commit(parseKey(rideKey('r')).tag, [valueWrite(rideKey('r'), encodeView({}, Buffer.from('x')))]);
-  await complete(writer, allTags);
-});
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
+const keyPrefix = freshKeyPrefix();
 afterAll(() => redis.quit());
 
 const names = (format: number) => redis.keys(`${keyPrefix}g${format}:*`);
@@ -57,53 +43,41 @@ function beats(key: string) {
 }
 const fence = 'pub:{v5}:fence';
 
-it('generations list says which formats there are, their keys and who leads', async () => {
+it('generations list says which formats there are, their keys and who leads; drop refuses one whose projector runs, leaves no tag complete where it is stopped, and removes all of a format and nothing else', async () => {
+  await using open = new AsyncDisposableStack();
+  const to = { url: redisUrl(), cluster: false, keyPrefix };
+  const writer = open.adopt(await redisViewWriter(to), (one) => one.close());
+  await lead(writer);
+  await writer.commit(parseKey(rideKey('r')).tag, [valueWrite(rideKey('r'), encodeView({}, Buffer.from('x')))]);
+  await complete(writer, allTags);
   await copyToOther();
-  using _ = beats(fence);
-  const { code, out } = await runs('list', '--json');
-  expect(code).toBe(0);
-  const { generation, generations } = JSON.parse(out);
-  expect(generation).toBe(viewFormat);
-  expect(generations.map((each: { generation: number }) => each.generation)).toEqual([viewFormat, other]);
-  for (const { generation: format, keys, bytes, standby } of generations) {
-    expect({ keys, standby }).toEqual({ keys: (await names(format)).length, standby: false });
-    expect(bytes).toBeGreaterThan(keys * 50);
+  const [own, before] = [(await names(viewFormat)).sort(), await names(other)];
+  {
+    using _ = beats(fence);
+    const { code, out } = await runs('list', '--json');
+    expect(code).toBe(0);
+    const { generation, generations } = JSON.parse(out);
+    expect(generation).toBe(viewFormat);
+    expect(generations.map((each: { generation: number }) => each.generation)).toEqual([viewFormat, other]);
+    for (const { generation: format, keys, bytes, standby } of generations) {
+      expect({ keys, standby }).toEqual({ keys: (await names(format)).length, standby: false });
+      expect(bytes).toBeGreaterThan(keys * 50);
+    }
+    // Nobody moves the fences but one.
+    const dead = { parts: 64, alive: false };
+    expect(generations).toMatchObject([{ parts_unled: 64, leaders: [dead] }, { parts_unled: 63 }]);
+    expect(generations[1].leaders.map(({ alive }: { alive: boolean }) => alive).sort()).toEqual([false, true]);
+    const text = (await runs('list')).out;
+    expect(text).toMatch(/^Generation \d+ \(of this version\): .* keys, .*shows no sign of life/m);
+    expect(text).toMatch(/^Generation \d+: .*; led: 1 of 64 parts since/m);
   }
-  // Nobody moves the fences but one.
-  const dead = { parts: 64, alive: false };
-  expect(generations).toMatchObject([{ parts_unled: 64, leaders: [dead] }, { parts_unled: 63 }]);
-  expect(generations[1].leaders.map(({ alive }: { alive: boolean }) => alive).sort()).toEqual([false, true]);
-  const text = (await runs('list')).out;
-  expect(text).toMatch(/^Generation \d+ \(of this version\): .* keys, .*shows no sign of life/m);
-  expect(text).toMatch(/^Generation \d+: .*; led: 1 of 64 parts since/m);
-});
-
-it('generations drop removes all of a format and nothing else', async () => {
-  await copyToOther();
-  const before = (await names(viewFormat)).sort();
-  const { code, out } = await runs('drop', String(other), '--json');
-  expect([code, JSON.parse(out)]).toEqual([0, { generation: other, removed: before.length }]);
-  expect(await names(other)).toEqual([]);
-  expect((await names(viewFormat)).sort()).toEqual(before);
-  // That of this version too.
-  expect((await runs('drop', String(viewFormat))).code).toBe(0);
-  for (const format of ['0', 'x', '1.5']) expect((await runs('drop', format)).code).toBe(2);
-  expect(await runs('list')).toEqual({ code: 0, out: 'The store holds no views' });
-});
-
-it('generations drop refuses a format whose projector runs, and removes nothing', async () => {
-  await copyToOther();
-  const before = await names(other);
   const refused = { code: 1, out: `Cannot drop generation ${other}: a projector of it runs; stop it first` };
   for (const key of [fence, 'tag:{v5}:coming']) {
     using _ = beats(key);
     expect(await runs('drop', String(other))).toEqual(refused);
   }
   expect((await names(other)).length).toBeGreaterThanOrEqual(before.length);
-});
 
-it('generations drop that is stopped half-way leaves no tag complete', async () => {
-  await copyToOther();
   const stopped = new AbortController();
   const env = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix };
   const done = heard((io) => runCli(['generations', 'drop', String(other)], io, env), stopped.signal);
@@ -112,22 +86,28 @@ it('generations drop that is stopped half-way leaves no tag complete', async () 
   stopped.abort();
   await done;
   expect((await names(other)).filter((name) => name.endsWith(':complete:'))).toEqual([]);
+
+  await copyToOther();
+  const removed = (await names(other)).length;
+  const { code, out } = await runs('drop', String(other), '--json');
+  expect([code, JSON.parse(out)]).toEqual([0, { generation: other, removed }]);
+  expect(await names(other)).toEqual([]);
+  expect((await names(viewFormat)).sort()).toEqual(own);
+  // That of this version too.
+  expect((await runs('drop', String(viewFormat))).code).toBe(0);
+  for (const format of ['0', 'x', '1.5']) expect((await runs('drop', format)).code).toBe(2);
+  expect(await runs('list')).toEqual({ code: 0, out: 'The store holds no views' });
 });
 
 it('generations list and drop go through all masters of a Redis Cluster', async () => {
-  const cluster = await startRedisCluster();
-  try {
-    const clustered = await redisViewWriter({ url: cluster.url, cluster: true, keyPrefix });
-    open.push(clustered);
-    await lead(clustered);
-    await complete(clustered, allTags);
-    const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
-    const { generations } = JSON.parse((await runsOn(env, 'list', '--json')).out);
-    expect(generations).toMatchObject([{ generation: viewFormat, leaders: [{ parts: 64, alive: false }] }]);
-    expect((await runsOn(env, 'drop', String(viewFormat))).code).toBe(0);
-    expect((await runsOn(env, 'list')).out).toBe('The store holds no views');
-  } finally {
-    for (const each of open.splice(0)) await each.close();
-    await cluster.stop();
-  }
+  await using open = new AsyncDisposableStack();
+  const { url } = open.adopt(await startRedisCluster(), (one) => one.stop());
+  const writer = open.adopt(await redisViewWriter({ url, cluster: true, keyPrefix }), (one) => one.close());
+  await lead(writer);
+  await complete(writer, allTags);
+  const env = { REDIS_URL: url, REDIS_CLUSTER: 'true' };
+  const { generations } = JSON.parse((await runsOn(env, 'list', '--json')).out);
+  expect(generations).toMatchObject([{ generation: viewFormat, leaders: [{ parts: 64, alive: false }] }]);
+  expect((await runsOn(env, 'drop', String(viewFormat))).code).toBe(0);
+  expect((await runsOn(env, 'list')).out).toBe('The store holds no views');
 }, 60_000);

@@ -120,9 +120,22 @@ it('of several nights, those count that have to do with what is asked, and reaso
   expect(hiddenIn(flaggedOnly, 'rides/loop', 'ada')).toMatchObject({ '/me/nights': [], '/me/flagged': [], ...none });
 });
 
+const doc = (name: string) => readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), 'utf8');
+
 it('every reason has a rule that there is', () => {
-  const headings = readFileSync(new URL('../../../docs/rules.md', import.meta.url), 'utf8');
-  for (const [anchor] of Object.values(hidingRules)) expect(headings).toContain(`(#${anchor})`);
+  for (const [anchor] of Object.values(hidingRules)) expect(doc('rules')).toContain(`(#${anchor})`);
+});
+
+it('the page on missing rides shows what why says', async () => {
+  const [, line, said] = /^```sh\nnpx ride-calendar (.*?)\n```\n\n```text\n(.*?)^```/ms.exec(
+    doc('why-is-my-ride-missing'),
+  )!;
+  // A record that is hidden is exit code 1.
+  expect(await heard((io) => runCli(line!.split(' '), io, {}))).toEqual({
+    code: 1,
+    out: said!.trimEnd().split('\n'),
+    err: [],
+  });
 });
 
 // docs/rules.md#one-partition-per-key, #tombstones, #last-good-record

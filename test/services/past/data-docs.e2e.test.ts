@@ -102,18 +102,3 @@ it('the guide for data teams has commands that print what it says, SQL that find
     }
   }
 });
-
-it('README’s request has the answer that it shows', { timeout: 60_000 }, async () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const path = /'http:\/\/127\.0\.0\.1:8080\/api(\/[^']+)'/.exec(readme)![1]!;
-  const shown = /^```json\n(.*?)^```/ms.exec(readme)![1]!;
-  const asked = `npx ride-calendar replay --as-of 2015-06-13T19:00:00Z --get '${path}'`;
-  expect(JSON.parse(await checkout.bash(asked, portland))).toEqual(JSON.parse(shown));
-});
-
-it('the page on missing rides shows what why says', { timeout: 60_000 }, async () => {
-  const page = readFileSync(join(root, 'docs/why-is-my-ride-missing.md'), 'utf8');
-  const [, asked, said] = /^```sh\n(.*?)\n```\n\n```text\n(.*?)^```/ms.exec(page)!;
-  // A record that is hidden is exit code 1.
-  expect(await checkout.bash(`${asked} || test $? = 1`)).toBe(said);
-});

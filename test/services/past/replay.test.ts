@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -40,6 +40,12 @@ describe('replay --get', () => {
       ['/rides/nosuch', null, 404],
     ]);
     expect(out[2]).toContain(`"answer":${one.out[0]}}`);
+  });
+
+  it('has the answer that README shows', async () => {
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    const [, path, shown] = /'http:\/\/127\.0\.0\.1:8080\/api(\/[^']+)'.*?^```json\n(.*?)^```/ms.exec(readme)!;
+    expect(JSON.parse((await replay(...asOf, '--get', path!)).out[0]!)).toEqual(JSON.parse(shown!));
   });
 
   it('answers 1 for a rider who was not there', async () => {

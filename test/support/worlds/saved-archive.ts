@@ -26,6 +26,12 @@ export class SavedArchive implements AsyncDisposable {
     return new SavedArchive(source, await TestArchive.make());
   }
 
+  static async saved(rejects: Reject[] = []): Promise<SavedArchive> {
+    const made = await SavedArchive.make();
+    await made.save({}, rejects);
+    return made;
+  }
+
   get dir(): string {
     return this.archive.dir;
   }

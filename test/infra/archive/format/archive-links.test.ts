@@ -83,8 +83,7 @@ const lies: Record<string, (manifest: ArchiveManifest) => void> = {
 test.each(Object.entries(lies))(
   'a manifest that names %s is refused by every command, and nothing there changes',
   async (_, lie) => {
-    await using saved = await SavedArchive.make();
-    await saved.save();
+    await using saved = await SavedArchive.saved();
     await using around = await TestArchive.make();
     const [dir, victim] = [join(around.dir, 'hostile'), join(around.dir, 'victim')];
     for (const to of [dir, victim]) await cp(saved.dir, to, { recursive: true });
