@@ -238,7 +238,6 @@ const pairOf = (one: string, other: string): string => [one, other].sort().join(
 export const allPairs: readonly (readonly [FaultName, FaultName])[] = faultNames.flatMap((one, i) =>
   faultNames.slice(i).map((other) => [one, other] as const),
 );
-const apartMsMax = 1_000;
 
 /** How often two faults overlapped, or came within a second of one another. */
 export function metPairs({ faults: struck }: Scene): Record<string, number> {
@@ -247,19 +246,12 @@ export function metPairs({ faults: struck }: Scene): Record<string, number> {
     for (const other of struck.slice(i + 1)) {
       const apartMs = Math.max(one.fromMs, other.fromMs) - Math.min(one.toMs, other.toMs);
       const pair = pairOf(one.name, other.name);
-      if (apartMs <= apartMsMax) met[pair] = (met[pair] ?? 0) + 1;
+      if (apartMs <= 1_000) met[pair] = (met[pair] ?? 0) + 1;
     }
   }
   return met;
 }
 
-/** In the ordinary test, so many worlds must have every pair so often. */
-export const usualWorlds = 1_500;
-export const metMin = 5;
-
-/** Pairs of faults that met less often, the rarest first. */
-export const rarePairs = (met: Readonly<Record<string, number>>): [name: string, count: number][] =>
-  allPairs
-    .map(([one, other]): [string, number] => [pairOf(one, other), met[pairOf(one, other)] ?? 0])
-    .filter(([, count]) => count < metMin)
-    .sort(([, a], [, b]) => a - b);
+/** Pairs of faults that met less than five times. */
+export const rarePairs = (met: Readonly<Record<string, number>>): string[] =>
+  allPairs.map(([one, other]) => pairOf(one, other)).filter((pair) => (met[pair] ?? 0) < 5);

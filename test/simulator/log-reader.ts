@@ -20,117 +20,62 @@ const silentMs = 1_000;
 const heldBackMs = 2_000;
 
 /** The log as one process reads it, and what it knows of it. */
-export class LogReader {
-  readonly #log: SimulatedLog;
-  readonly #process: SimulatedProcess;
-  readonly #random: Random;
-  readonly #grown = new WakeUp();
+export function logReader(log: SimulatedLog, process: SimulatedProcess, random: Random) {
+  const { clock } = process;
+  const grown = new WakeUp();
   /** The topics' ids as they were at first. */
-  #first: string | null = null;
-  #following: Following | null = null;
+  let first: string | null = null;
+  let read: Following | null = null;
 
-  constructor(log: SimulatedLog, process: SimulatedProcess, random: Random) {
-    this.#log = log;
-    this.#process = process;
-    this.#random = random;
+  const ids = (): string => topicNames.map((topic) => log.ids[topic]).join(' ');
+  const hasDivergedFrom = (each: Partition, { from, epochs }: Following): boolean =>
+    hasDiverged(each, from[each.topic][each.partition]!, epochs.get(each));
+
+  function assertNotAnew(): void {
+    if (first !== ids()) throw new PartitionsChangedError('A topic was deleted and made again');
   }
 
-  /** The log has grown, or changed otherwise: the process hears of it soon. */
-  changed(): void {
-    if (!this.#process.alive) return;
-    this.#log.timeline.after(this.#random.unit() * 3, () => this.#process.run('log', () => this.#grown.notify()));
+  function assertNotDiverged(each: Partition, following: Following): void {
+    assertNotAnew();
+    if (!hasDivergedFrom(each, following)) return;
+    throw new LogTruncatedError(`${each.topic}/${each.partition} has lost records that were read`);
   }
 
-  get adapter(): EventLog {
-    return {
-      bounds: async () => {
-        await this.#untilAnswered();
-        return this.#log.bounds();
-      },
-      identity: async () => {
-        await this.#untilAnswered();
-        return this.#first!;
-      },
-      follow: async (from, follower, signal) => {
-        const sinceMs = this.#process.clock.nowMs();
-        const following: Following = { from, follower, signal, sinceMs, epochs: new Map(), held: new Map() };
-        // A second one reads bad records again.
-        this.#following ??= following;
-        void this.#noteHeldBack(following);
-        await this.#follow(following);
-      },
-      status: () => this.#status(),
-      close: async () => {},
-    };
+  async function untilAnswered(): Promise<void> {
+    do await clock.sleep(random.int(1, 20));
+    while (log.hangs || log.frozenSinceMs !== null);
+    first ??= ids();
+    assertNotAnew();
   }
 
-  /** It has read records that are gone since, and has not ended of it yet. */
-  get hasReadLostRecords(): boolean {
-    if (!this.#process.alive || !this.#following) return false;
-    return this.#isAnew || this.#log.partitions.some((each) => this.#hasDiverged(each, this.#following!));
-  }
-
-  #status(): LogStatus | null {
-    const following = this.#following;
-    if (!following) return null;
-    const nowMs = this.#process.clock.nowMs();
-    const { frozenSinceMs } = this.#log;
-    const askedMs = frozenSinceMs === null ? null : Math.max(frozenSinceMs, following.sinceMs);
+  function status(): LogStatus | null {
+    if (!read) return null;
+    const { sinceMs, held } = read;
+    const nowMs = clock.nowMs();
+    const askedMs = log.frozenSinceMs === null ? null : Math.max(log.frozenSinceMs, sinceMs);
     const silentSinceMs = askedMs !== null && nowMs - askedMs > silentMs ? askedMs : null;
-    const partitions = this.#log.partitions.map((each): LogStatus['partitions'][number] => {
-      const heldSinceMs = following.held.get(each);
+    const partitions = log.partitions.map((each): LogStatus['partitions'][number] => {
+      const { topic, partition, end } = each;
+      const heldSinceMs = held.get(each);
+      const isHeldBack = heldSinceMs !== undefined && nowMs - heldSinceMs >= heldBackMs;
       return {
-        topic: each.topic,
-        partition: each.partition,
-        end: each.end,
-        unreadSinceMs: heldSinceMs ?? unreadSince(each, following) ?? silentSinceMs,
-        waits:
-          heldSinceMs !== undefined && nowMs - heldSinceMs >= heldBackMs
-            ? { for: 'transaction', sinceMs: heldSinceMs }
-            : null,
+        topic,
+        partition,
+        end,
+        unreadSinceMs: heldSinceMs ?? unreadSince(each, read!) ?? silentSinceMs,
+        waits: isHeldBack ? { for: 'transaction', sinceMs: heldSinceMs } : null,
       };
     });
     return { partitions, silentSinceMs };
   }
 
-  async #untilAnswered(): Promise<void> {
-    do await this.#process.clock.sleep(this.#random.int(1, 20));
-    while (this.#log.hangs || this.#log.frozenSinceMs !== null);
-    this.#first ??= this.#ids;
-    this.#assertNotAnew();
-  }
-
-  get #ids(): string {
-    return topicNames.map((topic) => this.#log.ids[topic]).join(' ');
-  }
-
-  get #isAnew(): boolean {
-    return this.#first !== this.#ids;
-  }
-
-  #assertNotAnew(): void {
-    if (this.#isAnew) throw new PartitionsChangedError('A topic was deleted and made again');
-  }
-
-  #hasDiverged(each: Partition, { from, epochs }: Following): boolean {
-    return hasDiverged(each, from[each.topic][each.partition]!, epochs.get(each));
-  }
-
-  #assertNotDiverged(each: Partition, following: Following): void {
-    this.#assertNotAnew();
-    if (!this.#hasDiverged(each, following)) return;
-    throw new LogTruncatedError(`${each.topic}/${each.partition} has lost records that were read`);
-  }
-
-  async #follow(following: Following): Promise<void> {
+  async function follow(following: Following): Promise<void> {
     const { from, follower, signal, epochs } = following;
-    const log = this.#log;
-    const random = this.#random;
     while (!signal.aborted) {
       let moved = false;
-      const stops = [this.#grown.wait()];
+      const stops = [grown.wait()];
       const isFrozen = (): boolean => log.frozenSinceMs !== null;
-      for (const each of isFrozen() ? [] : log.partitions) this.#assertNotDiverged(each, following);
+      for (const each of isFrozen() ? [] : log.partitions) assertNotDiverged(each, following);
       const behind = log.partitions.filter((each) => from[each.topic][each.partition]! < stableEnd(each));
       for (const each of shuffled(behind, random)) {
         if (signal.aborted) return;
@@ -141,7 +86,7 @@ export class LogReader {
         if (hold) stops.push(hold.moved);
         if (hold && hold.offset <= at) continue;
         // Others were waited for meanwhile.
-        this.#assertNotDiverged(each, following);
+        assertNotDiverged(each, following);
         const upTo = Math.min(stableEnd(each), hold?.offset ?? Number.POSITIVE_INFINITY);
         const nextOffset = Math.min(at + random.int(1, 6), upTo);
         if (nextOffset <= at) continue;
@@ -151,19 +96,17 @@ export class LogReader {
         moved = true;
         await follower.onBatch({ topic, partition, records: records.map(({ delivered }) => delivered), nextOffset });
         // Other partitions may be late.
-        if (random.chance(0.3))
-          await this.#process.clock.sleep(random.chance(0.1) ? random.int(1, 300) : random.unit() * 5);
+        if (random.chance(0.3)) await clock.sleep(random.chance(0.1) ? random.int(1, 300) : random.unit() * 5);
       }
       if (!moved) await wait(signal, ...stops);
     }
   }
 
   /** Notes partitions whose next records an open transaction hides, and says so once that has lasted. */
-  async #noteHeldBack({ from, follower, signal, held }: Following): Promise<void> {
-    const { clock } = this.#process;
+  async function noteHeldBack({ from, follower, signal, held }: Following): Promise<void> {
     const said = new Set<Partition>();
     while (!signal.aborted) {
-      for (const each of this.#log.partitions) {
+      for (const each of log.partitions) {
         const { topic, partition, transaction, end } = each;
         const isHidden = transaction !== null && end > transaction.from && from[topic][partition]! >= transaction.from;
         if (!isHidden) held.delete(each);
@@ -177,6 +120,38 @@ export class LogReader {
       await clock.sleep(fetchMs, signal);
     }
   }
+
+  const adapter: EventLog = {
+    bounds: async () => {
+      await untilAnswered();
+      return log.bounds();
+    },
+    identity: async () => {
+      await untilAnswered();
+      return first!;
+    },
+    follow: async (from, follower, signal) => {
+      const following = { from, follower, signal, sinceMs: clock.nowMs(), epochs: new Map(), held: new Map() };
+      // A second one reads bad records again.
+      read ??= following;
+      void noteHeldBack(following);
+      await follow(following);
+    },
+    status,
+    close: async () => {},
+  };
+  return {
+    adapter,
+    /** The log has grown, or changed otherwise: the process hears of it soon. */
+    changed(): void {
+      if (process.alive) log.timeline.after(random.unit() * 3, () => process.run('log', () => grown.notify()));
+    },
+    /** It has read records that are gone since, and has not ended of it yet. */
+    hasReadLostRecords: (): boolean =>
+      process.alive &&
+      read !== null &&
+      (first !== ids() || log.partitions.some((each) => hasDivergedFrom(each, read!))),
+  };
 }
 
 // How long a fetch waits for records.

@@ -79,151 +79,145 @@ interface ConnectionDeps {
   master: Master;
   name: string;
   /** The connection was lost, or made. Happens in the process. */
-  onChange?(ready: boolean): void;
+  onChange(ready: boolean): void;
+}
+
+export interface Connection {
+  isReady(): boolean;
+  send(command: Command): Promise<unknown>;
+  /** CLIENT TRACKING: hears of changed keys as long as this connection lasts. */
+  track(prefix: string, heard: (names: Buffer[] | null) => void): Promise<unknown>;
+  breakOff(): void;
 }
 
 /**
  * A process's connection to a Redis. What is sent in one turn travels together, and all arrives in order. It is made
  * again whenever it breaks.
  */
-export class Connection {
-  readonly #deps: ConnectionDeps;
-  ready = false;
+export function connectTo({ timeline, random, weather, process, master, name, onChange }: ConnectionDeps): Connection {
+  let ready = false;
   /** Counts connections: what belongs to an earlier one is lost. */
-  #number = 0;
+  let current = 0;
   /** The one that the process knows: it hears late that this is gone, and what it sends until then is lost. */
-  #known = 0;
-  #flight: Pending[] = [];
-  #pending = new Set<Pending>();
-  #arrivedMs = 0;
-  #repliedMs = 0;
-  #pushed: (Buffer[] | null)[] = [];
+  let known = 0;
+  let flight: Pending[] = [];
+  const waiting = new Set<Pending>();
+  let [arrivedMs, repliedMs] = [0, 0];
+  let pushed: (Buffer[] | null)[] = [];
 
-  constructor(deps: ConnectionDeps) {
-    this.#deps = deps;
-    this.#connect();
-  }
+  const latency = (): number => (random.chance(weather.slow) ? random.int(5, 400) : random.unit() * 2);
 
-  send(command: Command): Promise<unknown> {
-    if (!this.ready) return Promise.reject(new Error('Redis cannot be reached'));
+  function send(command: Command): Promise<unknown> {
+    if (!ready) return Promise.reject(new Error('Redis cannot be reached'));
     return new Promise((answered, failed) => {
       const pending: Pending = { command, answered, failed };
-      this.#pending.add(pending);
-      if (this.#flight.push(pending) === 1) this.#takeOff();
+      waiting.add(pending);
+      if (flight.push(pending) === 1) takeOff();
     });
   }
 
-  /** CLIENT TRACKING: hears of changed keys as long as this connection lasts. */
-  track(prefix: string, heard: (names: Buffer[] | null) => void): Promise<unknown> {
-    const tracker = (number: number) => (names: Buffer[] | null) => {
-      if (number !== this.#number) return false;
-      this.#push(number, heard, names);
-      return true;
-    };
-    return this.send((redis) => {
+  function track(prefix: string, heard: (names: Buffer[] | null) => void): Promise<unknown> {
+    return send((redis) => {
       // Whatever refuses this refuses tracking.
       redis.command(['INFO', 'server']);
-      return redis.track(prefix, tracker(this.#number));
-    });
-  }
-
-  /** What the server sends by itself. What it sends in one turn is heard together. */
-  #push(number: number, heard: (names: Buffer[] | null) => void, names: Buffer[] | null): void {
-    if (this.#pushed.push(names) > 1) return;
-    this.#reply(number, () => {
-      for (const each of this.#pushed.splice(0)) heard(each);
-    });
-  }
-
-  breakOff(): void {
-    const { process, timeline, master, name } = this.#deps;
-    if (!this.ready && this.#pending.size === 0) return;
-    master.connections.delete(this);
-    this.#number += 1;
-    this.#pushed = [];
-    const number = this.#number;
-    timeline.after(this.#latency(), () =>
-      process.run(name, () => {
-        // It broke once more before the process heard of it: it hears of that.
-        if (number !== this.#number) return;
-        this.ready = false;
-        const lost = [...this.#pending];
-        this.#pending.clear();
-        this.#flight = [];
-        for (const { failed } of lost) failed(new Error('Connection lost'));
-        this.#deps.onChange?.(false);
-        this.#connect();
-      }),
-    );
-  }
-
-  #connect(): void {
-    const { timeline, random, process, master, name } = this.#deps;
-    timeline.after(random.int(5, 100), () => {
-      process.run(name, () => {
-        if (!master.up) return this.#connect();
-        master.connections.add(this);
-        this.#known = this.#number;
-        this.ready = true;
-        this.#arrivedMs = 0;
-        this.#repliedMs = 0;
-        this.#deps.onChange?.(true);
+      const number = current;
+      redis.track(prefix, (names) => {
+        if (number !== current) return false;
+        push(number, heard, names);
+        return true;
       });
     });
   }
 
-  #takeOff(): void {
-    const { timeline, master, weather, process } = this.#deps;
-    const number = this.#known;
+  /** What the server sends by itself. What it sends in one turn is heard together. */
+  function push(number: number, heard: (names: Buffer[] | null) => void, names: Buffer[] | null): void {
+    if (pushed.push(names) > 1) return;
+    reply(number, () => {
+      for (const each of pushed.splice(0)) heard(each);
+    });
+  }
+
+  function breakOff(): void {
+    if (!ready && waiting.size === 0) return;
+    master.connections.delete(connection);
+    current += 1;
+    pushed = [];
+    const number = current;
+    timeline.after(latency(), () =>
+      process.run(name, () => {
+        // It broke once more before the process heard of it: it hears of that.
+        if (number !== current) return;
+        ready = false;
+        const lost = [...waiting];
+        waiting.clear();
+        flight = [];
+        for (const { failed } of lost) failed(new Error('Connection lost'));
+        onChange(false);
+        connect();
+      }),
+    );
+  }
+
+  function connect(): void {
+    timeline.after(random.int(5, 100), () => {
+      process.run(name, () => {
+        if (!master.up) return connect();
+        master.connections.add(connection);
+        known = current;
+        ready = true;
+        [arrivedMs, repliedMs] = [0, 0];
+        onChange(true);
+      });
+    });
+  }
+
+  function takeOff(): void {
+    const number = known;
     const lateMs = weather.late.get(process.name) ?? 0;
-    this.#arrivedMs = Math.max(this.#arrivedMs, timeline.nowMs + this.#latency() + lateMs);
-    const flight = this.#flight;
-    timeline.at(this.#arrivedMs, () => {
+    arrivedMs = Math.max(arrivedMs, timeline.nowMs + latency() + lateMs);
+    const sent = flight;
+    timeline.at(arrivedMs, () => {
       // What is sent over the next connection is no part of what this one lost.
-      if (this.#flight === flight) this.#flight = [];
+      if (flight === sent) flight = [];
       master.arrived(() => {
-        if (number === this.#number) this.#carryOut(flight);
+        if (number === current) carryOut(sent);
       });
     });
   }
 
   /** The server carries out a flight, or only its beginning before the connection breaks. */
-  #carryOut(flight: readonly Pending[]): void {
-    const { random, weather, master } = this.#deps;
+  function carryOut(sent: readonly Pending[]): void {
     const breaks = random.chance(weather.breaks);
-    const done = breaks ? random.int(0, flight.length) : flight.length;
-    const replies = flight
+    const done = breaks ? random.int(0, sent.length) : sent.length;
+    const replies = sent
       .slice(0, done)
-      .map((pending) => ({ pending, reply: carriedOut(pending.command, master.redis) }));
-    const number = this.#number;
+      .map((pending) => ({ pending, answer: carriedOut(pending.command, master.redis) }));
     const kept = breaks ? replies.slice(0, random.int(0, done)) : replies;
     if (kept.length > 0) {
-      this.#reply(number, () => {
-        for (const { pending, reply } of kept) {
-          this.#pending.delete(pending);
-          if (reply instanceof Error) pending.failed(reply);
-          else pending.answered(reply);
+      reply(current, () => {
+        for (const { pending, answer } of kept) {
+          waiting.delete(pending);
+          if (answer instanceof Error) pending.failed(answer);
+          else pending.answered(answer);
         }
       });
     }
-    if (breaks) this.breakOff();
+    if (breaks) breakOff();
   }
 
   /** Mostly at once: that a reply takes as long as a command changes little. */
-  #reply(number: number, happen: () => void): void {
-    const { timeline, random, process, name } = this.#deps;
-    const latency = random.chance(0.1) ? this.#latency() : 0;
-    this.#repliedMs = Math.max(this.#repliedMs, timeline.nowMs + latency);
-    const heard = () => {
-      if (number === this.#number) happen();
-    };
-    timeline.at(this.#repliedMs, () => process.run(name, heard));
+  function reply(number: number, happen: () => void): void {
+    repliedMs = Math.max(repliedMs, timeline.nowMs + (random.chance(0.1) ? latency() : 0));
+    timeline.at(repliedMs, () =>
+      process.run(name, () => {
+        if (number === current) happen();
+      }),
+    );
   }
 
-  #latency(): number {
-    const { random, weather } = this.#deps;
-    return random.chance(weather.slow) ? random.int(5, 400) : random.unit() * 2;
-  }
+  const connection = { isReady: () => ready, send, track, breakOff };
+  connect();
+  return connection;
 }
 
 function carriedOut(command: Command, redis: RedisInMemory): unknown {

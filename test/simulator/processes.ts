@@ -13,7 +13,7 @@ import type { Log } from '../../projector/running/log.ts';
 import { viewFormat } from '../../schemas/views/view-keys.ts';
 import { parseKey } from '../../schemas/views/view-kinds.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
-import { Connection, type Master, type Weather } from './network.ts';
+import { type Connection, connectTo, type Master, type Weather } from './network.ts';
 import type { SimulatedLog } from './simulated-log.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { SimulatedRejects } from './simulated-rejects.ts';
@@ -41,11 +41,11 @@ function connections(
   around: Surroundings,
   process: SimulatedProcess,
   kind: string,
-  onChange?: (ready: boolean, connection: number) => void,
+  onChange: (ready: boolean, connection: number) => void,
 ): Connection[] {
   return around.masters.map((master, i) => {
     const name = `${kind} ${i}`;
-    return new Connection({ ...around, process, master, name, onChange: (ready) => onChange?.(ready, i) });
+    return connectTo({ ...around, process, master, name, onChange: (ready) => onChange(ready, i) });
   });
 }
 
@@ -82,7 +82,7 @@ export class ProjectorProcess {
   constructor(around: Surroundings, name: string) {
     const { timeline, random, tags, keys } = around;
     this.process = new SimulatedProcess(timeline, name);
-    const connection = redisConnectionOf(connections(around, this.process, 'redis'));
+    const connection = redisConnectionOf(connections(around, this.process, 'redis', () => {}));
     this.startedMs = timeline.nowMs;
     const say = (message: string): void => around.say(`${name}: ${message}`);
     const log: Log = { info: say, warn: say, error: say };
@@ -152,7 +152,7 @@ export class ApiProcess {
     this.guard = new ReadGuard(
       {
         processes: async () =>
-          all.every(({ ready }) => ready) ? ((await Promise.all(all.map(processOf))) as string[]) : null,
+          all.every(({ isReady }) => isReady()) ? ((await Promise.all(all.map(processOf))) as string[]) : null,
         async look(tag) {
           const first = around.masters.length > 1 ? tag : tags[0]!;
           const own = [keys.fence(tag), keys.complete(tag), keys.coming(first), keys.led(tag), keys.fence(first)];

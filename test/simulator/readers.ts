@@ -6,18 +6,13 @@ import { type Judge, Misled, type Observed } from './judge.ts';
 import {
   days,
   developerKey,
-  keyEntity,
   metro,
-  nightEntity,
+  nightId,
   reader,
-  relationEntity,
   revokedKey,
   revokedKeyIds,
-  rideEntity,
-  riderEntity,
   riders,
   rides,
-  rsvpEntity,
   timeZone,
 } from './world.ts';
 
@@ -36,12 +31,10 @@ interface ShownNight {
   past: boolean;
   meeting: { place_name: string };
 }
+type Shown = { handle: string }[];
 interface Body {
   title?: string;
-  nights?: (ShownNight & { night: ShownNight; why: string; friends: Shown[]; riders: Shown[] })[];
-}
-interface Shown {
-  handle: string;
+  nights?: (ShownNight & { night: ShownNight; why: string; friends: Shown; riders: Shown })[];
 }
 
 const range = `metro=${metro}&from=${dayText(days[0])}&to=${dayText(days[1])}`;
@@ -62,7 +55,7 @@ export const questionWithRevokedKey: Question = {
   *tells(status, body) {
     yield {
       what: 'whether a key is live',
-      depends: revokedKeyIds.map(keyEntity),
+      depends: revokedKeyIds.map((id) => `developer-keys ${id}`),
       show: (records) => records.some((record) => record !== null),
       shown: status !== 401,
     };
@@ -84,7 +77,7 @@ function tellsOfRide(ride: string) {
   return function* (status: number, body: Body): Generator<Observed> {
     yield {
       what: `title of ${ride}`,
-      depends: [rideEntity(ride)],
+      depends: [`rides ${ride}`],
       show: ([record]) => titleOf(record!),
       shown: status === 404 ? null : body.title!,
     };
@@ -93,7 +86,7 @@ function tellsOfRide(ride: string) {
       const night = body.nights!.find((each) => each.day === dayText(day));
       yield {
         what: `place of ${ride} on ${dayText(day)}`,
-        depends: [nightEntity(ride, day)],
+        depends: [`nights ${nightId(ride, day)}`],
         show: ([record]) => placeOf(record!),
         shown: night?.meeting.place_name ?? null,
       };
@@ -108,7 +101,7 @@ function tellsOfDay(day: number) {
       const night = body.nights!.find((each) => each.ride === ride);
       yield {
         what: `${ride} on the day ${dayText(day)}`,
-        depends: [rideEntity(ride), nightEntity(ride, day)],
+        depends: [`rides ${ride}`, `nights ${nightId(ride, day)}`],
         show: ([ride, night]) => (isPublished(ride!, night!) ? `${titleOf(ride!)} ${placeOf(night!)}` : null),
         shown: night ? `${night.title} ${night.meeting.place_name}` : null,
       };
@@ -116,16 +109,14 @@ function tellsOfDay(day: number) {
   };
 }
 
-function* allNights(): Generator<[ride: string, day: number]> {
-  for (const ride of rides) for (const day of days) yield [ride, day];
-}
+const allNights = rides.flatMap((ride) => days.map((day) => [ride, day] as const));
 
 function* tellsOfMine(_: number, body: Body): Generator<Observed> {
-  for (const [ride, day] of allNights()) {
+  for (const [ride, day] of allNights) {
     const found = body.nights!.find(({ night }) => night.ride === ride && night.day === dayText(day));
     yield {
       what: `own night ${ride} on ${dayText(day)}`,
-      depends: [rsvpEntity(ride, day, reader), rideEntity(ride), nightEntity(ride, day)],
+      depends: [`attendance ${nightId(ride, day)}/${reader}`, `rides ${ride}`, `nights ${nightId(ride, day)}`],
       show: ([rsvp, ride, night]) => {
         if (!isPublished(ride!, night!)) return null;
         return isGoing(rsvp!) ? 'going' : (rsvp as Attendance | null)?.saved ? 'saved' : null;
@@ -138,7 +129,7 @@ function* tellsOfMine(_: number, body: Body): Generator<Observed> {
 /** Friends, or flagged riders, who go to a night. */
 function tellsOfOthers(list: 'friends' | 'riders') {
   return function* (_: number, body: Body): Generator<Observed> {
-    for (const [ride, day] of allNights()) {
+    for (const [ride, day] of allNights) {
       const found = body.nights!.find((each) => {
         const night = list === 'friends' ? each.night : each;
         return night.ride === ride && night.day === dayText(day);
@@ -147,12 +138,12 @@ function tellsOfOthers(list: 'friends' | 'riders') {
         yield {
           what: `${other} among the ${list} of ${ride} on ${dayText(day)}`,
           depends: [
-            relationEntity(reader, other),
-            relationEntity(other, reader),
-            rsvpEntity(ride, day, other),
-            riderEntity(other),
-            rideEntity(ride),
-            nightEntity(ride, day),
+            `relations ${reader}/${other}`,
+            `relations ${other}/${reader}`,
+            `attendance ${nightId(ride, day)}/${other}`,
+            `riders ${other}`,
+            `rides ${ride}`,
+            `nights ${nightId(ride, day)}`,
           ],
           show: ([relation, back, rsvp, rider, ride, night]) => {
             if (!isGoing(rsvp!) || !rider || !isPublished(ride!, night!)) return false;
@@ -167,46 +158,32 @@ function tellsOfOthers(list: 'friends' | 'riders') {
   };
 }
 
+/** Hears an answer. `between`: the calendar's clock when it was asked, and when it was answered. */
+export type Reader = (question: Question, answer: Answer, between: readonly [number, number]) => void;
+
 /** Has every answer judged. */
-export class Reader {
-  readonly #name: string;
-  readonly #judge: Judge;
-  readonly #last = new Map<string, { body: string; parsed: Body }>();
-  answered = 0;
-
-  constructor(name: string, judge: Judge) {
-    this.#name = name;
-    this.#judge = judge;
-  }
-
-  /** `between`: the calendar's clock when it was asked, and when it was answered. */
-  hears(question: Question, answer: Answer, between: readonly [number, number]): void {
+export function judging(name: string, judge: Judge): Reader {
+  const last = new Map<string, { body: string; parsed: Body }>();
+  return (question, answer, between) => {
     const { path, tells } = question;
     const { status } = answer;
     const body = textOf(answer);
     const mayBeRefused = question === questionWithRevokedKey;
     if (status === 503) return;
-    this.answered += 1;
     if (status !== 200 && status !== 404 && !(status === 401 && mayBeRefused))
-      throw new Misled(`${this.#name} got status ${status} for ${path}`);
+      throw new Misled(`${name} got status ${status} for ${path}`);
     const asked = `${path.split('?')[0]}${mayBeRefused ? ' with a key that comes and goes' : ''}`;
-    const last = this.#last.get(asked);
-    if (last?.body !== body) {
+    if (last.get(asked)?.body !== body) {
       const parsed = JSON.parse(body) as Body;
-      for (const told of tells(status, parsed)) this.#judge.told(`${this.#name} at ${asked}`, told);
-      this.#last.set(asked, { body, parsed });
+      for (const told of tells(status, parsed)) judge.told(`${name} at ${asked}`, told);
+      last.set(asked, { body, parsed });
     }
-    this.#assertPast(asked, this.#last.get(asked)!.parsed, between);
-  }
-
-  /** A night is past as soon as its day is over, by the clock alone. */
-  #assertPast(path: string, body: Body, between: readonly [number, number]): void {
-    for (const each of body.nights ?? []) {
+    // A night is past as soon as its day is over, by the clock alone.
+    for (const each of last.get(asked)!.parsed.nights ?? []) {
       const night = each.night ?? each;
       if (night.past === undefined) continue;
       const right = between.some((ms) => night.past === dayText(dayAt(timeZone, ms)) > night.day);
-      if (!right)
-        throw new Misled(`${this.#name} was told at ${path} that ${night.day} is${night.past ? '' : ' not'} past`);
+      if (!right) throw new Misled(`${name} was told at ${asked} that ${night.day} is${night.past ? '' : ' not'} past`);
     }
-  }
+  };
 }

@@ -2,7 +2,7 @@ import { Random } from '../../services/simulate/world/random.ts';
 import { leadership, rendered, unsettled } from './end-state.ts';
 import { allPairs, faultNames, heal, metPairs, startMissing, strike } from './faults.ts';
 import { Scene, type SceneOptions } from './scene.ts';
-import { StatusWatch } from './status-watch.ts';
+import { watchStatus } from './status-watch.ts';
 
 const settleMsMax = 40_000;
 const lookMs = 250;
@@ -16,8 +16,6 @@ export interface Outcome {
   seed: number;
   fault: Error | null;
   said: readonly string[];
-  reads: number;
-  answered: number;
   /** How often two faults met. */
   met: Record<string, number>;
 }
@@ -41,7 +39,7 @@ function shapeOf(seed: number): Required<SceneOptions> & { long: boolean } {
 export async function runSeed(seed: number): Promise<Outcome> {
   const { long, ...options } = shapeOf(seed);
   const scene = new Scene(seed, options);
-  new StatusWatch(scene);
+  watchStatus(scene);
   let fault: Error | null = null;
   try {
     plan(scene, pairs[seed % pairs.length]!, long);
@@ -55,11 +53,9 @@ export async function runSeed(seed: number): Promise<Outcome> {
   } catch (cause) {
     fault = cause as Error;
   }
-  const answered = scene.readers.reduce((sum, reader) => sum + reader.answered, 0);
-  const { reads } = scene;
   const said = [...scene.said];
   scene.end();
-  return { seed, fault, said, reads, answered, met: metPairs(scene) };
+  return { seed, fault, said, met: metPairs(scene) };
 }
 
 // Each is planned as often as the others, beside faults that come as they may. A restore comes some time after it was

@@ -7,7 +7,7 @@ import { Judge } from './judge.ts';
 import type { Published } from './log-partition.ts';
 import { fairWeather, Master } from './network.ts';
 import { ApiProcess, ProjectorProcess, type Surroundings, thisFormat } from './processes.ts';
-import { ownNights, type Question, questions, Reader } from './readers.ts';
+import { judging, ownNights, type Question, questions, type Reader } from './readers.ts';
 import { RedisInMemory } from './redis-in-memory.ts';
 import { SimulatedLog } from './simulated-log.ts';
 import { SimulatedRejects } from './simulated-rejects.ts';
@@ -60,7 +60,6 @@ export class Scene {
   fault: Error | null = null;
   storeSkewMs = 0;
   calendarSkewMs = 0;
-  reads = 0;
   /** Projectors that failed, and are about to be started again. */
   restarting = 0;
   #untilMs = 0;
@@ -102,7 +101,7 @@ export class Scene {
       for (const tag of tags) this.redisOf(tag).command(['SET', this.around.keys.fence(tag), '1:0:before:free']);
     for (let i = 0; i < apis; i++) {
       this.apis.push(new ApiProcess(this.around, `api ${i}`));
-      for (let j = 0; j < readersPerApi; j++) this.readers.push(new Reader(`reader ${j} of api ${i}`, this.judge));
+      for (let j = 0; j < readersPerApi; j++) this.readers.push(judging(`reader ${j} of api ${i}`, this.judge));
     }
   }
 
@@ -210,10 +209,9 @@ export class Scene {
     api.ask(question.path, question.headers, (answer) => {
       if (this.apis[i] !== api) return;
       this.#asked.delete(reader);
-      this.reads += 1;
       try {
         if (api.faults.length > 0) throw api.faults[0];
-        reader.hears(question, answer, [askedMs, this.around.calendarNowMs()]);
+        reader(question, answer, [askedMs, this.around.calendarNowMs()]);
       } catch (cause) {
         this.fault ??= cause as Error;
       }

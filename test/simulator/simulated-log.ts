@@ -3,7 +3,7 @@ import { byTopic, type TopicName, topicNames } from '../../schemas/events/record
 import type { Random } from '../../services/simulate/world/random.ts';
 import { toLogRecord } from '../support/worlds/histories.ts';
 import { emptyPartition, type Partition, type Published, stableEnd } from './log-partition.ts';
-import { LogReader } from './log-reader.ts';
+import { logReader } from './log-reader.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { Timeline } from './timeline.ts';
 import { type Change, type EntityName, entityName } from './world.ts';
@@ -26,7 +26,7 @@ export class SimulatedLog {
   frozenSinceMs: number | null = null;
   /** It does not say where it begins and ends. */
   hangs = false;
-  readonly #readers = new Set<LogReader>();
+  readonly #readers = new Set<ReturnType<typeof logReader>>();
   readonly #onReadable: (record: Published) => void;
 
   /** `onReadable`: hears of each record as soon as it can be read. */
@@ -159,11 +159,11 @@ export class SimulatedLog {
 
   /** A process has read records that are gone since, and has not ended of it yet. */
   get hasReaderOfLostRecords(): boolean {
-    return [...this.#readers].some((reader) => reader.hasReadLostRecords);
+    return [...this.#readers].some((reader) => reader.hasReadLostRecords());
   }
 
   adapter(process: SimulatedProcess, random: Random): EventLog {
-    const reader = new LogReader(this, process, random);
+    const reader = logReader(this, process, random);
     this.#readers.add(reader);
     return reader.adapter;
   }

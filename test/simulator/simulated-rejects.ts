@@ -1,4 +1,4 @@
-import type { Reject, RejectSink } from '../../projector/ports/event-log.ts';
+import type { RejectSink } from '../../projector/ports/event-log.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import type { Weather } from './network.ts';
 import { placeOf } from './simulated-log.ts';
@@ -37,18 +37,14 @@ export class SimulatedRejects {
         await process.clock.sleep(random.unit() * 5);
         faulty();
         seen ??= this.#losses;
-        const added = this.#add(rejects);
+        const before = this.places.size;
+        for (const reject of rejects) this.places.add(placeOf(reject));
+        const added = this.places.size - before;
         await process.clock.sleep(random.unit() * 5);
         faulty();
         return added;
       },
       close: async () => {},
     };
-  }
-
-  #add(rejects: readonly Reject[]): number {
-    const before = this.places.size;
-    for (const reject of rejects) this.places.add(placeOf(reject));
-    return this.places.size - before;
   }
 }

@@ -3,37 +3,35 @@ import type { AnyRecord, TopicName } from '../../schemas/events/records.ts';
 import { dayText } from '../../schemas/views/days.ts';
 import { tagOf } from '../../schemas/views/view-keys.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
-import { sampleRecords } from '../support/worlds/records.ts';
-
-/** For worlds in few tags: the first names, counted up, of which all that is made of them is in those tags. */
-const namesInTags =
-  (tags: readonly number[]) =>
-  (prefix: string, count: number, ids: (name: string) => string[] = (name) => [name]): string[] => {
-    const found: string[] = [];
-    for (let i = 0; found.length < count; i++) {
-      if (ids(`${prefix}${i}`).every((id) => tags.includes(tagOf(id)))) found.push(`${prefix}${i}`);
-    }
-    return found;
-  };
+import * as example from '../reference/example-log.ts';
 
 /** The few tags that the simulated world is in: every tag costs a beat, and none differs from another one. */
 export const tags: readonly number[] = [0, 1, 2];
 
-const named = namesInTags(tags);
+type Names = [string, ...string[]];
+
+/** The first names, counted up, of which all that is made of them is in those tags. */
+function named(prefix: string, count: number, idsOf: (name: string) => string[]): Names {
+  const found: string[] = [];
+  for (let i = 0; found.length < count; i++)
+    if (idsOf(`${prefix}${i}`).every((id) => tags.includes(tagOf(id)))) found.push(`${prefix}${i}`);
+  return found as Names;
+}
 
 export const days = [20_000, 20_001] as const;
-export const [metro] = named('metro', 1, (name) => days.map((day) => `${name}/${dayText(day)}`).concat(name)) as [
-  string,
-];
-export const rides = named('ride', 2, (name) => days.map((day) => `${name}/${dayText(day)}`).concat(name));
-export const riders = named('rider', 3);
+export const nightId = (ride: string, day: number): string => `${ride}/${dayText(day)}`;
+const withDays = (name: string) => [name, ...days.map((day) => nightId(name, day))];
+export const [metro] = named('metro', 1, withDays);
+export const rides = named('ride', 2, withDays);
+export const riders = named('rider', 3, (name) => [name]);
 /** The rider whose own answers are read. Never erased. */
-export const [reader] = riders as [string];
+export const [reader] = riders;
 const hashOf = (text: string) => createHash('sha256').update(text).digest();
+const asHash = (text: string) => [hashOf(text).toString('hex')];
 /** A developer key that is always live. */
-export const [developerKey] = named('rck_', 1, (text) => [hashOf(text).toString('hex')]) as [string];
+export const [developerKey] = named('rck_', 1, asHash);
 /** One that comes and goes: any of its two records makes it live. */
-export const [revokedKey] = named('rck_r', 1, (text) => [hashOf(text).toString('hex')]) as [string];
+export const [revokedKey] = named('rck_r', 1, asHash);
 export const revokedKeyIds = ['k2', 'k3'] as const;
 export const timeZone = 'America/Los_Angeles';
 
@@ -49,16 +47,8 @@ export interface Change {
 }
 
 export const entityName = ({ topic, key }: Pick<Change, 'topic' | 'key'>): EntityName => `${topic} ${key}`;
-export const nightId = (ride: string, day: number): string => `${ride}/${dayText(day)}`;
-export const keyEntity = (id: string): EntityName => `developer-keys ${id}`;
-export const rideEntity = (ride: string): EntityName => `rides ${ride}`;
-export const nightEntity = (ride: string, day: number): EntityName => `nights ${nightId(ride, day)}`;
-export const riderEntity = (rider: string): EntityName => `riders ${rider}`;
-export const rsvpEntity = (ride: string, day: number, rider: string): EntityName =>
-  `attendance ${nightId(ride, day)}/${rider}`;
-export const relationEntity = (rider: string, other: string): EntityName => `relations ${rider}/${other}`;
 
-const url = 'https://rides.example/';
+type Mark = 'follows' | 'flagged' | 'blocked';
 
 /** Each change has a number, which shows in titles, places and names: so an answer tells how old it is. */
 export class Changes {
@@ -71,13 +61,7 @@ export class Changes {
 
   /** What there is before anything runs. */
   *founding(): Generator<Change> {
-    yield {
-      topic: 'metros',
-      key: metro,
-      value: { ...sampleRecords.metros, metro, name: metro, time_zone: timeZone },
-    };
-    const value = { ...sampleRecords['developer-keys'], key_id: 'k1', key_hash: hashOf(developerKey) };
-    yield { topic: 'developer-keys', key: 'k1', value };
+    yield* [example.metro(metro, { time_zone: timeZone }), example.liveKey(developerKey, 'k1')];
     for (const id of revokedKeyIds) yield this.key(id, true);
     for (const rider of riders) yield this.rider(rider);
     for (const ride of rides) {
@@ -85,7 +69,7 @@ export class Changes {
       for (const day of days) yield this.night(ride, day);
     }
     for (const other of riders.slice(1)) {
-      if (this.#random.chance(0.5)) yield this.relation(reader, other, { follows: true });
+      if (this.#random.chance(0.5)) yield this.#revised(example.marks(reader, other, 'follows'));
       if (this.#random.chance(0.5)) yield this.rsvp(this.#random.pick(rides), this.#random.pick(days), other, 'GOING');
     }
   }
@@ -95,20 +79,16 @@ export class Changes {
     const [ride, day, rider, other] = [random.pick(rides), random.pick(days), random.pick(riders), random.pick(riders)];
     const what = random.int(1, 100);
     if (what <= 30) return this.ride(ride, random.chance(0.9));
-    if (what <= 35) return { topic: 'rides', key: ride, value: null };
+    if (what <= 35) return example.gone('rides', ride);
     if (what <= 50) return this.night(ride, day);
-    if (what <= 55) return { topic: 'nights', key: nightId(ride, day), value: null };
+    if (what <= 55) return example.gone('nights', nightId(ride, day));
     if (what <= 78) return this.rsvp(ride, day, rider, random.pick(['GOING', 'GOING', 'NONE']), random.chance(0.2));
     if (what <= 90) {
       if (rider === other) return this.rider(rider);
-      return this.relation(rider, other, {
-        follows: random.chance(0.6),
-        flagged: random.chance(0.2),
-        blocked: random.chance(0.1),
-      });
+      return this.relation(rider, other, { follows: 0.6, flagged: 0.2, blocked: 0.1 });
     }
     if (what <= 95 || rider === reader) return this.rider(rider);
-    return { topic: 'riders', key: rider, value: null };
+    return example.gone('riders', rider);
   }
 
   /** Another record of the same key. */
@@ -121,7 +101,7 @@ export class Changes {
     if (topic === 'riders') return this.rider(key);
     if (topic === 'developer-keys') return this.key(key);
     if (topic === 'attendance') return this.rsvp(first, day, third, random.pick(['GOING', 'NONE']));
-    return this.relation(first, second, { follows: random.chance(0.5), flagged: random.chance(0.5) });
+    return this.relation(first, second, { follows: 0.5, flagged: 0.5 });
   }
 
   /** What upstream should not have published: it says of an entity what another one is, or names none. */
@@ -129,52 +109,44 @@ export class Changes {
     const random = this.#random;
     const [ride, day, rider, other] = [random.pick(rides), random.pick(days), random.pick(riders), random.pick(riders)];
     const bad = true;
-    switch (random.int(1, 4)) {
-      case 1:
-        return { ...this.ride(ride), key: rides.find((each) => each !== ride)!, bad };
-      case 2:
-        return { ...this.night(ride, day), key: nightId(ride, days.find((each) => each !== day)!), bad };
-      case 3:
-        return {
-          ...this.rsvp(ride, day, rider, 'GOING'),
-          key: `${nightId(ride, day)}/${riders.find((each) => each !== rider)}`,
-          bad,
-        };
-      default:
-        // Nobody relates to themself.
-        return { topic: 'relations', key: `${other}/${other}`, value: null, bad };
-    }
+    const not = <T>(names: readonly T[], one: T): T => names.find((each) => each !== one)!;
+    const what = random.int(1, 4);
+    if (what === 1) return { ...this.ride(ride), key: not(rides, ride), bad };
+    if (what === 2) return { ...this.night(ride, day), key: nightId(ride, not(days, day)), bad };
+    if (what === 3)
+      return { ...this.rsvp(ride, day, rider, 'GOING'), key: `${nightId(ride, day)}/${not(riders, rider)}`, bad };
+    // Nobody relates to themself.
+    return { ...example.gone('relations', `${other}/${other}`), bad };
   }
 
   ride(ride: string, posted = true): Change {
-    const title = `t${++this.#number}`;
-    const value = { ...sampleRecords.rides, ride, title, metro, posted, leaders: [], url };
-    return { topic: 'rides', key: ride, value };
+    return example.ride(ride, { title: `t${++this.#number}`, metro, posted });
   }
 
   night(ride: string, day: number): Change {
-    const meeting = { place_name: `p${++this.#number}`, district: null, secret: false, show_neighbourhood: false };
-    return { topic: 'nights', key: nightId(ride, day), value: { ...sampleRecords.nights, ride, day, meeting, url } };
+    return example.night(ride, dayText(day), example.place({ place_name: `p${++this.#number}` }));
   }
 
   rider(rider: string): Change {
-    const name = `n${++this.#number}`;
-    return { topic: 'riders', key: rider, value: { ...sampleRecords.riders, rider, handle: rider, name } };
+    return example.rider(rider, { handle: rider, name: `n${++this.#number}` });
   }
 
   key(id: string = this.#random.pick(revokedKeyIds), isLive = this.#random.chance(0.4)): Change {
-    const value = { ...sampleRecords['developer-keys'], key_id: id, key_hash: hashOf(revokedKey) };
-    return { topic: 'developer-keys', key: id, value: isLive ? value : null };
+    return isLive ? example.liveKey(revokedKey, id) : example.gone('developer-keys', id);
   }
 
   rsvp(ride: string, day: number, rider: string, response: 'GOING' | 'NONE', saved = false): Change {
-    const value = { ...sampleRecords.attendance, ride, day, rider, response, saved, revision: ++this.#number };
-    return { topic: 'attendance', key: `${nightId(ride, day)}/${rider}`, value };
+    return this.#revised(example.says(rider, response, ride, dayText(day), saved));
   }
 
-  relation(rider: string, other: string, bits: { follows?: boolean; flagged?: boolean; blocked?: boolean }): Change {
-    const none = { follows: false, close: false, flagged: false, blocked: false };
-    const value = { ...sampleRecords.relations, ...none, rider, other, ...bits, revision: ++this.#number };
-    return { topic: 'relations', key: `${rider}/${other}`, value };
+  /** `chances`: of each mark. */
+  relation(rider: string, other: string, chances: Partial<Record<Mark, number>>): Change {
+    const given = (Object.keys(chances) as Mark[]).filter((mark) => this.#random.chance(chances[mark]!));
+    return this.#revised(example.marks(rider, other, ...given));
+  }
+
+  /** No two are alike. */
+  #revised({ value, ...change }: Change): Change {
+    return { ...change, value: { ...value!, revision: ++this.#number } };
   }
 }

@@ -1,67 +1,54 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type Outcome, runSeed } from './run-seed.ts';
+import { runSeed } from './run-seed.ts';
 
-/** What became of some seeds. */
-export interface Progress {
-  seeds: number;
-  reads: number;
-  answered: number;
-  failures: { seed: number; message: string }[];
-  /** How often two faults met. */
-  met: Record<string, number>;
+interface Failure {
+  seed: number;
+  message: string;
 }
 
+/** Of all these seeds. `failuresMax`: threads end once so many have failed. */
 interface Wanted {
   from: number;
   count: number;
   workers: number;
-  /** Threads end once so many have failed. */
   failuresMax: number;
-  onProgress?(progress: Progress): void;
+  onFailure?(failure: Failure): void;
 }
 
-/** What a thread is given: every so many seeds. */
-interface Share {
-  from: number;
-  end: number;
-  step: number;
-}
-
-/**
- * Runs the worlds of these seeds in worker threads, which run the sources as they are. Each world is the same in any
- * thread.
- */
-export async function runWorlds({ from, count, workers, failuresMax, onProgress }: Wanted): Promise<Progress> {
-  const total: Progress = { seeds: 0, reads: 0, answered: 0, failures: [], met: {} };
+/** Runs the worlds of these seeds in worker threads, which run the sources as they are: each is the same in any thread. */
+export async function runWorlds({ from, count, workers, failuresMax, onFailure }: Wanted) {
+  const failures: Failure[] = [];
+  /** How often two faults met. */
+  const met: Record<string, number> = {};
+  let seeds = 0;
   const work = (share: Share) =>
     new Promise<unknown>((resolve, reject) => {
       const worker = new Worker(new URL(import.meta.url), { workerData: { simulator: share } });
-      worker.on('message', ({ seed, fault, reads, answered, met }: Told) => {
-        total.seeds += 1;
-        total.reads += reads;
-        total.answered += answered;
-        if (fault !== null) total.failures.push({ seed, message: fault });
-        for (const [pair, times] of Object.entries(met)) total.met[pair] = (total.met[pair] ?? 0) + times;
-        onProgress?.(total);
-        if (total.failures.length >= failuresMax) void worker.terminate();
+      worker.on('message', (told: Told) => {
+        seeds += 1;
+        for (const [pair, times] of Object.entries(told.met)) met[pair] = (met[pair] ?? 0) + times;
+        if (told.message === null) return;
+        failures.push(told as Failure);
+        onFailure?.(told as Failure);
+        if (failures.length >= failuresMax) void worker.terminate();
       });
       worker.on('error', reject).on('exit', resolve);
     });
   const shares = Array.from({ length: workers }, (_, i) => ({ from: from + i, end: from + count, step: workers }));
   await Promise.all(shares.map(work));
-  total.failures.sort((a, b) => a.seed - b.seed);
-  return total;
+  return { seeds, failures: failures.toSorted((a, b) => a.seed - b.seed), met };
 }
 
-/** What a thread says of a world. */
-type Told = Omit<Outcome, 'said' | 'fault'> & { fault: string | null };
+/** What a thread is given, every so many seeds, and what it says of each world. */
+type Share = { from: number; end: number; step: number };
+type Told = { seed: number; message: string | null; met: Record<string, number> };
 
 const { simulator } = (workerData ?? {}) as { simulator?: Share };
 if (!isMainThread && simulator) {
   // Errors are part of every world: where they came from is of interest only when one seed is replayed.
   Error.stackTraceLimit = 0;
   for (let seed = simulator.from; seed < simulator.end; seed += simulator.step) {
-    const { said: _, fault, ...outcome } = await runSeed(seed);
-    parentPort!.postMessage({ ...outcome, fault: fault?.message ?? null } satisfies Told);
+    const { fault, met } = await runSeed(seed);
+    parentPort!.postMessage({ seed, message: fault?.message ?? null, met } satisfies Told);
   }
 }
