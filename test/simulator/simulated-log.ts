@@ -1,4 +1,5 @@
-import type { EventLog, LogBounds, Reject } from '../../projector/ports/event-log.ts';
+import { placeOf } from '../../infra/reject-places.ts';
+import type { EventLog, LogBounds } from '../../projector/ports/event-log.ts';
 import { byTopic, type TopicName, topicNames } from '../../schemas/events/records.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import { toLogRecord } from '../support/worlds/histories.ts';
@@ -30,7 +31,7 @@ export class SimulatedLog {
   readonly #onReadable: (record: Published) => void;
 
   /** `onReadable`: hears of each record as soon as it can be read. */
-  constructor(timeline: Timeline, onReadable: (record: Published) => void = () => {}) {
+  constructor(timeline: Timeline, onReadable: (record: Published) => void) {
     this.timeline = timeline;
     this.#onReadable = onReadable;
     for (const topic of topicNames) {
@@ -189,9 +190,5 @@ export class SimulatedLog {
     for (const reader of this.#readers) reader.changed();
   }
 }
-
-type Place = Pick<Reject, 'topic' | 'partition' | 'offset' | 'timestampMs'>;
-export const placeOf = ({ topic, partition, offset, timestampMs }: Place): string =>
-  `${topic}/${partition}@${offset} of ${timestampMs}`;
 
 const sumOf = (text: string): number => [...text].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0);

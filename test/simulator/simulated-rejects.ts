@@ -1,7 +1,7 @@
+import { placeOf } from '../../infra/reject-places.ts';
 import type { RejectSink } from '../../projector/ports/event-log.ts';
 import type { Random } from '../../services/simulate/world/random.ts';
 import type { Weather } from './network.ts';
-import { placeOf } from './simulated-log.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 
 /** Where bad records are set aside. It may be away, and its acknowledgement may be lost. */

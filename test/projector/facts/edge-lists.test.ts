@@ -6,7 +6,8 @@ import { EdgeLists } from '../../../projector/facts/edge-lists.ts';
 const changes = fc.array(
   fc.record({
     list: fc.oneof(fc.nat(4), fc.nat(400)),
-    id: fc.nat(60),
+    // The highest ids have 28 bits.
+    id: fc.oneof(fc.nat(60), fc.integer({ min: 2 ** 28 - 2, max: 2 ** 28 - 1 })),
     // 0 removes: often enough that lists shrink again.
     bits: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 15 })),
   }),
@@ -47,14 +48,6 @@ describe('edge lists', () => {
   it('hold what a map of sorted maps holds', () => {
     fc.assert(fc.property(changes, (list) => holdWhatAMapHolds(new EdgeLists(), byNumber, list)));
     fc.assert(fc.property(changes, (list) => holdWhatAMapHolds(new KeyedLists(), byKey, list)));
-  });
-
-  it('keep ids of 28 bits apart, and all four bits of each', () => {
-    const lists = new EdgeLists();
-    const top = 2 ** 28 - 1;
-    const wanted = new Map([0, top - 1, top].map((id, i) => [id, [1, 8, 15][i]!]));
-    for (const [id, bits] of [...wanted].toReversed()) lists.set(0, id, bits);
-    expect(new Map(entries(lists, 0))).toEqual(wanted);
   });
 
   it('give the room of a list that shrank to others: coming and going does not grow them', () => {

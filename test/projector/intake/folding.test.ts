@@ -5,6 +5,7 @@ import { WakeUp } from '../../../projector/running/waiting.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import { rider as riderRecord } from '../../reference/example-log.ts';
+import { isSettled, turns } from '../../support/stores/event-loop-turns.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { type HistoryRecord, toLogRecord } from '../../support/worlds/histories.ts';
@@ -37,17 +38,13 @@ async function following(limit: Position | null = null) {
     log.onBatch({ topic: 'riders', partition: 0, records, nextOffset });
   const second = async (): Promise<void> => {
     passed.notify();
-    await new Promise(setImmediate);
+    await turns();
   };
   return { folding, from, log, asked, batch, second, bounds, stop, clock, said };
 }
 
 const rider = (offset: number) =>
   toLogRecord({ ...riderRecord('r1'), partition: 0, offset, timestampMs: 7 } as HistoryRecord);
-
-/** Whether a promise is settled by now. */
-const isDone = (promise: Promise<unknown>): Promise<boolean> =>
-  Promise.race([promise.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
 
 describe('a batch', () => {
   it('is told of in the turn of its facts and its position, and moves what waits', async () => {
@@ -61,7 +58,7 @@ describe('a batch', () => {
     const taken = batch(2, [rider(1)]);
     expect(told).toEqual([[2, 2, true]]);
     await taken;
-    expect(await isDone(moved)).toBe(true);
+    expect(await isSettled(moved)).toBe(true);
     end();
     await batch(3, [rider(2)]);
     expect([told.length, folding.position.riders]).toEqual([1, [3]]);
@@ -97,9 +94,9 @@ it('a limit holds the log until it moves, and none holds nothing', async () => {
   const { folding, log } = await following(position(3, 4));
   const hold = log.hold!('riders', 0)!;
   expect([hold.offset, log.hold!('nights', 0)!.offset, log.hold!('nights', 1)]).toEqual([3, 4, null]);
-  expect(await isDone(hold.moved)).toBe(false);
+  expect(await isSettled(hold.moved)).toBe(false);
   folding.limit = null;
-  expect(await isDone(hold.moved)).toBe(true);
+  expect(await isSettled(hold.moved)).toBe(true);
   expect([folding.limit, log.hold!('riders', 0)]).toEqual([null, null]);
 });
 
@@ -111,14 +108,14 @@ describe('folding to ends', () => {
     const { folding, log, batch, stop } = await following();
     const done = folding.foldTo(ends, stop.signal);
     await batch(4);
-    expect([await isDone(done), folding.isBehind(ends)]).toEqual([false, true]);
+    expect([await isSettled(done), folding.isBehind(ends)]).toEqual([false, true]);
     log.onWaiting!('riders', 0, true);
-    expect([await isDone(done), folding.isBehind(ends)]).toEqual([true, false]);
+    expect([await isSettled(done), folding.isBehind(ends)]).toEqual([true, false]);
     log.onWaiting!('riders', 0, false);
     const again = folding.foldTo(ends, stop.signal);
-    expect([await isDone(again), folding.isBehind(ends)]).toEqual([false, true]);
+    expect([await isSettled(again), folding.isBehind(ends)]).toEqual([false, true]);
     await batch(5);
-    expect([await isDone(again), folding.isBehind(ends)]).toEqual([true, false]);
+    expect([await isSettled(again), folding.isBehind(ends)]).toEqual([true, false]);
   });
 
   it('does not wait for records that the log has lost, nor for more than there were', async () => {
@@ -126,18 +123,18 @@ describe('folding to ends', () => {
     const done = folding.foldTo(ends, stop.signal);
     asked.bounds = () => Promise.reject(new Error('no broker'));
     await second();
-    expect(await isDone(done)).toBe(false);
+    expect(await isSettled(done)).toBe(false);
     asked.bounds = async () => ({ ...bounds, riders: [{ low: 0, end: 9 }] });
     await second();
     await second();
-    expect(await isDone(done)).toBe(false);
+    expect(await isSettled(done)).toBe(false);
     asked.bounds = async () => ({ ...bounds, riders: [{ low: 0, end: 2 }] });
     await batch(2);
     await second();
-    expect(await isDone(done)).toBe(false);
+    expect(await isSettled(done)).toBe(false);
     await second();
     await second();
-    expect(await isDone(done)).toBe(true);
+    expect(await isSettled(done)).toBe(true);
     expect(ends).toEqual(position(5, 0));
   });
 
@@ -152,7 +149,7 @@ describe('folding to ends', () => {
     const done = folding.foldTo(ends, stop.signal);
     for (const nextOffset of [2, 3, 4]) {
       await batch(nextOffset);
-      await new Promise(setImmediate);
+      await turns();
       clock.ms += 10_000;
     }
     expect(times).toBe(0);

@@ -6,6 +6,7 @@ import { noMetrics, type ProjectorMetrics } from '../../../projector/ports/metri
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
 import { kindOf } from '../../../schemas/avro/undecodable.ts';
 import type { AnyRecord } from '../../../schemas/events/records.ts';
+import { isSettled } from '../../support/stores/event-loop-turns.ts';
 import { logOf, positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { toLogRecord } from '../../support/worlds/histories.ts';
@@ -71,10 +72,6 @@ const batch = (...records: LogBatch['records']): LogBatch => ({
   nextOffset: records.at(-1)!.offset + 1,
 });
 
-async function settles(promise: Promise<unknown>): Promise<boolean> {
-  return Promise.race([promise.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
-}
-
 describe('a bad record', () => {
   // docs/rules.md#rejected, #last-good-record
   it('is set aside as it came, with its place and its reason, and leaves its key’s last good record in force', async () => {
@@ -133,9 +130,9 @@ describe('a bad record', () => {
     const small = Array.from({ length: 500 }, (_, i) => undecodable(i));
     await intake.take(batch(...small));
     await intake.take(batch(...small));
-    expect(await settles(intake.take(batch(undecodable(0))))).toBe(false);
+    expect(await isSettled(intake.take(batch(undecodable(0))))).toBe(false);
     await other.take(batch(sized(0, 64 << 20)));
-    expect(await settles(other.take(batch(undecodable(1, { key: null, value, headers: {} }))))).toBe(false);
+    expect(await isSettled(other.take(batch(undecodable(1, { key: null, value, headers: {} }))))).toBe(false);
     accepted.resolve();
     await Promise.all([intake.aside.drain(), other.aside.drain()]);
     // Nothing is pending any more.

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { writeRounds } from '../../../projector/leading/write-rounds.ts';
 import { silentMsMax } from '../../../projector/ports/leading.ts';
+import { turns } from '../../support/stores/event-loop-turns.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
@@ -35,10 +36,9 @@ async function paced(planned: Round[]): Promise<unknown[][]> {
     if (folded === 'late') await new Promise<void>((resolve) => late.push(resolve));
     if (folded === 'never') await new Promise(() => {});
   };
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
   const rounds = {
     async run(position: unknown) {
-      await turn();
+      await turns();
       at += 1;
       done.push(['round', position]);
       const { bytes = 0, tookMs = 0, all = true, doubts } = now();
@@ -56,7 +56,7 @@ async function paced(planned: Round[]): Promise<unknown[][]> {
   const folding = { position, moved: { waitAtMost: async (ms: number) => void done.push(['wait', ms]) } };
   // A minute passes in three rounds.
   clock.sleep = async (ms) => {
-    if (ms === silentMsMax) for (const begun = at; at < begun + 3; ) await turn();
+    if (ms === silentMsMax) for (const begun = at; at < begun + 3; ) await turns();
     else done.push(['sleep', ms]);
   };
   const onStand = (): void => void done.push(['stands']);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { realClock } from '../../../projector/running/clock.ts';
 import { retryLogged, settledWithin, WakeUp } from '../../../projector/running/waiting.ts';
+import { turns } from '../../support/stores/event-loop-turns.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
 const never = new Promise<never>(() => {});
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a wake-up', () => {
   it('wakes everybody who waits, once, and nobody who begins to wait later', async () => {
@@ -21,12 +21,12 @@ describe('a wake-up', () => {
         return waitAgain();
       });
     void waitAgain();
-    await turn();
+    await turns();
     expect(woken).toBe(0);
     const waiting = [wakeUp.wait(), wakeUp.wait(), wakeUp.waitAtMost(1e9, realClock)];
     wakeUp.notify();
     await Promise.all(waiting);
-    await turn();
+    await turns();
     expect(woken).toBe(1);
   });
 

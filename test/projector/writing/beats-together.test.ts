@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { BeatNotes, BeatResult, CommitResult, TagNotes, ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
+import { turns } from '../../support/stores/event-loop-turns.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
@@ -8,9 +9,6 @@ import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 const tags = [3, 4, 5];
 const ride = { kind: 'ride', id: 'loop', value: Buffer.from('x') } as const;
-const turns = async (count = 20): Promise<void> => {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 type Call =
   | { beat: readonly number[]; notes: BeatNotes }
@@ -47,7 +45,7 @@ function scene() {
   const lanes = new TagLanes({ writer, clock, signal, tags, onWritten() {}, onCompare() {} });
   lanes.round = 7;
   const next = async (): Promise<Call[]> => {
-    await turns();
+    await turns(20);
     return calls.splice(0);
   };
   return {

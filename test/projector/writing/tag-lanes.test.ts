@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { beatMs, takeOverMsMin } from '../../../projector/ports/leading.ts';
 import type { TagNotes, ViewWrite, ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
+import { turns } from '../../support/stores/event-loop-turns.ts';
 import { lead } from '../../support/stores/lead.ts';
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
@@ -11,9 +12,6 @@ const tags = [3, 4, 5];
 const tag = 5;
 const settledAt = (round: number) => ({ start: { round, position: positionAt(), sum: '' }, text: `to ${round}` });
 const noteOf = (round: number) => ({ position: { text: `to ${round}`, round } });
-const turns = async (count = 20): Promise<void> => {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 /** Lanes of three tags in round 7 that their leader has taken, and what is sent and told. `gate`: what a batch meets on its way. */
 async function scene() {
@@ -109,9 +107,11 @@ describe('batches', () => {
       // A batch is full with the second of these.
       for (; added < 20; added++) await lanes.add(tag, ride('loop', 'y'.repeat(300_000)));
     })();
-    await turns();
+    await turns(20);
     expect(added).toBe(2 * 8 - 1);
-    expect(await Promise.race([lanes.ended().then(() => 'ended'), turns().then(() => 'in flight')])).toBe('in flight');
+    expect(await Promise.race([lanes.ended().then(() => 'ended'), turns(20).then(() => 'in flight')])).toBe(
+      'in flight',
+    );
     release();
     await adding;
     expect(await lanes.drain()).toBe(true);
@@ -203,7 +203,7 @@ describe('lanes', () => {
     await lanes.ended();
     const { length } = sent;
     lanes.beat();
-    await turns();
+    await turns(20);
     expect(sent).toHaveLength(length);
   });
 
@@ -213,14 +213,14 @@ describe('lanes', () => {
     const stamped = async () => {
       for (let i = 0; i < 3; i++) {
         lanes.beat();
-        await turns();
+        await turns(20);
         // Each answer says that nobody else has led till then.
         await clock.sleep(beatMs);
       }
       const stamps = tags.map((of) => String(store.redis.keys.get(store.keys.complete(of)) ?? ''));
       // A batch that is no beat changes nothing of it.
       lanes.lane(3).ping();
-      await turns();
+      await turns(20);
       const { length } = stamps.filter((stamp) => stamp === store.redis.process);
       expect(lanes.isComplete).toBe(length === tags.length);
       return length;
