@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { freePort } from '../../infra/local/free-port.ts';
 import { runCli } from '../../services/command-line.ts';
 import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { listening } from '../support/servers/listening.ts';
 import { authorizeUrl, nights, register, signedIn } from '../support/sign-in/sign-in-flow.ts';
 import { TestBrowser } from '../support/sign-in/test-browser.ts';
 import { copyPortland } from '../support/worlds/portland.ts';
@@ -134,11 +134,9 @@ it.each([
 });
 
 it('a port in use is named at once, with what to do', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
+  const { port, close } = await listening(createServer());
   const { code, err } = await processes.run(['start'], { PORT: String(port), DATA_DIR });
-  other.close();
+  close();
   // One line and none of the log's: nothing was folded, and no other projector put off.
   const said = new RegExp(`^Cannot listen on 127.0.0.1:${port}: the port is in use; .*PORT.*\n$`);
   expect([code, err]).toEqual([1, expect.stringMatching(said)]);

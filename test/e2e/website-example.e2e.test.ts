@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
+import { listening } from '../support/servers/listening.ts';
 
 /** docs/website-example.js, which websites copy. */
 
@@ -40,9 +40,9 @@ async function calendar(answer: (day: string) => { status?: number; nights?: unk
     response.writeHead(status, { ...(status === 503 && { 'Retry-After': '2' }), ETag: '"1"' });
     response.end(JSON.stringify({ metro: 'portland', day, nights }));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  endings.push(() => server.close().closeAllConnections());
-  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  const { url, close } = await listening(server);
+  endings.push(close);
+  return { base: url, asked };
 }
 
 const night = {

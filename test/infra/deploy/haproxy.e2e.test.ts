@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { corsHeaders } from '../../../api/messages/answer.ts';
@@ -8,6 +8,7 @@ import { problems } from '../../../api/messages/refusals.ts';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { Processes } from '../../support/processes/process.ts';
+import { listening } from '../../support/servers/listening.ts';
 import { converse } from '../../support/servers/raw-http.ts';
 
 const processes = new Processes();
@@ -48,11 +49,8 @@ const failure = {
 };
 
 /** A server on a port of its own. */
-async function serving(answer: (socket: Socket) => void): Promise<Disposable & { port: number }> {
-  const server = createServer((socket) => answer(socket.on('error', () => {}).resume()));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => void server.close() };
-}
+const serving = (answer: (socket: Socket) => void) =>
+  listening(createServer((socket) => answer(socket.on('error', () => {}).resume())));
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 const notReady = ok.replace('200 OK', '503 Service Unavailable');
 

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { listening } from '../../support/servers/listening.ts';
 
 // The image's labels, and its health check, run as it stands in the Dockerfile.
 
@@ -14,17 +13,15 @@ const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import
 const [, ...check] = JSON.parse(/HEALTHCHECK.*\\\n\s*CMD (\[.*\])/.exec(dockerfile)![1]!) as string[];
 
 /** A server that answers /readyz with a status, and all else with 200. */
-async function serving(status: number) {
-  const server = createServer(({ url }, response) => response.writeHead(url === '/readyz' ? status : 200).end());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { port: String((server.address() as AddressInfo).port), [Symbol.dispose]: () => void server.close() };
-}
+const serving = (status: number) =>
+  listening(createServer(({ url }, response) => response.writeHead(url === '/readyz' ? status : 200).end()));
 
 test('the image’s health check answers as /readyz does, at METRICS_PORT where that is set', async () => {
   using ready = await serving(200);
   using not = await serving(503);
   const checks = (env: Record<string, string>) => run(process.execPath, check, { env }).then(Boolean, () => false);
-  const found = [{ PORT: ready.port }, { PORT: not.port, METRICS_PORT: ready.port }, { PORT: not.port }].map(checks);
+  const [up, down] = [ready, not].map(({ port }) => String(port)) as [string, string];
+  const found = [{ PORT: up }, { PORT: down, METRICS_PORT: up }, { PORT: down }].map(checks);
   expect(await Promise.all(found)).toEqual([true, true, false]);
 });
 

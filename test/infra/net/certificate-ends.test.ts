@@ -1,20 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { expect, test } from 'vitest';
 import { certificateEndsMs, noteFetched, noting } from '../../../infra/net/certificate-ends.ts';
 import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
 import { makeCertificate } from '../../support/servers/certificate.ts';
+import { listening } from '../../support/servers/listening.ts';
 
 /** Serves with a certificate until the test ends. */
-async function serving(certificate: tls.SecureContextOptions) {
-  const server = createServer(certificate, (_, response) => response.end('{}')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { port, [Symbol.dispose]: () => void server.close().closeAllConnections() };
-}
+const serving = (certificate: tls.SecureContextOptions) =>
+  listening(createServer(certificate, (_, response) => response.end('{}')));
 
 type Made = ReturnType<typeof makeCertificate>;
 const endOf = ({ cert }: Made) => new X509Certificate(cert).validToDate.getTime();

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DocumentAwayError } from '../../../api/ports/metadata-fetch.ts';
 import { httpsMetadataFetch, type MetadataFetchOptions } from '../../../infra/net/https-metadata-fetch.ts';
 import { isPublicAddress } from '../../../infra/net/public-address.ts';
 import { makeCertificate } from '../../support/servers/certificate.ts';
+import { listening } from '../../support/servers/listening.ts';
 
 test('an address of the public internet is told from all others', () => {
   const isPublic = (addresses: string) => addresses.trim().split(/\s+/).filter(isPublicAddress).join(' ');
@@ -22,14 +21,14 @@ test('an address of the public internet is told from all others', () => {
 const ipv4 = (address: string) => ({ address, family: 4 });
 
 describe('a document of a stranger', () => {
-  let server: Server;
   let port: number;
+  let close: () => void;
   let ca: string;
   let asked: string[] = [];
   beforeAll(async () => {
     const certificate = makeCertificate(['client.example', 'other.example']);
     ca = certificate.cert;
-    server = createServer(certificate, (request, response) => {
+    const server = createServer(certificate, (request, response) => {
       asked.push(`${request.headers.host} ${request.url}`);
       if (request.url === '/redirect') response.writeHead(302, { location: 'https://client.example/ok' }).end();
       else if (request.url === '/huge') response.end('x'.repeat(100_000));
@@ -37,13 +36,9 @@ describe('a document of a stranger', () => {
       else if (request.url === '/missing') response.writeHead(404).end('secret of the server');
       else response.writeHead(200, { 'cache-control': 'max-age=60' }).end('{"ok":true}');
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    port = (server.address() as AddressInfo).port;
+    ({ port, close } = await listening(server));
   });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterAll(() => close());
   const fetchTo = (options: MetadataFetchOptions = {}) =>
     httpsMetadataFetch({
       ca,

@@ -1,13 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SchemaAwayError, schemaRegistry } from '../../../infra/registry/schema-registry.ts';
-
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
+import { listening } from '../../support/servers/listening.ts';
 
 /** A registry on a free port; `paths` lists what was asked. */
 async function registryOf(answer: RequestListener, timeoutMs?: number) {
@@ -16,9 +10,8 @@ async function registryOf(answer: RequestListener, timeoutMs?: number) {
     paths.push(request.url!);
     answer(request, response);
   });
-  servers.push(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listening(server);
+  onTestFinished(close);
   return { registry: schemaRegistry({ url, ...(timeoutMs && { timeoutMs }) }), paths, url };
 }
 
