@@ -22,34 +22,19 @@ const lost: HistoryEvent = { type: 'lost', at: 4_000, ...place, offset: 3 };
 const bad = published(0, 1_000, { as: 'bad', offset: 9, version: null });
 const reject: HistoryEvent = { type: 'reject', at: 9_000, ...place, offset: 9 };
 const keyGone = published(2, 2_000, { version: { probe: 'ride', n: 2, gone: true } });
-const final = (answered: string): HistoryEvent => ({
-  type: 'final',
-  at: 9_000,
-  ...elsewhere,
-  path: '/',
-  answered,
-  replay: '{}',
-});
-const ended = (asked: 'stop' | null, code: number): HistoryEvent => ({
-  type: 'ended',
-  at: 1,
-  ...elsewhere,
-  asked,
-  code,
-});
+const ended = (asked: 'stop' | null, code: number): HistoryEvent => {
+  return { type: 'ended', at: 1, ...elsewhere, asked, code };
+};
+const final: HistoryEvent = { type: 'final', at: 9_000, ...elsewhere, path: '/', answered: '{ }', replay: '{}' };
+const deposed = (begin: number) => fault(begin, 9_000, 'leader paused and deposed');
+const stale = fault(2_000, 9_000);
 
 /** Of histories in which a ride is published once and again. */
 const histories: [name: string, rule: Finding['rule'] | null, ...HistoryEvent[]][] = [
   ['an answer that goes back at one process', 'back', told(2, 2_500), told(1, 2_600)],
   ['an answer that another process gave a moment before', null, told(2, 2_500), told(1, 2_600, elsewhere)],
-  [
-    'another process that is stale for 2 s, in a fault',
-    'older',
-    fault(2_000, 9_000),
-    told(2, 2_500),
-    told(1, 4_600, elsewhere),
-  ],
-  ['an empty day, once the ride was told', 'older', fault(2_000, 9_000), told(2, 2_500), told(false, 4_600, elsewhere)],
+  ['another process that is stale for 2 s, in a fault', 'older', stale, told(2, 2_500), told(1, 4_600, elsewhere)],
+  ['an empty day, once the ride was told', 'older', stale, told(2, 2_500), told(false, 4_600, elsewhere)],
   ['a 404 of a ride that was told', 'back', told(false, 2_500, { status: 404 })],
   ['a change that cannot be read after 2 s', 'late', told(1, 4_100)],
   ['a change that cannot be read within 15 s of a fault', null, fault(2_100, 3_000), told(1, 17_900)],
@@ -59,26 +44,12 @@ const histories: [name: string, rule: Finding['rule'] | null, ...HistoryEvent[]]
   ['what the log lost, told for ever', 'late', published(3, 3_000), lost, told(3, 7_000)],
   ['a version from the future', 'never published', told(2, 1_500)],
   ['one ETag for two bodies', 'bytes', ...['a', 'b'].map((hash) => told(2, 2_500, { etag: '"1"', hash }))],
-  ['a final answer that differs in a byte', 'bytes', final('{ }')],
+  ['a final answer that differs in a byte', 'bytes', final],
   ['a bad record that is not set aside', 'rejects', bad],
   ['a good record that is set aside', 'rejects', reject],
   ['a bad record that is set aside twice', 'rejects', bad, reject, reject],
-  [
-    'the same by a leader that was stopped',
-    null,
-    bad,
-    fault(2_000, 9_000, 'leader paused and deposed'),
-    reject,
-    reject,
-  ],
-  [
-    'the same by one that was stopped much later',
-    'rejects',
-    bad,
-    fault(6_000, 9_000, 'leader paused and deposed'),
-    reject,
-    reject,
-  ],
+  ['the same by a leader that was stopped', null, bad, deposed(2_000), reject, reject],
+  ['the same by one that was stopped much later', 'rejects', bad, deposed(6_000), reject, reject],
   ['an end that nobody asked for', 'ended', ended(null, 0)],
   ['a stop that fails', 'ended', ended('stop', 1)],
   ['a 503 without a fault', 'unanswered', told(2, 2_500, { status: 503 })],

@@ -4,66 +4,53 @@ import { SchemaAwayError } from '../../../../infra/registry/schema-registry.ts';
 import { LogTruncatedError } from '../../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../../schemas/avro/codec.ts';
 import type { TopicName } from '../../../../schemas/events/records.ts';
-import { type EventLogFixture, eventLogContract, type FixtureRecord } from '../../../contracts/event-log.ts';
+import { type EventLogFixture, eventLogContract } from '../../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka, topicBounds } from '../../../support/servers/kafka.ts';
 
 const soon = { timeout: 60_000, interval: 50 };
 
 /** Kafka for the contract suite of event logs. */
-class KafkaFixture implements EventLogFixture {
-  readonly #kafka = new TestKafka();
-
-  async createTopics(partitions: number): Promise<void> {
-    // `delete`, for deleteBefore alone: nothing is old enough.
-    const settings = { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' };
-    await this.#kafka.createTopics({ partitions, settings });
-  }
-
-  async append(topic: TopicName, partition: number, records: FixtureRecord[]): Promise<void> {
-    const messages = records.map(({ value, ...record }) => ({ ...record, value: value && encodeValue(topic, value) }));
-    await this.#kafka.sendRaw(topic, messages, { partition });
-  }
-
-  async appendUndecodable(topic: TopicName, partition: number, key: string): Promise<void> {
-    await this.#kafka.sendRaw(topic, [{ key, value: Buffer.from('no Avro') }], { partition });
-  }
-
-  /** An aborted transaction: its records and one control record. */
-  async skipOffsets(topic: TopicName, partition: number, count: number): Promise<void> {
-    const before = await this.#end(topic, partition);
-    const transaction = await this.#kafka.transaction();
-    const messages = Array.from({ length: count - 1 }, () => ({ key: 'aborted', value: 'aborted', partition }));
-    await transaction.send({ topic: this.#kafka.topicPrefix + topic, messages });
-    await transaction.abort();
-    // The control record is written some time after the answer.
-    await vi.waitFor(async () => expect(await this.#end(topic, partition)).toBe(before + count), { timeout: 60_000 });
-  }
-
-  async #end(topic: TopicName, partition: number): Promise<number> {
-    const offsets = await topicBounds(await this.#kafka.admin(), this.#kafka.topicPrefix + topic);
+function kafkaFixture(): EventLogFixture {
+  const kafka = new TestKafka();
+  const named = (topic: TopicName) => kafka.topicPrefix + topic;
+  const endOf = async (topic: TopicName, partition: number): Promise<number> => {
+    const offsets = await topicBounds(await kafka.admin(), named(topic));
     return Number(offsets.find((one) => one.partition === partition)!.high);
-  }
-
-  /** It had one. */
-  async addPartition(topic: TopicName): Promise<void> {
-    const topicPartitions = [{ topic: this.#kafka.topicPrefix + topic, count: 2 }];
-    await (await this.#kafka.admin()).createPartitions({ topicPartitions });
-  }
-
-  async deleteBefore(topic: TopicName, partition: number, offset: number): Promise<void> {
-    await this.#kafka.deleteRecords(topic, offset, partition);
-  }
-
-  open() {
-    return this.#kafka.eventLog({ checkEveryMs: 200 });
-  }
-
-  async close(): Promise<void> {
-    await this.#kafka[Symbol.asyncDispose]();
-  }
+  };
+  return {
+    createTopics: (partitions) =>
+      // `delete`, for deleteBefore alone: nothing is old enough.
+      kafka.createTopics({ partitions, settings: { 'cleanup.policy': 'compact,delete', 'retention.ms': '-1' } }),
+    append: (topic, partition, records) => {
+      const messages = records.map(({ value, ...record }) => ({
+        ...record,
+        value: value && encodeValue(topic, value),
+      }));
+      return kafka.sendRaw(topic, messages, { partition });
+    },
+    appendUndecodable: (topic, partition, key) =>
+      kafka.sendRaw(topic, [{ key, value: Buffer.from('no Avro') }], { partition }),
+    /** An aborted transaction: its records and one control record. */
+    skipOffsets: async (topic, partition, count) => {
+      const before = await endOf(topic, partition);
+      const transaction = await kafka.transaction();
+      const messages = Array.from({ length: count - 1 }, () => ({ key: 'aborted', value: 'aborted', partition }));
+      await transaction.send({ topic: named(topic), messages });
+      await transaction.abort();
+      // The control record is written some time after the answer.
+      await vi.waitFor(async () => expect(await endOf(topic, partition)).toBe(before + count), { timeout: 60_000 });
+    },
+    /** It had one. */
+    addPartition: async (topic) => {
+      await (await kafka.admin()).createPartitions({ topicPartitions: [{ topic: named(topic), count: 2 }] });
+    },
+    deleteBefore: (topic, partition, offset) => kafka.deleteRecords(topic, offset, partition),
+    open: () => kafka.eventLog({ checkEveryMs: 200 }),
+    close: () => kafka[Symbol.asyncDispose](),
+  };
 }
 
-eventLogContract('Kafka', async () => new KafkaFixture());
+eventLogContract('Kafka', async () => kafkaFixture());
 
 test('an open transaction holds its partition back, says so, and lets the others flow', async () => {
   await using kafka = new TestKafka();

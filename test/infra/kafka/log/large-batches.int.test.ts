@@ -1,4 +1,4 @@
-import { type CompressionAlgorithmValue, Producer } from '@platformatic/kafka';
+import { Producer } from '@platformatic/kafka';
 import { expect, test } from 'vitest';
 import { kafkaRejectSink } from '../../../../infra/kafka/publishing/kafka-reject-sink.ts';
 import { MemoryViewStore } from '../../../../infra/memory/memory-view-store.ts';
@@ -8,20 +8,16 @@ import { TestKafka } from '../../../support/servers/kafka.ts';
 import { startProjector } from '../../../support/stores/projector-run.ts';
 import { TestArchive } from '../../../support/worlds/archive.ts';
 
-const codecs: readonly CompressionAlgorithmValue[] = ['lz4', 'zstd'];
-
 /** docs/rules.md#bad-batches */
-test('batches that unpack to more than is allowed are set aside by a projector, saved in an archive, and named where they cannot be resubmitted', async () => {
+test('a batch that unpacks to more than is allowed is set aside by a projector, saved in an archive, and named where it cannot be resubmitted', async () => {
   await using kafka = new TestKafka();
   await kafka.createTopics({ settings: { 'cleanup.policy': 'delete', 'max.message.bytes': String(8 << 20) } });
   const producer = new Producer({ clientId: 'bombs', bootstrapBrokers: kafka.connection.brokers });
   const topic = `${kafka.topicPrefix}metros`;
-  // Two records to a batch, of which each would do.
+  // Two records, of which each would do.
   const value = Buffer.alloc(33 << 20);
-  for (const [i, compression] of codecs.entries()) {
-    const messages = ['a', 'b'].map((key) => ({ topic, partition: 0, key: Buffer.from(`${key}${i}`), value }));
-    await producer.send({ messages, compression });
-  }
+  const messages = ['a', 'b'].map((key) => ({ topic, partition: 0, key: Buffer.from(key), value }));
+  await producer.send({ messages, compression: 'lz4' });
   await producer.close();
   await kafka.sendMetros(['portland']);
 
@@ -31,21 +27,23 @@ test('batches that unpack to more than is allowed are set aside by a projector, 
   expect(await run('archive', 'save', archive.dir)).toMatchObject({ code: 0 });
   expect(await run('archive', 'check', archive.dir)).toMatchObject({ code: 0 });
   const listed = await run('rejected', 'list', '--archive', archive.dir, '--json');
-  expect(listed.out.map((line) => JSON.parse(line).offset)).toEqual([0, 2]);
+  expect(listed.out.map((line) => JSON.parse(line).offset)).toEqual([0]);
 
   const sink = kafkaRejectSink(kafka.options);
   const running = startProjector(kafka.eventLog(), new MemoryViewStore().writer(), sink);
   const setAside = async () =>
     (await run('rejected', 'list', '--json')).out.map((line) => JSON.parse(line).copied as boolean);
-  await expect.poll(setAside).toEqual([true, true]);
+  await expect.poll(setAside).toEqual([true]);
   const { code, out } = await run('rejected', 'resubmit', '--all', '--json');
   expect({ code, out: out.map((line) => JSON.parse(line)) }).toEqual({
     code: 1,
-    out: codecs.map((codec, i) => ({
-      place: `metros/0@${2 * i}`,
-      now: null,
-      note: `it stands for all records up to offset ${2 * i + 1}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`,
-    })),
+    out: [
+      {
+        place: 'metros/0@0',
+        now: null,
+        note: 'it stands for all records up to offset 1, in one batch (codec lz4): have its producer send them again, in smaller batches',
+      },
+    ],
   });
   await running.stop();
   await sink.close();
