@@ -16,7 +16,7 @@ import { Following } from '../support/servers/following.ts';
 import { decodeValue } from '../support/worlds/judged-record.ts';
 import { rider, sampleRecords } from '../support/worlds/records.ts';
 
-export interface FixtureRecord {
+interface FixtureRecord {
   key: string;
   value: AnyRecord | null;
   timestampMs: number;
