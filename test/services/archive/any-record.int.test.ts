@@ -4,8 +4,7 @@ import { kafkaRejectSink } from '../../../infra/kafka/publishing/kafka-reject-si
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { Rider, TopicName } from '../../../schemas/events/records.ts';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, freshTopicPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
@@ -103,7 +102,7 @@ it('nothing that a record holds stops a command that copies or reads the log', {
     REDIS_KEY_PREFIX: freshKeyPrefix(),
     LOG_LEVEL: 'error',
   };
-  const run = (command: string, more = {}) => heard((io) => runCli(command.split(' '), io, { ...env, ...more }));
+  const run = (command: string, more = {}) => ran(command, { ...env, ...more });
   const fine = async (command: string, wanted: number | number[] = 0, more = {}) => {
     const { code, out, err } = await run(command, more);
     expect([wanted].flat(), `${command}: ${err.join('\n')}`).toContain(code);

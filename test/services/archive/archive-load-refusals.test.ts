@@ -4,9 +4,9 @@ import { journalPath } from '../../../infra/archive/format/archive-journal.ts';
 import { freePort } from '../../../infra/local/free-port.ts';
 import { runArchiveLoad } from '../../../services/archive/archive-load.ts';
 import { assertReadable } from '../../../services/backends/readable-archive.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { tarpit } from '../../support/servers/tarpit.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { archiveOf, emptyLog, load as loadInto } from '../../support/worlds/archive-load.ts';
@@ -50,7 +50,7 @@ test('an archive that is not as its manifest says, or in which archive forget wa
     await expect(load(saved.dir)).rejects.toThrow(`Cannot load ${said}`);
     await expect(load(saved.dir)).rejects.toThrow('Nothing was loaded: put it back from a copy');
     await expect(serve(saved.dir)).rejects.toThrow(said);
-    const { code, err } = await heard((io) => runCli(['rejected', 'list', '--archive', saved.dir], io, {}));
+    const { code, err } = await ran(['rejected', 'list', '--archive', saved.dir]);
     expect([code, err.join()]).toEqual([2, expect.stringContaining('--archive: put it back from a copy')]);
     rmSync(path);
   }
@@ -73,7 +73,7 @@ test('an archive without the folder of a topic: every command that reads it name
   rmSync(archive.folder('nights'), { recursive: true });
   const said = `${archive.folder('nights')}: there is no such folder: the topic counts as empty`;
   for (const command of reading(archive.dir)) {
-    const { out, err } = await heard((io) => runCli(command.split(' '), io, {}));
+    const { out, err } = await ran(command);
     expect([command, [...out, ...err].join('\n')]).toEqual([command, expect.stringContaining(said)]);
   }
   const warnings: string[] = [];
@@ -91,7 +91,7 @@ test('an exact_since that somebody moved is refused by every command that reads 
   for (const command of [...reading(saved.dir), `archive load ${saved.dir}`, 'projector', 'start']) {
     const log = command.startsWith('archive load') ? { KAFKA_BROKERS: '127.0.0.1:1' } : { ARCHIVE_DIR: saved.dir };
     const env = { PORT: String(await freePort()), LOG_LEVEL: 'silent', REDIS_URL: 'redis://127.0.0.1:1', ...log };
-    const { code, out, err } = await heard((io) => runCli(command.split(' '), io, env));
+    const { code, out, err } = await ran(command, env);
     expect([command, code]).not.toEqual([command, 0]);
     expect([command, ...out, ...err].join('\n')).toContain(said);
   }

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
 
 // What only a process shows. Commands within this one are in command-line.test.ts: starting a process takes longer.
@@ -28,8 +27,7 @@ async function run(line: string, env: Record<string, string> = {}) {
   return { code, out: stdout, err: stderr };
 }
 
-const here = (args: string[]) => heard((io) => runCli(args, io, {}));
-const printed = async (archive: string) => (await here(['records', 'print', '--archive', archive])).out;
+const printed = async (archive: string) => (await ran(['records', 'print', '--archive', archive])).out;
 const print = `${program} records print --archive "${portland}"`;
 const example = fileURLToPath(new URL('../../../docs/example-records.jsonl', import.meta.url));
 
@@ -69,9 +67,9 @@ describe('output', () => {
 });
 
 it('- is standard input, of replay for paths and for offsets', async () => {
-  await here(['records', 'publish', example, '--archive', join(dir, 'small')]);
+  await ran(['records', 'publish', example, '--archive', join(dir, 'small')]);
   const asOf = ['--archive', join(dir, 'small'), '--as-of', '2999-01-01T00:00:00Z'];
-  await writeFile(join(dir, 'at.json'), (await here(['replay', ...asOf, '--json'])).out.join());
+  await writeFile(join(dir, 'at.json'), (await ran(['replay', ...asOf, '--json'])).out.join());
   const ofOffsets = await run(`cat at.json | ${program} replay --archive small --offsets - --get /rides/taco`);
   expect(ofOffsets.out).toContain('"ride":"taco"');
   const ofPath = await run(`echo /rides/taco | ${program} replay ${asOf.join(' ')} --from-file -`);

@@ -2,14 +2,15 @@ import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandLine, runCli } from '../../../services/command-line.ts';
-import { heard, quietIo } from '../../support/processes/heard.ts';
+import { commandLine } from '../../../services/command-line.ts';
+import { quietIo } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
 
 /** A line as typed, `''` being an empty word. */
 async function told(line: string, env: Record<string, string> = {}) {
   const args = line.split(' ').flatMap((word) => (word === '' ? [] : [word === "''" ? '' : word]));
-  const { code, out, err } = await heard((io) => runCli(args, io, env));
+  const { code, out, err } = await ran(args, env);
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 

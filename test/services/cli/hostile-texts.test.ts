@@ -2,8 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { emptyManifest, manifestText } from '../../../infra/archive/format/archive-manifest.ts';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -57,7 +56,7 @@ const expectShown = (lines: readonly string[]) => {
 
 test('no command prints what a terminal would obey, and none prints a line that a text forged', async () => {
   for (const args of commands()) {
-    const { out, err } = await heard((io) => runCli(args, io, { LOG_LEVEL: 'silent' }));
+    const { out, err } = await ran(args, { LOG_LEVEL: 'silent' });
     expectShown([...out, ...err]);
     expect([args, [...out, ...err].join()]).toEqual([args, expect.stringContaining('\\u001b]0;owned')]);
     if (args.includes('--json')) for (const line of out) JSON.parse(line);
@@ -68,14 +67,14 @@ test('a file’s name, a lock’s words and a prefix are shown, and not obeyed',
   await using other = await TestArchive.make(1);
   const name = `${forged.replaceAll('/', '.')}.avro`;
   writeFileSync(join(other.folder('riders'), name), '');
-  const check = () => heard((io) => runCli(['archive', 'check', other.dir], io, {}));
+  const check = () => ran(['archive', 'check', other.dir]);
   const { out } = await check();
   expectShown(out);
   expect(out.join()).toContain('\\u001b]0;owned');
   renameSync(join(other.folder('riders'), name), join(other.folder('riders'), 'gone'));
   const lock = { pid: forged, host: forged, command: forged, since: forged };
   writeFileSync(join(other.dir, '.lock'), JSON.stringify(lock));
-  const { code, err } = await heard((io) => runCli(['archive', 'forget', 'ada', other.dir], io, {}));
+  const { code, err } = await ran(['archive', 'forget', 'ada', other.dir]);
   expectShown(err);
   expect([code, err.join()]).toEqual([1, expect.stringContaining('(process "x\\u001b]0;owned')]);
   writeFileSync(join(other.dir, 'manifest.json'), manifestText(emptyManifest(forged)));

@@ -4,9 +4,7 @@ import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts
 import { allTags, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey } from '../../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
-import type { Io } from '../../../services/cli/io.ts';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
 import { complete, lead } from '../../support/stores/lead.ts';
@@ -29,8 +27,7 @@ async function copyToOther(): Promise<void> {
 }
 
 async function runsOn(env: Record<string, string>, ...args: string[]) {
-  const run = (io: Io) => runCli(['generations', ...args], io, { ...env, REDIS_KEY_PREFIX: keyPrefix });
-  const { code, out, err } = await heard(run);
+  const { code, out, err } = await ran(['generations', ...args], { ...env, REDIS_KEY_PREFIX: keyPrefix });
   return { code, out: [...out, ...err].join('\n') };
 }
 const runs = (...args: string[]) => runsOn({ REDIS_URL: redisUrl() }, ...args);
@@ -80,7 +77,7 @@ it('generations list says which formats there are, their keys and who leads; dro
 
   const stopped = new AbortController();
   const env = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix };
-  const done = heard((io) => runCli(['generations', 'drop', String(other)], io, env), stopped.signal);
+  const done = ran(['generations', 'drop', String(other)], env, stopped.signal);
   const stamp = `${keyPrefix}g${other}:pub:{v63}:complete:`;
   await expect.poll(() => redis.exists(stamp), { interval: 1, timeout: 10_000 }).toBe(0);
   stopped.abort();

@@ -5,12 +5,12 @@ import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
 import { rideKey } from '../../../schemas/views/view-kinds.ts';
 import { openKafkaPublisher } from '../../../services/backends/open-kafka.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { metro, ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { heard, silentLog } from '../../support/processes/heard.ts';
+import { silentLog } from '../../support/processes/heard.ts';
 import { type Env, Processes } from '../../support/processes/process.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 
 const processes = new Processes();
@@ -23,7 +23,7 @@ const env: Env = {
 };
 
 async function run(args: readonly string[], more: Env = {}) {
-  const { code, out, err } = await heard((io) => runCli(args, io, { ...env, ...more }));
+  const { code, out, err } = await ran(args, { ...env, ...more });
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 const json = async (...args: string[]) => {

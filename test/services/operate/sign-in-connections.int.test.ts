@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
-import type { Io } from '../../../services/cli/io.ts';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { refresh, type SignedIn, signedIn } from '../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in/sign-in-service.ts';
@@ -24,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 async function runs(...args: string[]) {
-  const run = (io: Io) => runCli(['sign-in', ...args], io, { AUTH_REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix });
-  const { code, out, err } = await heard(run);
+  const env = { AUTH_REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix };
+  const { code, out, err } = await ran(['sign-in', ...args], env);
   return { code, out: [...out, ...err].join('\n') };
 }
 

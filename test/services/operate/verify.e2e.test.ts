@@ -5,10 +5,10 @@ import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts
 import type { EventLog } from '../../../projector/ports/event-log.ts';
 import { tagOf, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { openKafkaLog } from '../../../services/backends/open-kafka.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard, quietIo } from '../../support/processes/heard.ts';
+import { quietIo } from '../../support/processes/heard.ts';
 import type { Env } from '../../support/processes/process.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { dumpRedis } from '../../support/stores/redis-dump.ts';
@@ -37,7 +37,7 @@ async function project(eventLog: EventLog, keyPrefix = prefix): Promise<Running>
   return { ...running, stop };
 }
 
-const run = (args: readonly string[], more: Env = {}) => heard((io) => runCli(args, io, { ...env, ...more }));
+const run = (args: readonly string[], more: Env = {}) => ran(args, { ...env, ...more });
 const simulated = (...args: string[]) => run(['simulate', '--riders', '80', '--rides', '30', ...args]);
 
 beforeAll(async () => {
@@ -130,7 +130,7 @@ it('verify of an archive compares the views with the archive that was projected,
     KAFKA_PARTITIONER: 'crc32',
   };
   const projecting = await project(archiveEventLog({ dir: portlandDirectory }), archive.REDIS_KEY_PREFIX);
-  const verifyIt = (more: Env = {}) => heard((io) => runCli(['verify'], io, { ...archive, ...more }));
+  const verifyIt = (more: Env = {}) => ran(['verify'], { ...archive, ...more });
   // docs/rules.md#one-partition-per-key
   const other = await verifyIt({ KAFKA_PARTITIONER: 'nights:crc32,relations:crc32' });
   const misplaced = /^\d+ misplaced records of attendance, the first at attendance\/\d@\d+: murmur2 /;

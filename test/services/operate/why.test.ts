@@ -3,12 +3,11 @@ import { expect, it } from 'vitest';
 import { Fold } from '../../../projector/facts/fold.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { type Hidden, hidingRules, whyHidden } from '../../../services/operate/why-hidden.ts';
 import { PastAnswers } from '../../../services/past/answers/past-answers.ts';
 import { district, gone, liveKey, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { applyTo } from '../../support/stores/rendered-views.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 
@@ -131,7 +130,7 @@ it('the page on missing rides shows what why says', async () => {
     doc('why-is-my-ride-missing'),
   )!;
   // A record that is hidden is exit code 1.
-  expect(await heard((io) => runCli(line!.split(' '), io, {}))).toEqual({
+  expect(await ran(line!)).toEqual({
     code: 1,
     out: said!.trimEnd().split('\n'),
     err: [],
@@ -154,8 +153,7 @@ it('why says where keys of an archive stand, with exit codes: a tombstone, what 
   archive.reject([{ topic: 'riders', partition, offset, timestampMs: nowMs, reason: 'trailing bytes', raw }]);
   await put(ride('misplaced'), 1 - own('misplaced'));
   const keys = ['rides/loop', 'rides/cafe', 'riders/ada', 'rides/misplaced'];
-  const run = (...args: string[]) =>
-    heard((io) => runCli(['why', ...args, '--archive', archive.dir], io, { LOG_LEVEL: 'error' }));
+  const run = (...args: string[]) => ran(['why', ...args, '--archive', archive.dir], { LOG_LEVEL: 'error' });
   const { code, out } = await run(...keys, '--json');
   const [loop, cafe, ada, misplaced] = out.map((line) => JSON.parse(line));
   expect(code).toBe(1);

@@ -4,8 +4,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
-import { runCli } from '../../../services/command-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
@@ -25,8 +24,7 @@ afterAll(() => {
 });
 
 const at = (name: string): string => join(dir, name);
-const run = (...args: string[]) =>
-  heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
+const run = (...args: string[]) => ran(args, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' });
 
 /** How many rows of all tables hold a text. */
 async function rowsWith(name: string, text: string): Promise<number> {
@@ -115,10 +113,7 @@ describe('an export', () => {
     mkdirSync(join(at('stopped'), '.unfinished-abc123'), { recursive: true });
     const stop = new AbortController();
     stop.abort();
-    const { code, err } = await heard(
-      (io) => runCli(['export', at('stopped')], io, { ARCHIVE_DIR: portlandDirectory }),
-      stop.signal,
-    );
+    const { code, err } = await ran(['export', at('stopped')], { ARCHIVE_DIR: portlandDirectory }, stop.signal);
     expect({ code, last: err.at(-1) }).toEqual({ code: 1, last: 'Stopped before the end: nothing was written' });
     expect(readdirSync(dir).filter((name) => name.includes('stopped'))).toEqual([]);
   });

@@ -3,16 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manifestName, readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'history-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const run = (...args: string[]) =>
-  heard((io) => runCli(args, io, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' }));
+const run = (...args: string[]) => ran(args, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' });
 
 describe('history', () => {
   it('says when a night was called off, and by which record; --json is a line for each version, with the answer’s own bytes', async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../infra/local/free-port.ts';
 import { runCli } from '../../../services/command-line.ts';
-import { heard, quietIo } from '../../support/processes/heard.ts';
+import { quietIo } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { portlandDirectory, portlandKeys } from '../../support/worlds/portland.ts';
 
 const day = '/metros/portland/days/2015-06-13';
@@ -13,8 +14,7 @@ const dir = mkdtempSync(join(tmpdir(), 'replay-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const env = (more: Record<string, string> = {}) => ({ DATA_DIR: join(dir, 'data'), ...more });
-const replay = (...args: string[]) =>
-  heard((io) => runCli(['replay', '--archive', portlandDirectory, ...args], io, env()));
+const replay = (...args: string[]) => ran(['replay', '--archive', portlandDirectory, ...args], env());
 
 describe('replay --get', () => {
   it('prints the answer alone to standard output, and what it is of beside it', async () => {

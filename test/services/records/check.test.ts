@@ -4,16 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../../../services/command-line.ts';
 import { notices } from '../../../services/records/checking/notices.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { rider } from '../../support/worlds/records.ts';
 
 const example = new URL('../../../docs/example-records.jsonl', import.meta.url);
 const good = readFileSync(example, 'utf8').trim().split('\n');
 const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-check-'));
-const check = (...args: string[]) => heard((io) => runCli(['records', 'check', ...args], io, { LOG_LEVEL: 'silent' }));
+const check = (...args: string[]) => ran(['records', 'check', ...args], { LOG_LEVEL: 'silent' });
 
 type Lines = { topic: string; key: string; value: Record<string, unknown> | null }[];
 
@@ -86,7 +85,7 @@ describe('records check', () => {
     expect(out.join('\n')).toContain(words);
     expect(out.at(-1)).toMatch(/: 4 errors, 2 warnings$/);
     const input = () => Readable.from([Buffer.from('x')]);
-    const piped = await heard((io) => runCli(['records', 'check', '-'], io, {}), undefined, input);
+    const piped = await ran(['records', 'check', '-'], {}, undefined, input);
     expect(piped.out.at(-1)).toMatch(/ in standard input: 1 error, /);
   });
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { kafkaBrokers } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
@@ -22,7 +23,7 @@ beforeAll(() => kafka.createTopics({ partitions: 4 }));
 afterAll(() => kafka[Symbol.asyncDispose]());
 
 const records = (args: string[], input?: Readable, settings = {}, signal?: AbortSignal) =>
-  heard((io) => runCli(['records', ...args], io, { ...env, ...settings }), signal, input && (() => input));
+  ran(['records', ...args], { ...env, ...settings }, signal, input && (() => input));
 const printed = async (...args: string[]) =>
   (await records(['print', ...args])).out.map((line) => JSON.parse(line) as Line);
 

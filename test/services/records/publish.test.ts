@@ -5,18 +5,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Publishing } from '../../../services/backends/publishing.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-publish-'));
 const rider = (id: string) => JSON.stringify({ topic: 'riders', key: id, value: { rider: id, handle: id } });
 const records = (args: string[], lines: readonly string[] = []) =>
-  heard(
-    (io) => runCli(['records', ...args], io, { LOG_LEVEL: 'silent' }),
-    undefined,
-    () => Readable.from([Buffer.from(lines.map((line) => `${line}\n`).join(''))]),
+  ran(['records', ...args], { LOG_LEVEL: 'silent' }, undefined, () =>
+    Readable.from([Buffer.from(lines.map((line) => `${line}\n`).join(''))]),
   );
 const publish = (args: string[], lines?: readonly string[]) => records(['publish', ...args], lines);
 
@@ -32,7 +29,7 @@ describe('records publish --archive', () => {
     expect(last.partition).toBe(first.partition);
     expect(last.offset - first.offset).toBe(second.partition === first.partition ? 2 : 1);
     for (const { place, partition, offset } of places) expect(place).toBe(`riders/${partition}@${offset}`);
-    expect(await heard((io) => runCli(['archive', 'check', dir], io, {}))).toMatchObject({ code: 0 });
+    expect(await ran(['archive', 'check', dir])).toMatchObject({ code: 0 });
     const err = [`Cannot run records publish --archive: ${dir} is there already, want a new name`];
     expect(await publish(['--archive', dir], [rider('a')])).toMatchObject({ code: 2, err });
   });

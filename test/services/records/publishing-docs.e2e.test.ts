@@ -8,10 +8,9 @@ import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { Checkout, Guide, root } from '../../support/processes/guide.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
@@ -71,7 +70,7 @@ test('a table of Postgres is loaded', async () => {
     const rows = "insert into riders values ('u_ada', 'ada', 'Ada', 2, now()), ('u_cy', 'cy', null, 1, now())";
     run('psql', '-h', dir, '-U', 'rides', 'rides', '-c', table, '-c', rows);
     await checkout.bash(guide.shell('psql')[0]!, { ...onKafka, PGHOST: dir, PGUSER: 'rides' });
-    const loaded = await heard((io) => runCli(['records', 'print', '--topic', 'riders', '--key', 'u_cy'], io, onKafka));
+    const loaded = await ran(['records', 'print', '--topic', 'riders', '--key', 'u_cy'], onKafka);
     expect(loaded.out.join()).toContain('"cy"');
   } finally {
     run('pg_ctl', '-D', data, '-m', 'immediate', 'stop');

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard, silentLog } from '../../support/processes/heard.ts';
+import { silentLog } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../../support/servers/backends.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
@@ -12,7 +12,7 @@ const timestampMs = 1_700_000_000_000;
 // docs/rules.md#resubmitted-records
 it('rejected lists bad records of Kafka, and resubmits what is good by now to its own partition, once', async () => {
   const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix(), LOG_LEVEL: 'silent' };
-  const run = (...args: string[]) => heard((io) => runCli(args, io, env));
+  const run = (...args: string[]) => ran(args, env);
   expect((await run('topics', '--partitions', '2')).code).toBe(0);
   const kafka = loadSettings(env).kafka!;
   const { signal } = new AbortController();

@@ -1,16 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Reject } from '../../../projector/ports/event-log.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { rejectJudge } from '../../../services/records/rejected-log.ts';
 import { resubmit } from '../../../services/records/rejected-resubmit.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
-import { heard, quietIo } from '../../support/processes/heard.ts';
+import { quietIo } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 describe('rejected list', () => {
-  const list = (...args: string[]) =>
-    heard((io) => runCli(['rejected', 'list', ...args], io, { ARCHIVE_DIR: portlandDirectory }));
+  const list = (...args: string[]) => ran(['rejected', 'list', ...args], { ARCHIVE_DIR: portlandDirectory });
 
   it('says reasons, counts and places, of some where they are named', async () => {
     const { code, out } = await list();

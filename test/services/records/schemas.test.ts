@@ -3,16 +3,15 @@ import { expect, it } from 'vitest';
 import { whyBad } from '../../../projector/intake/validator.ts';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { schemaRows } from '../../../services/records/schemas.ts';
-import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const examples = read('docs/example-records.jsonl').trim().split('\n');
 
 it('records schemas says what a value of each topic begins with, and examples that records publish takes', async () => {
-  const { code, out } = await heard((io) => runCli(['records', 'schemas', '--json'], io, {}));
+  const { code, out } = await ran(['records', 'schemas', '--json']);
   expect({ code, topics: out.map((line) => JSON.parse(line).topic) }).toEqual({ code: 0, topics: topicNames });
   for (const line of out) {
     const { topic, header, key, value, schema } = JSON.parse(line);

@@ -115,16 +115,8 @@ describe('settings', () => {
   it('are named where a variable is one edit away from one, and only then', () => {
     const typos = { OAUTH_KEY: 'OAUTH_KEYS', REDIS_ULR: 'REDIS_URL', CACHE_SECOND5: 'CACHE_SECONDS' };
     const misspelt = { ...typos, REDIS_URL_FIEL: 'REDIS_URL_FILE', OAUTH_KEYS_FILE: 'OAUTH_KEYS' };
-    const others = {
-      REDIS_URL_FILE: '/x',
-      PATH: '/bin',
-      PORT: '1',
-      HOSTNAME: 'h',
-      REDIS_PORT: '1',
-      KAFKA_BROKR__: 'x',
-      DRAINSECONDS: '',
-    };
-    expect(misspeltSettings({ ...others, ...misspelt })).toEqual(
+    const others = { REDIS_URL_FILE: '/x', PATH: '/bin', PORT: '1', HOSTNAME: 'h', REDIS_PORT: '1', DRAINSECONDS: '' };
+    expect(misspeltSettings({ ...others, KAFKA_BROKR__: 'x', ...misspelt })).toEqual(
       Object.entries(misspelt).map(
         ([name, meant]) => `The variable ${name} is no setting, and does nothing: was ${meant} meant?`,
       ),
@@ -162,63 +154,45 @@ describe('settings', () => {
   // Of others than the embedded default: they drain for load balancers, and clients do not register themselves.
   const open = { embedded: false, drainSeconds: 5, oauth: { registration: false, clientMetadata: false } };
 
-  it('are taken, each in its place', () => {
-    const cookieKeys = ['a'.repeat(32), 'b'.repeat(32)];
-    const all = loadSettings({
-      ...sasl,
-      ...issuer,
-      HOST: '::',
-      PORT: '9000',
-      METRICS_PORT: '9001',
-      BASE_URL: 'HTTPS://Rides.Example.org:443/v/api/',
-      TRUST_PROXY: '10.0.0.0/8, ::1',
-      KAFKA_BROKERS: 'a:9092, [::1]:9093',
-      KAFKA_TOPIC_PREFIX: 'x.',
-      KAFKA_SSL: 'true',
-      KAFKA_GROUP: 'g',
-      SCHEMA_REGISTRY_URL: 'http://u:p@r:8081/',
-      REDIS_URL: 'rediss://u:p@h:6380/2',
-      REDIS_KEY_PREFIX: 'test:1:',
-      AUTH_REDIS_URL: 'redis://auth',
-      OAUTH_CLIENTS: here,
-      OAUTH_KEYS: here,
-      OAUTH_COOKIE_KEYS: cookieKeys.join(', '),
-      OAUTH_REGISTRATION: 'on',
-      DATA_DIR: '/data',
-      DRAIN_SECONDS: '30',
-      CACHE_SECONDS: '60',
-      NOW: '2015-06-13T12:00:00-07:00',
-      LOG_LEVEL: 'silent',
-    });
-    expect(all).toMatchObject({
-      host: '::',
-      port: 9000,
-      metricsPort: 9001,
-      baseUrl: 'https://rides.example.org/v/api',
-      basePath: '/v/api',
-      trustProxy: ['10.0.0.0/8', '::1'],
-      topicPrefix: 'x.',
-      kafka: {
-        brokers: ['a:9092', '[::1]:9093'],
-        topicPrefix: 'x.',
-        ssl: true,
-        group: 'g',
-        schemaRegistryUrl: 'http://u:p@r:8081',
-        sasl: { mechanism: 'scram-sha-256', username: 'u', password: 'p' },
-      },
-      redis: { url: 'rediss://u:p@h:6380/2', cluster: false, keyPrefix: 'test:1:' },
-      authRedis: { url: 'redis://auth', cluster: false, keyPrefix: 'test:1:' },
-      signIn: { issuer: 'https://id.example.org', clientId: 'c', clientSecret: 's' },
-      oauth: { clientsFile: here, keysFile: here, cookieKeys, registration: true, clientMetadata: false },
-      dataDir: '/data',
-      drainSeconds: 30,
-      cacheSeconds: 60,
-      nowMs: Date.UTC(2015, 5, 13, 19),
-      logLevel: 'silent',
-    });
-  });
+  const cookieKeys = ['a'.repeat(32), 'b'.repeat(32)];
+  const kafka = { KAFKA_BROKERS: 'a:9092, [::1]:9093' };
+  const ofKafka = { brokers: ['a:9092', '[::1]:9093'] };
 
   it.each<[Record<string, string>, object]>([
+    // Each in its place.
+    [
+      { HOST: '::', PORT: '9000', METRICS_PORT: '9001' },
+      { host: '::', port: 9000, metricsPort: 9001 },
+    ],
+    [{ BASE_URL: 'HTTPS://A.org:443/v/api/' }, { baseUrl: 'https://a.org/v/api', basePath: '/v/api' }],
+    [{ TRUST_PROXY: '10.0.0.0/8, ::1' }, { trustProxy: ['10.0.0.0/8', '::1'] }],
+    [
+      { ...kafka, KAFKA_TOPIC_PREFIX: 'x.' },
+      { topicPrefix: 'x.', kafka: { ...ofKafka, topicPrefix: 'x.' } },
+    ],
+    [{ ...kafka, KAFKA_SSL: 'true', KAFKA_GROUP: 'g' }, { kafka: { ssl: true, group: 'g' } }],
+    [{ ...kafka, ...sasl }, { kafka: { sasl: { mechanism: 'scram-sha-256', username: 'u', password: 'p' } } }],
+    [{ ...kafka, SCHEMA_REGISTRY_URL: 'http://u:p@r:8081/' }, { kafka: { schemaRegistryUrl: 'http://u:p@r:8081' } }],
+    [
+      { REDIS_URL: 'rediss://u:p@h:6380/2', REDIS_KEY_PREFIX: 'test:1:', AUTH_REDIS_URL: 'redis://auth' },
+      {
+        redis: { url: 'rediss://u:p@h:6380/2', cluster: false, keyPrefix: 'test:1:' },
+        authRedis: { url: 'redis://auth', cluster: false, keyPrefix: 'test:1:' },
+      },
+    ],
+    [issuer, { signIn: { issuer: 'https://id.example.org', clientId: 'c', clientSecret: 's' } }],
+    [{ OAUTH_CLIENTS: here, OAUTH_KEYS: here }, { oauth: { clientsFile: here, keysFile: here } }],
+    [{ ...kafka, OAUTH_REGISTRATION: 'on' }, { oauth: { registration: true, clientMetadata: false } }],
+    [{ OAUTH_COOKIE_KEYS: cookieKeys.join(', ') }, { oauth: { cookieKeys } }],
+    [
+      { DATA_DIR: '/data', DRAIN_SECONDS: '30', CACHE_SECONDS: '60' },
+      { dataDir: '/data', drainSeconds: 30, cacheSeconds: 60 },
+    ],
+    [
+      { NOW: '2015-06-13T12:00:00-07:00', LOG_LEVEL: 'silent' },
+      { nowMs: Date.UTC(2015, 5, 13, 19), logLevel: 'silent' },
+    ],
+    // Together.
     [{ HOST: '0.0.0.0' }, open],
     [{ BASE_URL: 'https://rides.example.org/api' }, open],
     [{ KAFKA_BROKERS: 'a:1' }, open],

@@ -7,12 +7,12 @@ import { topicNames } from '../../../schemas/events/records.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import { makeLogger } from '../../../services/cli/logger.ts';
-import { runCli } from '../../../services/command-line.ts';
 import { openEventLog } from '../../../services/serve/open-event-log.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { runSimulate } from '../../../services/simulate/simulate.ts';
 import { defaultSizes } from '../../../services/simulate/world/sizes.ts';
 import { heard } from '../../support/processes/heard.ts';
+import { ran } from '../../support/processes/ran.ts';
 import { checkArchive, TestArchive } from '../../support/worlds/archive.ts';
 import { rider as realRider } from '../../support/worlds/records.ts';
 
@@ -41,7 +41,7 @@ describe('simulate --archive', () => {
     const made = async (now: string) => {
       await using archive = await TestArchive.make();
       const args = ['simulate', '--around', '2026-06-15', '--archive', archive.dir, '--riders', '20', '--count', '5'];
-      expect((await heard((io) => runCli(args, io, { NOW: now }))).out[0]).toContain('around 2026-06-15');
+      expect((await ran(args, { NOW: now })).out[0]).toContain('around 2026-06-15');
       const { topics } = readManifest(archive.dir)!;
       return topicNames.flatMap((topic) => topics[topic]!.partitions.map(({ hash }) => hash));
     };
@@ -99,7 +99,7 @@ describe('simulate --archive', () => {
       const { eventLog, madeUp } = await openEventLog(served, makeLogger(served), () => {});
       await eventLog.close();
       const args = ['replay', '--archive', dir, '--as-of', '2030-01-01T00:00:00Z', '--get', '/rides/x'];
-      const { err } = await heard((io) => runCli(args, io, { LOG_LEVEL: 'silent' }));
+      const { err } = await ran(args, { LOG_LEVEL: 'silent' });
       return [madeUp !== null, err.join().includes('May not be exact: the archive holds more')];
     };
     expect(await opened()).toEqual([true, false]);

@@ -3,9 +3,9 @@ import type { LogPublisher } from '../../../projector/ports/log-publisher.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { crc32Partition, defaultPartitions } from '../../../schemas/events/partitioner.ts';
 import type { AnyRecord, Night, Ride, TopicName } from '../../../schemas/events/records.ts';
-import { runCli } from '../../../services/command-line.ts';
-import { heard, silentLog } from '../processes/heard.ts';
+import { silentLog } from '../processes/heard.ts';
 import type { Env } from '../processes/process.ts';
+import { ran } from '../processes/ran.ts';
 import { freshGroup, freshTopicPrefix, kafkaBrokers } from '../servers/backends.ts';
 import type { HistoryRecord } from './histories.ts';
 import { portlandDirectory, readPortland } from './portland.ts';
@@ -34,7 +34,7 @@ export class PortlandInKafka {
   static async load(brokers = kafkaBrokers()): Promise<PortlandInKafka> {
     const portland = new PortlandInKafka(await readPortland(), brokers);
     for (const command of [['topics'], ['archive', 'load', portlandDirectory]]) {
-      const { code, err } = await heard((io) => runCli(command, io, { ...portland.env, LOG_LEVEL: 'error' }));
+      const { code, err } = await ran(command, { ...portland.env, LOG_LEVEL: 'error' });
       if (code !== 0) throw new Error(err.join('\n'));
     }
     return portland;
