@@ -3,8 +3,7 @@ import { parseArgs } from 'node:util';
 import { archive, publish } from './archive.ts';
 import { freshness } from './freshness.ts';
 import { idle } from './idle.ts';
-import { me } from './me.ts';
-import { reads } from './reads.ts';
+import { me, reads } from './reads.ts';
 import { start } from './start.ts';
 import { type Bench, measureInTurns } from './versions.ts';
 

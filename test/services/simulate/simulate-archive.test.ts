@@ -4,7 +4,6 @@ import { readManifest } from '../../../infra/archive/format/archive-manifest.ts'
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import { crc32Partition, defaultPartitions, murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
 import { archiveSave } from '../../../services/archive/save-log.ts';
 import { makeLogger } from '../../../services/cli/logger.ts';
 import { openEventLog } from '../../../services/serve/open-event-log.ts';
@@ -18,13 +17,13 @@ import { rider as realRider } from '../../support/worlds/records.ts';
 
 describe('simulate --archive', () => {
   const options = { ...defaultSizes, riders: 60, rides: 10, days: 5, rate: 0 };
-  const settings = loadSettings({ NOW: '2026-11-21T12:00:00Z' });
+  const now = { NOW: '2026-11-21T12:00:00Z' };
+  const made = ({ dir: archive }: TestArchive, more = {}, env = {}, signal?: AbortSignal) =>
+    heard((io) => runSimulate({ ...options, archive, ...more }, loadSettings({ ...now, ...env }), io), signal);
 
   it('writes a manifest that archive check finds true', async () => {
     await using archive = await TestArchive.make();
-    const run = await heard((io) =>
-      runSimulate({ ...options, archive: archive.dir, count: 30, json: true }, settings, io),
-    );
+    const run = await made(archive, { count: 30, json: true });
     expect(run.code).toBe(0);
     const { records } = JSON.parse(run.out[0]!) as { records: number };
     const { exact_since, topics } = readManifest(archive.dir)!;
@@ -38,25 +37,23 @@ describe('simulate --archive', () => {
   });
 
   it('makes the same records around a given day, whenever it runs', async () => {
-    const made = async (now: string) => {
+    const around = async (NOW: string) => {
       await using archive = await TestArchive.make();
       const args = ['simulate', '--around', '2026-06-15', '--archive', archive.dir, '--riders', '20', '--count', '5'];
-      expect((await ran(args, { NOW: now })).out[0]).toContain('around 2026-06-15');
+      expect((await ran(args, { NOW })).out[0]).toContain('around 2026-06-15');
       const { topics } = readManifest(archive.dir)!;
       return topicNames.flatMap((topic) => topics[topic]!.partitions.map(({ hash }) => hash));
     };
-    expect(await made('2026-11-21T12:00:00Z')).toEqual(await made('2020-01-01T00:00:00Z'));
+    expect(await around('2026-11-21T12:00:00Z')).toEqual(await around('2020-01-01T00:00:00Z'));
   });
 
   // docs/rules.md#one-partition-per-key
   it('puts keys where KAFKA_PARTITIONER says, topic by topic, and refuses other', async () => {
     await using archive = await TestArchive.make();
-    const declaring = (KAFKA_PARTITIONER: string) => loadSettings({ NOW: '2026-11-21T12:00:00Z', KAFKA_PARTITIONER });
-    const made = (setting: string) =>
-      heard((io) => runSimulate({ ...options, archive: archive.dir }, declaring(setting), io));
+    const by = (KAFKA_PARTITIONER: string) => made(archive, {}, { KAFKA_PARTITIONER });
     const words = 'KAFKA_PARTITIONER is other for rides, which does not say where their keys go';
-    await expect(made('rides:other,metros:other')).rejects.toThrow(words);
-    expect(await made('crc32,nights:murmur2')).toMatchObject({ code: 0 });
+    await expect(by('rides:other,metros:other')).rejects.toThrow(words);
+    expect(await by('crc32,nights:murmur2')).toMatchObject({ code: 0 });
     for (const { topic, key, partition } of (await archive.read()).records as LogRecord[]) {
       const partitionOf = topic === 'nights' ? murmur2Partition : crc32Partition;
       expect([topic, partition]).toEqual([topic, partitionOf(Buffer.from(key), defaultPartitions[topic])]);
@@ -65,8 +62,7 @@ describe('simulate --archive', () => {
 
   it('that is told to end before the calendar is there leaves nothing, and says so', async () => {
     await using archive = await TestArchive.make();
-    const how = { ...options, archive: archive.dir };
-    const run = await heard((io) => runSimulate(how, settings, io), AbortSignal.abort());
+    const run = await made(archive, {}, {}, AbortSignal.abort());
     expect(run).toEqual({ code: 1, out: [], err: ['Stopped before the end of the calendar: nothing was written'] });
     expect(readdirSync(archive.dir)).toEqual([]);
   });
@@ -74,11 +70,11 @@ describe('simulate --archive', () => {
   it('is made up still once a rider was forgotten, and no more from the moment that something is saved to it', async () => {
     await using archive = await TestArchive.make();
     const { dir } = archive;
-    const run = await heard((io) => runSimulate({ ...options, archive: dir, json: true }, settings, io));
+    const run = await made(archive, { json: true });
     const { rider, developerKey } = JSON.parse(run.out[0]!) as { rider: string; developerKey: string };
     await using source = await TestArchive.make();
     cpSync(dir, source.dir, { recursive: true });
-    const forgotten = await heard((io) => runArchiveForget({ rider, dir }, settings, io));
+    const forgotten = await ran(['archive', 'forget', rider, dir]);
     expect(forgotten.out[0]).toContain(', the example in the manifest: ');
     expect(readManifest(dir)!.simulated).toEqual({ developer_key: developerKey, rider: null });
     const log = source.open();
@@ -93,7 +89,7 @@ describe('simulate --archive', () => {
   it('is made up no more where it holds more than its manifest says: nobody picks a rider, and the past may not be exact', async () => {
     await using archive = await TestArchive.make();
     const { dir } = archive;
-    await heard((io) => runSimulate({ ...options, archive: dir }, settings, io));
+    await made(archive);
     const served = loadSettings({ ARCHIVE_DIR: dir, LOG_LEVEL: 'silent' });
     const opened = async () => {
       const { eventLog, madeUp } = await openEventLog(served, makeLogger(served), () => {});

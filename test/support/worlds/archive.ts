@@ -98,9 +98,7 @@ export class TestArchive implements EventLogFixture, AsyncDisposable {
     const { records } = await this.read();
     const kept = records.filter((one): one is LogRecord => one.topic === topic && one.partition === partition);
     await this.removeFiles(topic);
-    const writer = await writerIn(this.dir);
-    for (const record of kept) if (record.offset >= offset) writer.append(topic, record);
-    await writer.close();
+    await this.write(kept.filter((record) => record.offset >= offset));
   }
 
   open() {
