@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { type RunnerTestCase, TestRunner, type TestTryOptions } from 'vitest';
-import { type Line, linesOf, type Plan, planFile } from './record.ts';
+import { type Line, linesOf, overIn, type Plan, planFile, type Verdict } from './record.ts';
 
 /** What the code that Stryker's instrumenter wrote looks at. */
 interface Switch {
@@ -60,7 +60,7 @@ export default class JudgingRunner extends TestRunner {
   #waiting: string[] = [];
   #attempt: Attempt = 'over';
   /** What was told since the test last passed without a mutant, and after how many it is run without one. */
-  #unsure: ({ told: string; by: string } | { late: string; by: string })[] = [];
+  #unsure: Verdict[] = [];
   #unsureMax = 1;
   #failed: Error | null = null;
   #tookMs = 0;
@@ -70,10 +70,7 @@ export default class JudgingRunner extends TestRunner {
     // One runner for each file, in one process.
     if (!global.__judging__) {
       const plan: Plan = JSON.parse(readFileSync(planFile, 'utf8'));
-      const over = linesOf(plan.record).flatMap((line) =>
-        'told' in line ? line.told : 'late' in line ? line.late : [],
-      );
-      global.__judging__ = { plan, over: new Set(over) };
+      global.__judging__ = { plan, over: new Set(overIn(linesOf(plan.record)).keys()) };
       endIfBlocked();
     }
     this.#plan = global.__judging__.plan;
@@ -82,16 +79,13 @@ export default class JudgingRunner extends TestRunner {
 
   override async onBeforeRunTask(test: RunnerTestCase): Promise<void> {
     await super.onBeforeRunTask(test);
+    this.#attempt = { mutant: null };
     const { reached } = this.#plan;
-    if (!reached) {
-      this.#attempt = { mutant: null };
-      return;
-    }
+    if (!reached) return;
     this.#waiting = Object.keys(reached[test.id] ?? {}).filter((mutant) => !this.#over.has(mutant));
     if (this.#waiting.length === 0) test.mode = 'skip';
     // Once as it is; then each mutant, and after it perhaps once more as it is.
     else test.repeats = 2 * this.#waiting.length;
-    this.#attempt = { mutant: null };
     this.#unsure = [];
     this.#unsureMax = 1;
   }
@@ -146,11 +140,11 @@ export default class JudgingRunner extends TestRunner {
     if (judged === null) {
       for (const line of failed ? [{ spoiled: test.id }] : this.#unsure) this.#note(line);
       if (failed) this.#waiting = [];
-      else for (const line of this.#unsure) this.#over.add('told' in line ? line.told : line.late);
+      else for (const line of this.#unsure) this.#over.add(line.mutant);
       this.#unsure = [];
       this.#unsureMax *= 2;
-    } else if (failed) this.#unsure.push(isLate ? { late: judged, by: test.id } : { told: judged, by: test.id });
-    else this.#note({ survived: judged, by: test.id });
+    } else if (failed) this.#unsure.push({ mutant: judged, fate: isLate ? 'late' : 'told', by: test.id });
+    else this.#note({ mutant: judged, fate: 'survived', by: test.id });
     if (this.#unsure.length >= (this.#waiting.length > 0 ? this.#unsureMax : 1)) {
       this.#attempt = { mutant: null };
       return;

@@ -1,9 +1,9 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createVitest } from 'vitest/node';
 import type { BrokenCode, Mutant } from './broken-code.ts';
-import { kept, linesOf, type Plan, planFile } from './record.ts';
+import { kept, linesOf, overIn, type Plan, planFile, type Verdict } from './record.ts';
 
-export type Fate = 'told' | 'late' | 'survived' | 'not reached' | 'at load';
+export type Fate = Verdict['fate'] | 'not reached' | 'at load';
 
 // Quick tests come first: most mutants never meet a slow one.
 const lapsMs = [30, 150, 1_000, Number.POSITIVE_INFINITY];
@@ -71,8 +71,8 @@ export async function judge(
     const fromMs = lapsMs[lap - 1] ?? -1;
     for (;;) {
       const judged = linesOf(record);
-      const over = new Set(judged.flatMap((line) => ('told' in line || 'late' in line ? idOf(line) : [])));
-      const tried = new Set(judged.map((line) => ('survived' in line ? `${line.survived} ${line.by}` : '')));
+      const over = overIn(judged);
+      const tried = new Set(judged.map((line) => ('fate' in line ? `${line.mutant} ${line.by}` : '')));
       const reached: Plan['reached'] = {};
       for (const { test, file, tookMs, reached: all } of judges) {
         if (tookMs <= fromMs || tookMs > toMs) continue;
@@ -91,7 +91,8 @@ export async function judge(
       if (last && 'ended' in last) break;
       if (!last || !('begun' in last)) throw new Error('Cannot judge: the tests ended before all were run');
       // The process ended amid a mutant that blocked it. The others are judged without that one.
-      appendFileSync(record, `${JSON.stringify({ late: last.begun, by: last.by })}\n`);
+      const late: Verdict = { mutant: last.begun, fate: 'late', by: last.by };
+      appendFileSync(record, `${JSON.stringify(late)}\n`);
     }
   }
   await vitest.close();
@@ -100,16 +101,8 @@ export async function judge(
   for (const line of lines)
     if ('spoiled' in line)
       console.log(`judged not to its end: ${tests.find(({ test }) => test === line.spoiled)?.name}`);
-  const told = new Set(lines.flatMap((line) => ('told' in line ? line.told : [])));
-  const late = new Set(lines.flatMap((line) => ('late' in line ? line.late : [])));
+  const over = overIn(lines);
   const reached = new Set(judges.flatMap((test) => Object.keys(test.reached)));
   const atLoad = new Set(reach.flatMap((line) => ('atLoad' in line ? line.atLoad : [])));
-  return ({ id }) => {
-    if (told.has(id)) return 'told';
-    if (late.has(id)) return 'late';
-    if (reached.has(id)) return 'survived';
-    return atLoad.has(id) ? 'at load' : 'not reached';
-  };
+  return ({ id }) => over.get(id) ?? (reached.has(id) ? 'survived' : atLoad.has(id) ? 'at load' : 'not reached');
 }
-
-const idOf = (line: { told: string } | { late: string }): string => ('told' in line ? line.told : line.late);

@@ -13,13 +13,14 @@ export interface Plan {
   tookMs?: Record<string, number>;
 }
 
+/** What became of a mutant in a test. */
+export type Verdict = { mutant: string; fate: 'survived' | 'told' | 'late'; by: string };
+
 export type Line =
   | { test: string; file: string; name: string; tookMs: number; passed: boolean; reached: Record<string, number> }
   | { atLoad: string[] }
   | { begun: string; by: string }
-  | { survived: string; by: string }
-  | { told: string; by: string }
-  | { late: string; by: string }
+  | Verdict
   | { spoiled: string }
   | { ended: string };
 
@@ -30,3 +31,7 @@ export const linesOf = (record: string): Line[] =>
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line))
     : [];
+
+/** The mutants that were told or late, and which of both: nothing judges them again. */
+export const overIn = (lines: readonly Line[]) =>
+  new Map(lines.flatMap((line) => ('fate' in line && line.fate !== 'survived' ? [[line.mutant, line.fate]] : [])));
