@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewReader } from '../../api/ports/view-reader.ts';
-import type { LiveViews } from '../../projector/ports/live-views.ts';
 import type { StoredView, ViewWriter } from '../../projector/ports/view-writer.ts';
 import { readerKey } from '../../schemas/views/reader-fields.ts';
 import { allTags, completeKey } from '../../schemas/views/view-keys.ts';
@@ -13,8 +12,6 @@ import { fieldsWrite, keyOf, valueWrite } from '../support/stores/view-names.ts'
 export interface ViewStoreFixture {
   writer(): Promise<ViewWriter>;
   reader(): ViewReader;
-  /** Where another process may look at what it holds. */
-  live?(): Promise<LiveViews>;
   /** Loses everything at once, as FLUSHALL does. */
   empty(): Promise<void>;
   close(): Promise<void>;

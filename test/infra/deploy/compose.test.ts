@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { settingRules } from '../../../services/settings/settings-schema.ts';
 import { loadSignInFiles } from '../../../services/settings/sign-in-files.ts';
@@ -111,65 +111,55 @@ describe('compose', () => {
   });
 });
 
-describe('compose-secrets.sh', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'ride-calendar-secrets-'));
-    for (const name of ['compose-secrets.sh', 'redis-users.acl']) {
-      copyFileSync(new URL(`../../../infra/deploy/${name}`, import.meta.url), join(folder, name));
-    }
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
+it('compose-secrets.sh makes each user’s password anew, once, the same in the users’ file and in the URLs, for nobody else, and all that an API takes but for the client secret, which the provider gives', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-secrets-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ['compose-secrets.sh', 'redis-users.acl'])
+    copyFileSync(new URL(`../../../infra/deploy/${name}`, import.meta.url), join(folder, name));
   const makes = () => execFileSync(join(folder, 'compose-secrets.sh'), { stdio: 'pipe' });
   const made = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8');
-
-  it('makes each user’s password anew, once, the same in the users’ file and in the URLs, for nobody else', () => {
-    makes();
-    const passwords = ['projector', 'api', 'sign-in', 'operator'].map((user) => {
-      const [, password] = new RegExp(`^user ${user} on >([0-9a-f]{64}) `, 'm').exec(made('redis/users.acl'))!;
-      return [user, password!] as const;
-    });
-    expect(new Set(passwords.map(([, password]) => password)).size).toBe(4);
-    const password = Object.fromEntries(passwords);
-    for (const [file, user, host] of [
-      ['projector/redis-url', 'projector', 'redis'],
-      ['api/redis-url', 'api', 'redis'],
-      ['api/auth-redis-url', 'sign-in', 'auth-redis'],
-      ['operator/redis-url', 'operator', 'redis'],
-      ['operator/auth-redis-url', 'operator', 'auth-redis'],
-    ] as const)
-      expect(made(file)).toBe(`redis://${user}:${password[user]}@${host}:6379\n`);
-    // All else of the users is as it was, and none has the password that everybody knows.
-    const without = (text: string) => text.replaceAll(/ >[\w-]+ /g, ' > ');
-    expect(without(made('redis/users.acl'))).toBe(without(read('redis-users.acl')));
-    expect(made('redis/users.acl')).not.toContain('known-to-everybody');
-    // Nobody else of this machine comes to them; made again, they stay as they are.
-    const before = made('redis/users.acl');
-    expect(statSync(join(folder, 'secrets')).mode & 0o077).toBe(0);
-    expect(statSync(join(folder, 'secrets/redis/users.acl')).mode & 0o004).toBe(4);
-    makes();
-    expect(made('redis/users.acl')).toBe(before);
+  makes();
+  const passwords = ['projector', 'api', 'sign-in', 'operator'].map((user) => {
+    const [, password] = new RegExp(`^user ${user} on >([0-9a-f]{64}) `, 'm').exec(made('redis/users.acl'))!;
+    return [user, password!] as const;
   });
+  expect(new Set(passwords.map(([, password]) => password)).size).toBe(4);
+  const password = Object.fromEntries(passwords);
+  for (const [file, user, host] of [
+    ['projector/redis-url', 'projector', 'redis'],
+    ['api/redis-url', 'api', 'redis'],
+    ['api/auth-redis-url', 'sign-in', 'auth-redis'],
+    ['operator/redis-url', 'operator', 'redis'],
+    ['operator/auth-redis-url', 'operator', 'auth-redis'],
+  ] as const)
+    expect(made(file)).toBe(`redis://${user}:${password[user]}@${host}:6379\n`);
+  // All else of the users is as it was, and none has the password that everybody knows.
+  const without = (text: string) => text.replaceAll(/ >[\w-]+ /g, ' > ');
+  expect(without(made('redis/users.acl'))).toBe(without(read('redis-users.acl')));
+  expect(made('redis/users.acl')).not.toContain('known-to-everybody');
+  // Nobody else of this machine comes to them; made again, they stay as they are.
+  const before = made('redis/users.acl');
+  expect(statSync(join(folder, 'secrets')).mode & 0o077).toBe(0);
+  expect(statSync(join(folder, 'secrets/redis/users.acl')).mode & 0o004).toBe(4);
+  makes();
+  expect(made('redis/users.acl')).toBe(before);
 
-  it('makes what an API takes, but for the client secret, which the provider gives', async () => {
-    makes();
-    const file = (name: string) => join(folder, 'secrets/api', name);
-    const env = {
-      REDIS_URL_FILE: file('redis-url'),
-      AUTH_REDIS_URL_FILE: file('auth-redis-url'),
-      OAUTH_COOKIE_KEYS_FILE: file('cookie-keys'),
-      OAUTH_CLIENTS: file('oauth-clients.json'),
-      DATA_DIR: folder,
-    };
-    expect((await loadSignInFiles(loadSettings(env))).clients).toEqual([]);
-    const provider = {
-      SIGN_IN_ISSUER: 'https://id.example.org',
-      SIGN_IN_CLIENT_ID: 'calendar',
-      SIGN_IN_CLIENT_SECRET_FILE: file('sign-in-client-secret'),
-      BASE_URL: 'https://rides.example.org/api',
-    };
-    expect(() => loadSettings({ ...env, ...provider })).toThrow(
-      /^Cannot use setting SIGN_IN_CLIENT_SECRET_FILE: .*the example’s/,
-    );
-  });
+  const file = (name: string) => join(folder, 'secrets/api', name);
+  const env = {
+    REDIS_URL_FILE: file('redis-url'),
+    AUTH_REDIS_URL_FILE: file('auth-redis-url'),
+    OAUTH_COOKIE_KEYS_FILE: file('cookie-keys'),
+    OAUTH_CLIENTS: file('oauth-clients.json'),
+    DATA_DIR: folder,
+  };
+  expect((await loadSignInFiles(loadSettings(env))).clients).toEqual([]);
+  const provider = {
+    SIGN_IN_ISSUER: 'https://id.example.org',
+    SIGN_IN_CLIENT_ID: 'calendar',
+    SIGN_IN_CLIENT_SECRET_FILE: file('sign-in-client-secret'),
+    BASE_URL: 'https://rides.example.org/api',
+  };
+  expect(() => loadSettings({ ...env, ...provider })).toThrow(
+    /^Cannot use setting SIGN_IN_CLIENT_SECRET_FILE: .*the example’s/,
+  );
 });

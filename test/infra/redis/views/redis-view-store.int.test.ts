@@ -2,7 +2,6 @@ import { Redis } from 'ioredis';
 import { startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
-import { redisLiveViews } from '../../../../infra/redis/views/stored-views.ts';
 import { leadershipContract } from '../../../contracts/leadership.ts';
 import { viewStoreContract } from '../../../contracts/view-store.ts';
 import { freshKeyPrefix } from '../../../support/servers/backends.ts';
@@ -15,7 +14,6 @@ const redis = async () => {
   return {
     writer: () => redisViewWriter(settings),
     reader: () => redisViewReader(settings),
-    live: () => redisLiveViews(settings),
     empty: async () => {
       await admin.flushall();
     },

@@ -50,7 +50,6 @@ export function viewScriptCases(): void {
     const store = new SharedStore();
     return {
       writer: async () => store.writer(),
-      live: async () => store.live(),
       reader: () => ({ ...store.reader(), close: async () => {} }) as unknown as ViewReader,
       empty: async () => store.redis.empty(),
       close: async () => {},
