@@ -14,33 +14,17 @@ npm run faults -- --check FILE     judges a history again; --quiet-machine if it
 const shownMax = 50;
 
 const text = { type: 'string' } as const;
-const flag = { type: 'boolean', default: false } as const;
-
-function refuse(why: string): never {
-  console.error(`Cannot run faults: ${why}\n\n${usage}`);
-  process.exit(2);
-}
-
-function given() {
-  try {
-    const options = { minutes: text, seed: text, faults: text, check: text, help: flag, 'quiet-machine': flag };
-    return parseArgs({ options }).values;
-  } catch (error) {
-    return refuse((error as Error).message);
-  }
-}
-
-const values = given();
-if (values.help) {
-  console.log(usage);
-  process.exit();
-}
+const flag = { type: 'boolean' } as const;
+const options = { minutes: text, seed: text, faults: text, check: text, help: flag, 'quiet-machine': flag };
+const { values } = parseArgs({ options });
 const [minutes, seed] = [Number(values.minutes ?? 10), Number(values.seed ?? 1)];
 const names = values.faults?.split(',') ?? Object.keys(allFaults);
-if (!(minutes >= 0 && seed >= 0)) refuse('--minutes and --seed want numbers');
-const unknown = names.filter((name) => !(name in allFaults));
-if (unknown.length > 0) refuse(`--faults has none called ${unknown.join(', ')}`);
-const isQuiet = values['quiet-machine'];
+const isKnown = names.every((name) => name in allFaults);
+if (values.help || !(minutes >= 0 && seed >= 0 && isKnown)) {
+  console.log(usage);
+  process.exit(values.help ? 0 : 2);
+}
+const isQuiet = values['quiet-machine'] ?? false;
 const { history, failures } = values.check
   ? { history: values.check, failures: [] }
   : await runFaults({ steps: schedule(names, seed), seed, minutes, isQuiet });
