@@ -20,7 +20,6 @@ type Told = string | boolean | null;
 
 interface Version {
   change: Change | null;
-  value: AnyRecord | null;
   /** Later versions have higher ones. A version that was lost counts as the one before it. */
   age: number;
   lost: boolean;
@@ -44,7 +43,7 @@ export class Judge {
   published(change: Change): void {
     if (change.bad) return;
     const versions = this.#of(entityName(change));
-    versions.push({ change, value: change.value, age: versions.length, lost: false });
+    versions.push({ change, age: versions.length, lost: false });
   }
 
   /** From now on readers come. What was published before must not be absent. */
@@ -71,7 +70,7 @@ export class Judge {
     if (before?.shown === shown) return;
     const histories = depends.map((each) => this.#of(each));
     const floors = before?.cuts ?? [depends.map((each, i) => histories[i]![this.#founding.get(each) ?? 0]!)];
-    const explains = (cut: Cut): boolean => show(cut.map(({ value }) => value)) === shown;
+    const explains = (cut: Cut): boolean => show(cut.map(({ change }) => change?.value ?? null)) === shown;
     const recent = histories.map((versions, i) => {
       const least = Math.min(...floors.map((floor) => floor[i]!.age));
       return versions.filter(({ age }) => age >= least);
@@ -88,12 +87,8 @@ export class Judge {
   }
 
   #of(name: EntityName): Version[] {
-    let versions = this.#versions.get(name);
-    if (!versions) {
-      versions = [{ change: null, value: null, age: 0, lost: false }];
-      this.#versions.set(name, versions);
-    }
-    return versions;
+    if (!this.#versions.has(name)) this.#versions.set(name, [{ change: null, age: 0, lost: false }]);
+    return this.#versions.get(name)!;
   }
 }
 

@@ -1,7 +1,6 @@
 import { calendar } from '../../api/calendar/calendar.ts';
 import { ViewCache } from '../../api/calendar/views/view-cache.ts';
 import type { Answer } from '../../api/messages/answer.ts';
-import type { ViewReader } from '../../api/ports/view-reader.ts';
 import { ReadGuard } from '../../infra/redis/leadership/read-guard.ts';
 import { type Arg, type RedisConnection, storeErrors } from '../../infra/redis/redis-connection.ts';
 import { beating, type RedisKeys, redisKeys } from '../../infra/redis/redis-keys.ts';
@@ -76,10 +75,10 @@ export class ProjectorProcess {
   readonly process: SimulatedProcess;
   readonly projector: Projector;
   readonly startedMs: number;
-  ended = false;
   readonly #stop = new AbortController();
 
-  constructor(around: Surroundings, name: string) {
+  /** `onEnd` hears of its fault; null if it was told to stop. */
+  constructor(around: Surroundings, name: string, onEnd: (fault: Error | null) => void) {
     const { timeline, random, tags, keys } = around;
     this.process = new SimulatedProcess(timeline, name);
     const connection = redisConnectionOf(connections(around, this.process, 'redis', () => {}));
@@ -95,14 +94,20 @@ export class ProjectorProcess {
       tags,
       checkEveryMs: random.pick(checksEveryMs),
     });
-    this.projector.run(this.#stop.signal).then(
-      () => this.#end(null),
-      (cause: Error) => this.#end(cause),
-    );
+    const end = (fault: Error | null): void => {
+      this.process.kill();
+      onEnd(fault);
+    };
+    this.projector
+      .run(this.#stop.signal)
+      .then(
+        () => end(this.#stop.signal.aborted ? null : new Error('Its run() settled, and nobody had told it to stop')),
+        end,
+      );
   }
 
   get alive(): boolean {
-    return this.process.alive && !this.ended;
+    return this.process.alive;
   }
 
   get leads(): boolean {
@@ -123,16 +128,6 @@ export class ProjectorProcess {
     this.process.kill();
     this.#stop.abort();
   }
-
-  #end(fault: Error | null): void {
-    const unasked = fault === null && !this.#stop.signal.aborted;
-    this.ended = true;
-    this.process.kill();
-    this.onEnd(unasked ? new Error('Its run() settled, and nobody had told it to stop') : fault);
-  }
-
-  /** `fault`: null if it was told to stop. */
-  onEnd: (fault: Error | null) => void = () => {};
 }
 
 /** The reading side in a process of its own: the real calendar, cache and guard. */
@@ -140,37 +135,64 @@ export class ApiProcess {
   readonly process: SimulatedProcess;
   readonly guard: ReadGuard;
   readonly faults: unknown[] = [];
-  readonly reader: ViewReader;
   readonly #answers: ReturnType<typeof calendar>;
 
   constructor(around: Surroundings, name: string) {
     this.process = new SimulatedProcess(around.timeline, name);
-    const { keys, tags } = around;
+    const { keys, tags, masters, calendarNowMs } = around;
+    const { clock } = this.process;
+    const isCluster = masters.length > 1;
     const all = connections(around, this.process, 'redis', () => this.guard.connectionChanged());
-    const on = (tag: number): Connection => all[tag % all.length]!;
-    const others = otherFormats(keys);
+    const ask = async <T = (Buffer | null)[]>(tag: number, ...args: Arg[]) =>
+      (await command(all[tag % all.length]!, args)) as T;
+    const others = formats.filter((each) => each.keys.prefix !== keys.prefix);
     this.guard = new ReadGuard(
       {
         processes: async () =>
           all.every(({ isReady }) => isReady()) ? ((await Promise.all(all.map(processOf))) as string[]) : null,
         async look(tag) {
-          const first = around.masters.length > 1 ? tag : tags[0]!;
+          const first = isCluster ? tag : tags[0]!;
           const own = [keys.fence(tag), keys.complete(tag), keys.coming(first), keys.led(tag), keys.fence(first)];
-          const names = [...own, ...others.map((other) => other.keys.fence(tag))];
-          const [fence, stamp, coming, led, moves, ...found] = await textsOf(on(tag), names);
-          const formats = others.filter((_, i) => found[i] !== null).map(({ format }) => format);
-          return { fence: beating(fence!, moves!), stamp: stamp!, coming: coming!, led: led!, others: formats };
+          const found = await ask(tag, 'MGET', ...own, ...others.map((other) => other.keys.fence(tag)));
+          const [fence, stamp, coming, led, moves, ...fences] = found.map((each) => each?.toString() ?? null);
+          return {
+            fence: beating(fence!, moves!),
+            stamp: stamp!,
+            coming: coming!,
+            led: led!,
+            others: others.flatMap(({ format }, i) => (fences[i] === null ? [] : [format])),
+          };
         },
       },
-      this.process.clock,
+      clock,
       tags,
     );
-    this.reader = this.#makeReader(around, keys, on);
-    const cache = new ViewCache(this.reader);
+    const tagOf = (view: string): number => parseKey(view).tag;
+    const reads = guardedReads({
+      commands: {
+        get: (views) => ask(tagOf(views[0]!), 'MGET', ...views.map((view) => keys.toRedis(view))),
+        again: (views) => Promise.all(views.map((view) => ask<Buffer | null>(tagOf(view), 'GET', keys.toRedis(view)))),
+        fields: (view, fields) => ask(tagOf(view), 'HMGET', keys.toRedis(view), ...fields),
+      },
+      guard: this.guard,
+      isCluster,
+    });
+    let invalidations: Invalidations | null = null;
+    const cache = new ViewCache({
+      ...reads,
+      listen: (listener) => {
+        invalidations = new Invalidations(keys, listener, clock, isCluster ? tags.length : 1);
+        this.#track(around, invalidations);
+      },
+      noticePause: () => invalidations?.noticePause(),
+      // Nobody asks.
+      ready: async () => ({ ready: true }),
+      close: async () => {},
+    });
     this.#answers = calendar({
       baseUrl: 'http://127.0.0.1:8080/api',
       cache,
-      calendarNowMs: around.calendarNowMs,
+      calendarNowMs,
       cacheSeconds: 0,
       checker: { check: (token) => token },
       openApi: Buffer.from('{}'),
@@ -186,51 +208,13 @@ export class ApiProcess {
     });
   }
 
-  #makeReader(around: Surroundings, keys: RedisKeys, on: (tag: number) => Connection): ViewReader {
-    let invalidations: Invalidations | null = null;
-    const reads = guardedReads({
-      commands: {
-        async get(views) {
-          const names = views.map((view) => keys.toRedis(view));
-          return (await command(on(parseKey(views[0]!).tag), ['MGET', ...names])) as (Buffer | null)[];
-        },
-        async again(views) {
-          const values = views.map((view) => command(on(parseKey(view).tag), ['GET', keys.toRedis(view)]));
-          return (await Promise.all(values)) as (Buffer | null)[];
-        },
-        fields: async (view, fields) =>
-          (await command(on(parseKey(view).tag), ['HMGET', keys.toRedis(view), ...fields])) as (Buffer | null)[],
-      },
-      guard: this.guard,
-      isCluster: around.masters.length > 1,
-    });
-    return {
-      ...reads,
-      listen: (listener) => {
-        invalidations = new Invalidations(
-          keys,
-          listener,
-          this.process.clock,
-          around.masters.length > 1 ? around.tags.length : 1,
-        );
-        this.#track(around, keys, invalidations);
-      },
-      noticePause: () => invalidations?.noticePause(),
-      ready: async () => {
-        const complete = await reads.areComplete(around.tags).catch(() => false);
-        return complete && this.guard.formats.current ? { ready: true } : { ready: false, reason: 'not complete' };
-      },
-      close: async () => this.process.kill(),
-    };
-  }
-
   /** As infra/redis/views/track-changes.ts does over its connections. */
-  #track(around: Surroundings, keys: RedisKeys, invalidations: Invalidations): void {
+  #track(around: Surroundings, invalidations: Invalidations): void {
     const trackers = connections(around, this.process, 'tracking', (ready, i) => {
       invalidations.connectionChanged();
       if (!ready) return;
       // Changes before tracking was acknowledged were missed.
-      trackers[i]!.track(keys.publicPrefix, (names) => invalidations.message(names)).then(
+      trackers[i]!.track(around.keys.publicPrefix, (names) => invalidations.message(names)).then(
         () => invalidations.connectionChanged(),
         () => trackers[i]!.breakOff(),
       );
@@ -255,9 +239,3 @@ const processOf = (connection: Connection): Promise<unknown> =>
 /** The formats that a simulated store may hold: this one, and that of an older version. */
 export const [olderFormat, thisFormat] = [viewFormat - 1, viewFormat] as const;
 const formats = [olderFormat, thisFormat].map((format) => ({ format, keys: redisKeys('', format) }));
-const otherFormats = (keys: RedisKeys) => formats.filter((each) => each.keys.prefix !== keys.prefix);
-
-async function textsOf(connection: Connection, names: readonly string[]): Promise<(string | null)[]> {
-  const found = (await command(connection, ['MGET', ...names])) as (Buffer | null)[];
-  return found.map((each) => each?.toString() ?? null);
-}

@@ -12,14 +12,6 @@ const lossOfRejectsSeenMs = 11_000;
 // What bad weather cut off on its slow way is known some time after it ended, and is tried again two seconds later at most.
 const connectionLostSeenMs = 3_000;
 
-export interface Outcome {
-  seed: number;
-  fault: Error | null;
-  said: readonly string[];
-  /** How often two faults met. */
-  met: Record<string, number>;
-}
-
 /** What sort of world a seed makes. Most are short: faults that come soon after one another find the most. */
 function shapeOf(seed: number): Required<SceneOptions> & { long: boolean } {
   const random = new Random(seed, 2);
@@ -36,7 +28,7 @@ function shapeOf(seed: number): Required<SceneOptions> & { long: boolean } {
 }
 
 /** One world from its seed: faults while it changes and is read, then peace, in which all must come right. */
-export async function runSeed(seed: number): Promise<Outcome> {
+export async function runSeed(seed: number) {
   const { long, ...options } = shapeOf(seed);
   const scene = new Scene(seed, options);
   watchStatus(scene);
@@ -55,7 +47,7 @@ export async function runSeed(seed: number): Promise<Outcome> {
   }
   const said = [...scene.said];
   scene.end();
-  return { seed, fault, said, met: metPairs(scene) };
+  return { fault, said, met: metPairs(scene) };
 }
 
 // Each is planned as often as the others, beside faults that come as they may. A restore comes some time after it was

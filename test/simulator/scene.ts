@@ -163,13 +163,13 @@ export class Scene {
   }
 
   #start(around: Surroundings, kind: string, startAgain: () => void): ProjectorProcess {
-    const made = new ProjectorProcess(around, `${kind} ${this.#started.length + 1}`);
-    made.onEnd = (fault) => {
-      this.say(`${made.process.name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
+    const name = `${kind} ${this.#started.length + 1}`;
+    const made = new ProjectorProcess(around, name, (fault) => {
+      this.say(`${name} ${fault ? `has failed: ${fault.message}` : 'has stopped'}`);
       if (!fault) return;
       if (this.#mayEnd(made, fault)) startAgain();
-      else this.fault ??= new Error(`${made.process.name} ended unasked: ${fault.message}`, { cause: fault });
-    };
+      else this.fault ??= new Error(`${name} ended unasked: ${fault.message}`, { cause: fault });
+    });
     this.#started.push(made);
     return made;
   }
