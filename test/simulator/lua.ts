@@ -9,15 +9,8 @@ export interface LuaTable {
   names?: Record<string, LuaValue>;
 }
 
-/** What a function of the host throws to raise a table as an error in Lua. */
-export class LuaError extends Error {
-  readonly table: LuaTable;
-
-  constructor(table: LuaTable) {
-    super('raised in Lua');
-    this.table = table;
-  }
-}
+/** What a function of the host throws to raise its cause, a table, as an error in Lua. */
+export class LuaError extends Error {}
 
 /** What is used of Lua's C functions, which take and return numbers, and of the memory that they share with us. */
 type LuaModule = Record<
@@ -82,7 +75,7 @@ export class Lua {
         this.#push(called(args));
       } catch (cause) {
         if (!(cause instanceof LuaError)) throw cause;
-        this.#push(cause.table);
+        this.#push(cause.cause as LuaTable);
         // Does not return: it throws what C's longjmp is here.
         c._lua_error(this.#state);
       }

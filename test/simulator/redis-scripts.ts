@@ -24,7 +24,7 @@ function called(args: readonly LuaValue[], raises: boolean): LuaValue {
   } catch (cause) {
     if (!(cause instanceof RedisError)) throw cause;
     const refusal = { items: [], names: { err: cause.message } };
-    if (raises) throw new LuaError(refusal);
+    if (raises) throw new LuaError('raised in Lua', { cause: refusal });
     return refusal;
   }
 }

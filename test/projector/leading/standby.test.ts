@@ -5,28 +5,21 @@ import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
 const tags = [3, 4, 5];
 
-interface Store {
-  fenceAt(tag: number, ms: number): string;
-  /** How long the look at all tags takes that begins at a moment. */
-  lookMs?(ms: number): number;
-  /** Why a sign of life was refused, as a look at some moment asks. */
-  refusal?(ms: number): Error | null;
-  isFolded?(ms: number): boolean;
-  /** Whether a look, at all tags or at the first alone, that begins at a moment fails. */
-  fails?(ms: number, isAtAll: boolean): boolean;
-  /** When it is told to stop. */
-  stopMs?: number;
-}
+type Store = Parameters<typeof stoodBy>[0] & {};
 
 /** Stands by until it may take the tags; says when that is, when each look at all of them began, and which ones told nothing. */
 async function stoodBy({
-  fenceAt,
-  lookMs = () => 0,
-  isFolded = () => true,
-  refusal = () => null,
-  fails = () => false,
+  fenceAt = (_tag: number, _ms: number): string => 'led',
+  /** How long the look at all tags takes that begins at a moment. */
+  lookMs = (_ms: number): number => 0,
+  isFolded = (_ms: number): boolean => true,
+  /** Why a sign of life was refused, as a look at some moment asks. */
+  refusal = (_ms: number): Error | null => null,
+  /** Whether a look, at all tags or at the first alone, that begins at a moment fails. */
+  fails = (_ms: number, _isAtAll: boolean): boolean => false,
+  /** When it is told to stop. */
   stopMs = Number.POSITIVE_INFINITY,
-}: Store) {
+} = {}) {
   const [began, blind]: [number[], number[]] = [[], []];
   const { lines: said, log, clock, stop, signal } = sharedDeps();
   clock.ms = 0;
@@ -101,8 +94,8 @@ describe('a standby', () => {
   });
 
   /** Begins to count its looks anew at a time, after so many that told nothing. */
-  async function judgesFrom(fromMs: number, blindLooks: number, unheard: number, why: string, store: Partial<Store>) {
-    const { fences, began, blind, said, looks } = await stoodBy({ fenceAt: () => 'led', ...store });
+  async function judgesFrom(fromMs: number, blindLooks: number, unheard: number, why: string, store: Store) {
+    const { fences, began, blind, said, looks } = await stoodBy(store);
     expect(fences).toEqual(['led', 'led', 'led']);
     expect(began.filter((ms) => ms >= fromMs)).toHaveLength(5);
     expect([blind.length, looks.length]).toEqual([blindLooks, began.length - unheard]);
@@ -124,7 +117,7 @@ describe('a standby', () => {
 
   it('takes nothing once it is told to stop: between two looks, or while it asks whether it is folded', async () => {
     const free = () => ':free';
-    expect((await stoodBy({ fenceAt: () => 'led', stopMs: 700 })).fences).toBeNull();
+    expect((await stoodBy({ stopMs: 700 })).fences).toBeNull();
     expect((await stoodBy({ fenceAt: free, stopMs: 0 })).fences).toBeNull();
     const { fences, ms } = await stoodBy({ fenceAt: (_, ms) => (ms > 0 ? ':free' : 'led'), stopMs: 100 });
     expect([fences, ms]).toEqual([null, 100]);

@@ -21,11 +21,11 @@ afterEach(async () => {
 });
 
 /** `committed`: called after each batch of views that the store has taken. */
-function started(log: MemoryEventLog, store: SharedStore, committed?: () => void | Promise<void>): Running {
+function started(log: MemoryEventLog, store: SharedStore, committed: () => Promise<void>): Running {
   const plain = store.writer();
   const commit: ViewWriter['commit'] = async (...args) => {
     const result = await plain.commit(...args);
-    await committed?.();
+    await committed();
     return result;
   };
   const one = startProjector(log, { ...plain, commit });
