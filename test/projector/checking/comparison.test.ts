@@ -4,21 +4,14 @@ import { compareStored } from '../../../projector/checking/comparison.ts';
 import type { StoredView, ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { allTags, tagOf } from '../../../schemas/views/view-keys.ts';
 import { turnsDuring } from '../../support/stores/event-loop-turns.ts';
-import { foldOf, rendered, viewsOf } from '../../support/stores/rendered-views.ts';
+import { foldOf, rendered, storedView, viewsOf } from '../../support/stores/rendered-views.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 import { dumpViews } from '../../support/stores/view-dump.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const { facts } = foldOf(smallWorld.records);
 const views = viewsOf(facts);
-const missingFirst = () => views.slice(1).map(stored);
-
-function stored(write: ViewWrite): StoredView {
-  const tag = tagOf(write.id);
-  if (write.kind !== 'reader') return { tag, kind: write.kind, id: write.id, bytes: write.value, whole: true };
-  const fields = new Map(write.fields.map(({ field, value }) => [field, Buffer.from(value!)]));
-  return { tag, kind: 'reader', id: write.id, fields };
-}
+const missingFirst = () => views.slice(1).map(storedView);
 
 async function* each(all: readonly StoredView[]): AsyncGenerator<StoredView> {
   yield* all;

@@ -8,7 +8,7 @@ import type { StoredFanOut } from '../../../projector/position/settled-position.
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { gone, on, ride, says } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { applyTo, foldOf } from '../../support/stores/rendered-views.ts';
+import { applyTo, foldOf, storedView } from '../../support/stores/rendered-views.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 const loop: StoredName = { tag: tagOf('loop'), kind: 'ride', id: 'loop' };
@@ -37,8 +37,8 @@ async function judged(
   fold.subscribe(marks.listener);
   const happen = (steps: Window['begins'] = []): void => {
     for (const step of steps) {
-      if (step === 'written') stored = asStored(name, new Comparison(fold.facts).absent(name));
-      else applyTo(fold, step);
+      if (step !== 'written') applyTo(fold, step);
+      else stored = storedView(new Comparison(fold.facts).absent(name)!.write);
     }
   };
   happen(first);
@@ -62,13 +62,6 @@ async function judged(
   const { unknown, changing } = await judge.run(null);
   expect(windows).toEqual([]);
   return { found, unknown: unknown.length, changing };
-}
-
-function asStored({ tag, id }: StoredName, found: ReturnType<Comparison['absent']>): StoredView | null {
-  const write = found?.write ?? null;
-  if (write?.kind !== 'reader') return write && { tag, kind: 'ride', id, bytes: write.value, whole: true };
-  const fields = write.fields.map(({ field, value }) => [field, Buffer.from(value!)] as const);
-  return { tag, kind: 'reader', id, fields: new Map(fields) };
 }
 
 const nothing = { found: [], unknown: 0, changing: 0 };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { rsvpBits } from '../../../projector/facts/facts.ts';
 import type { AnyRecord } from '../../../schemas/events/records.ts';
 import { marks, night, ride, says } from '../../reference/example-log.ts';
-import { badness, type LoggedRecord } from '../../reference/facts.ts';
+import { badness, type LoggedRecord, latestRecords } from '../../reference/facts.ts';
 import { foldOf } from '../../support/stores/rendered-views.ts';
 import { historyArb } from '../../support/worlds/histories.ts';
 import { compactions, interleavings } from '../../support/worlds/log-orders.ts';
@@ -24,16 +24,11 @@ function counted(value: AnyRecord): unknown {
 }
 
 /** The facts, said independently of the fold. */
-function keptOf(records: readonly LoggedRecord[]): Map<string, unknown> {
-  const kept = new Map<string, unknown>();
-  for (const record of records) {
-    if (badness(record) !== null) continue;
-    const content = record.value && counted(record.value);
-    if (content === null) kept.delete(`${record.topic} ${record.key}`);
-    else kept.set(`${record.topic} ${record.key}`, content);
-  }
-  return kept;
-}
+const keptOf = (records: readonly LoggedRecord[]) =>
+  Object.values(latestRecords(records)).map((latest: ReadonlyMap<string, AnyRecord>) => {
+    const contents = [...latest].map(([key, value]) => [key, counted(value)] as const);
+    return new Map(contents.filter(([, content]) => content !== null));
+  });
 
 describe('the sum of facts', { timeout: 60_000 }, () => {
   it('is the same in every build: with another sum a take-over compares all views', () => {

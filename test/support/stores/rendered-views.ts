@@ -1,10 +1,11 @@
 import type { Facts } from '../../../projector/facts/facts.ts';
 import { Fold, type FoldedRecord } from '../../../projector/facts/fold.ts';
 import { dayOf, subjectOf } from '../../../projector/facts/numbers.ts';
-import { openNames, type ViewWrite } from '../../../projector/ports/view-writer.ts';
+import { openNames, type StoredView, type ViewWrite } from '../../../projector/ports/view-writer.ts';
 import { renderReaderDays } from '../../../projector/views/reader.ts';
 import { numberedKinds, numberedViews, readerViews, valueViews } from '../../../projector/views/value-views.ts';
 import type { Marks } from '../../../projector/writing/marks.ts';
+import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { factKinds } from '../../../schemas/views/view-kinds.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { recordKey } from '../worlds/records.ts';
@@ -33,6 +34,14 @@ export function viewsOf(facts: Facts): ViewWrite[] {
       }),
     )
     .filter((write) => write.kind === 'reader' || write.value !== null);
+}
+
+/** What a store holds once this is written into it. */
+export function storedView(write: ViewWrite): StoredView {
+  const tag = tagOf(write.id);
+  if (write.kind !== 'reader') return { tag, kind: write.kind, id: write.id, bytes: write.value, whole: true };
+  const fields = new Map(write.fields.map(({ field, value }) => [field, Buffer.from(value!)]));
+  return { tag, kind: 'reader', id: write.id, fields };
 }
 
 /** Every view that the facts render, as text, by its name in an open list. */
