@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import avro, { type Schema } from 'avsc';
 import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
@@ -69,7 +66,7 @@ describe('archive save from Kafka', () => {
     ]);
   });
 
-  test('follows the log until it is told to end, or a file has no room, and goes on later; topics that were made again are refused', async () => {
+  test('follows the log until it is told to end, and goes on later; topics that were made again are refused', async () => {
     await using archive = await TestArchive.make();
     await using kafka = new TestKafka();
     await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000' } });
@@ -78,13 +75,6 @@ describe('archive save from Kafka', () => {
     const save = (signal: AbortSignal, follow = false) =>
       heard((io) => runArchiveSave({ dir: archive.dir, json: true, follow }, settings, io), signal);
     await kafka.sendMetros(Array.from({ length: 500 }, (_, i) => `metro${i}`));
-    const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
-    const line = `ulimit -f 4; exec timeout -s KILL 60 "${process.execPath}" "${bin}" archive save --follow "${archive.dir}"`;
-    const full = promisify(execFile)('bash', ['-c', line], { env: { PATH: process.env.PATH, ...env } });
-    await expect(full).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^Cannot write \S+\.avro: EFBIG/m),
-    });
     const first = JSON.parse((await save(signal)).out[0]!);
     expect(first.exact_since).toEqual(expect.any(String));
 

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
 
 // What only a process shows. Commands within this one are in command-line.test.ts: starting a process takes longer.
@@ -13,11 +13,7 @@ import { portlandDirectory as portland } from '../../support/worlds/portland.ts'
 const bin = fileURLToPath(new URL('../../../services/ride-calendar.js', import.meta.url));
 /** The program of this checkout, for a shell. One that hangs is killed. */
 const program = `timeout -s KILL 100 "${process.execPath}" "${bin}"`;
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'ride-calendar-cli-'));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
+const dir = testFolder();
 
 /** Runs a line of shell with nothing of this process's environment but the path. */
 async function run(line: string, env: Record<string, string> = {}) {

@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLine } from '../../../services/command-line.ts';
 import { quietIo } from '../../support/processes/heard.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
 
 /** A line as typed, `''` being an empty word. */
@@ -43,7 +43,7 @@ it('wrong settings are named each', async () => {
   expect(err).not.toMatch(/hunter2| {4}at /);
 });
 
-const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-usage-'));
+const folder = testFolder();
 for (const name of ['note', 'second']) writeFileSync(join(folder, name), '');
 const noName = "the folder's name is empty";
 const noKafka = 'KAFKA_BROKERS is missing';

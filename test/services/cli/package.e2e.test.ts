@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 
 // The package is made as `npm pack` makes it, unpacked into a folder with nothing beside it, and run from there. It has
 // JavaScript, because Node strips no types inside node_modules, and all that it depends on: a machine needs no registry.
@@ -14,20 +14,17 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
 const json = async (file: string) => JSON.parse(await readFile(file, 'utf8'));
-let dir: string;
-let installed: string;
+const dir = testFolder();
+const installed = join(dir, 'ride-calendar');
 let commit: string;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'ride-calendar-package-'));
-  installed = join(dir, 'ride-calendar');
   // The commit is written while the package is made: where it is installed, there is no .git to ask.
   commit = (await run('git', ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'], { cwd: root })).stdout;
   await run('npm', ['pack', '--pack-destination', dir], { cwd: root });
   const packed = (await readdir(dir)).find((name) => name.endsWith('.tgz'))!;
   await run('tar', ['-xzf', join(dir, packed), `--one-top-level=${installed}`, '--strip-components=1']);
 });
-afterAll(() => rm(dir, { recursive: true, force: true }));
 
 it('holds the launcher, what is built and what it depends on in the versions that are locked, no source, test or development package', async () => {
   const files = (await readdir(installed, { recursive: true, withFileTypes: true }))

@@ -1,27 +1,24 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 type Row = Record<string, unknown>;
 const instant = '2015-06-13T19:00:00Z';
-let dir: string;
+const dir = testFolder();
 let tables: ExportInDuckDb;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'export-'));
   expect((await run('export', at('all'), '--personal')).code).toBe(0);
   tables = await ExportInDuckDb.open(at('all'));
 });
-afterAll(() => {
-  tables[Symbol.dispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => tables[Symbol.dispose]());
 
 const at = (name: string): string => join(dir, name);
 const run = (...args: string[]) => ran(args, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' });

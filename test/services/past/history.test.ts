@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { manifestName, readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'history-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = testFolder();
 
 const run = (...args: string[]) => ran(args, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' });
 

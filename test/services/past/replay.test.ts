@@ -1,17 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { freePort } from '../../../infra/local/free-port.ts';
 import { runCli } from '../../../services/command-line.ts';
 import { quietIo } from '../../support/processes/heard.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory, portlandKeys } from '../../support/worlds/portland.ts';
 
 const day = '/metros/portland/days/2015-06-13';
 const asOf = ['--as-of', '2015-06-13T19:00:00Z'];
-const dir = mkdtempSync(join(tmpdir(), 'replay-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = testFolder();
 
 const env = (more: Record<string, string> = {}) => ({ DATA_DIR: join(dir, 'data'), ...more });
 const replay = (...args: string[]) => ran(['replay', '--archive', portlandDirectory, ...args], env());

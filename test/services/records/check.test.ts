@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { notices } from '../../../services/records/checking/notices.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
 import { rider } from '../../support/worlds/records.ts';
 
 const example = new URL('../../../docs/example-records.jsonl', import.meta.url);
 const good = readFileSync(example, 'utf8').trim().split('\n');
-const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-check-'));
+const folder = testFolder();
 const check = (...args: string[]) => ran(['records', 'check', ...args], { LOG_LEVEL: 'silent' });
 
 type Lines = { topic: string; key: string; value: Record<string, unknown> | null }[];

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Publishing } from '../../../services/backends/publishing.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'ride-calendar-publish-'));
+const folder = testFolder();
 const rider = (id: string) => JSON.stringify({ topic: 'riders', key: id, value: { rider: id, handle: id } });
 const records = (args: string[], lines: readonly string[] = []) =>
   ran(['records', ...args], { LOG_LEVEL: 'silent' }, undefined, () =>

@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { secretSettings } from '../../../services/settings/settings-schema.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-secrets-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 let files = 0;
 const file = (text: string): string => {
   const path = join(folder, `${files++}`);

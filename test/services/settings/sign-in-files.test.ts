@@ -1,19 +1,17 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inDataDir } from '../../../services/settings/data-dir.ts';
 import { loadCookieKeys, loadSigningKeys } from '../../../services/settings/sign-in-files.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'signing-keys-'));
-  onTestFinished(() => rm(made, { recursive: true, force: true }));
-  return made;
-}
+const all = testFolder();
+let made = 0;
+const folder = (): string => join(all, `${made++}`);
 
 describe('signing keys', () => {
   test('are made once and kept, as the cookie key is, readable by their owner alone', async () => {
-    const dataDir = join(await folder(), 'data');
+    const dataDir = join(folder(), 'data');
     const first = await loadSigningKeys(null, dataDir);
     expect(first[0].d).toBeDefined();
     expect(await loadSigningKeys(null, dataDir)).toEqual(first);
@@ -23,13 +21,13 @@ describe('signing keys', () => {
   });
 
   test('are the same for processes that start at once', async () => {
-    const dataDir = await folder();
+    const dataDir = folder();
     const all = await Promise.all(Array.from({ length: 8 }, () => loadSigningKeys(null, dataDir)));
     expect(new Set(all.map((keys) => keys[0].kid)).size).toBe(1);
   });
 
   test('without kid get their thumbprint, the same everywhere', async () => {
-    const dataDir = await folder();
+    const dataDir = folder();
     const [{ kid, ...key }] = await loadSigningKeys(null, dataDir);
     const file = join(dataDir, 'file.json');
     await writeFile(file, JSON.stringify({ keys: [{ kty: key.kty, crv: key.crv, x: key.x, y: key.y, d: key.d }] }));
@@ -49,7 +47,7 @@ describe('signing keys', () => {
     ['one kid twice', (key) => JSON.stringify({ keys: [key, key] }), /key 2: its kid/],
   ];
   test.each(bad)('from a file with %s: the error names the file and the entry', async (_, text, message) => {
-    const dataDir = await folder();
+    const dataDir = folder();
     const [key] = await loadSigningKeys(null, dataDir);
     const file = join(dataDir, 'file.json');
     await writeFile(file, text({ ...key }));

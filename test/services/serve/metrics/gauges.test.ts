@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import tzdata from 'tzdata' with { type: 'json' };
@@ -14,6 +13,7 @@ import { apiMetrics } from '../../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../../services/serve/metrics/process-metrics.ts';
 import { projectorMetrics } from '../../../../services/serve/metrics/projector-metrics.ts';
 import { silentLog } from '../../../support/processes/heard.ts';
+import { testFolder } from '../../../support/processes/test-folder.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
 import { MemoryEventLog } from '../../../support/stores/memory-event-log.ts';
 import { positionAt } from '../../../support/stores/placed-log.ts';
@@ -21,13 +21,14 @@ import { toLogRecord } from '../../../support/worlds/histories.ts';
 
 // The values of gauges that alerts look at.
 
+const folder = testFolder();
+
 /** No rider has such an id: it is bad. */
 const gone = { topic: 'riders', partition: 0, offset: 0, timestampMs: 0, key: 'a b', value: null } as const;
 
 const values = async (register: Registry, name: string) => (await register.getSingleMetric(name)!.get()).values;
 
 it('certificate_expiry_timestamp_seconds is when the first certificate ends that had not ended at the start', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gauges-'));
   const file = join(folder, 'bundle.pem');
   const warned: string[] = [];
   /** Other tests of this process have connected to servers. */
@@ -50,7 +51,6 @@ it('certificate_expiry_timestamp_seconds is when the first certificate ends that
     for (const path of [file, '']) expect(await expiry(path)).toEqual([]);
   } finally {
     vi.useRealTimers();
-    await rm(folder, { recursive: true });
   }
 });
 
