@@ -34,6 +34,11 @@ it('--help lists every command, and each has an example, --json and the exit cod
   expect(withThree).toEqual(['lag', 'verify', 'archive check']);
 });
 
+it('--version says the version and the commit', async () => {
+  const commit = expect.stringMatching(/^\d+\.\d+\.\d+ \S+$/);
+  expect(await told('--version')).toEqual({ code: 0, out: commit, err: '' });
+});
+
 it('wrong settings are named each', async () => {
   const env = { PORT: 'http', REDIS_URL: 'tcp://:hunter2@h', KAFKA_SASL_PASSWORD: 'hunter2' };
   const { code, out, err } = await told('history /rides/x', env);

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Checkout, Guide, root } from '../../support/processes/guide.ts';
@@ -84,8 +84,7 @@ it('the guide for data teams has commands that print what it says, SQL that find
   timeout: 600_000,
 }, async () => {
   const programs = await pythonWith('fastavro', '1.13.1');
-  const text = readFileSync(join(root, 'docs/data.md'), 'utf8');
-  const found = [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)];
+  const found = [...new Guide('data.md').text.matchAll(/^```(\w+)\n(.*?)^```/gms)];
   const blocks = found.map(([, language, text]) => ({ language, text: text! }));
   // As the guide says: delete the tutorial's first.
   rmSync(exported, { recursive: true });
