@@ -56,24 +56,29 @@ it.each([
   await based.close();
 });
 
-it('while the service stops, a request on a connection that is open is answered, and told to close', async () => {
-  const held = Promise.withResolvers<string>();
-  const asked = Promise.withResolvers<void>();
-  const check = () => {
-    asked.resolve();
-    return held.promise;
-  };
-  const stopping = await startHttpService({ checker: { check } });
-  const mine = requestText('GET', '/api/me/nights', withToken());
-  const both = stopping.converse(mine, { later: [mine] });
-  await asked.promise;
-  const closed = stopping.app.close();
-  await new Promise(setImmediate);
-  held.resolve('ada');
-  const { answers } = await both;
-  expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
-    [200, 'keep-alive'],
-    [200, 'close'],
-  ]);
-  await closed;
-});
+it.each(['is told to stop', 'stops'])(
+  'while the service %s, an open connection is answered, and told to close',
+  async (when) => {
+    const held = Promise.withResolvers<string>();
+    const asked = Promise.withResolvers<void>();
+    const told = new AbortController();
+    const check = () => {
+      asked.resolve();
+      return held.promise;
+    };
+    const stopping = await startHttpService({ checker: { check }, draining: told.signal });
+    const mine = requestText('GET', '/api/me/nights', withToken());
+    const both = stopping.converse(mine, { later: [mine] });
+    await asked.promise;
+    const closed = when === 'stops' ? stopping.app.close() : told.abort();
+    await new Promise(setImmediate);
+    held.resolve('ada');
+    const { answers } = await both;
+    expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
+      [200, 'keep-alive'],
+      [200, 'close'],
+    ]);
+    await closed;
+    await stopping.close();
+  },
+);

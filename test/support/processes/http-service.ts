@@ -34,6 +34,7 @@ interface HttpServiceOptions {
   records?: readonly LoggedRecord[];
   /** How long requests may take to arrive. */
   arrival?: AppDeps['arrival'];
+  draining?: AbortSignal;
   /** Adds routes, before it listens. */
   register?(app: FastifyInstance): Promise<void> | void;
 }
@@ -54,6 +55,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     calendarNowMs: clockMs,
     cacheSeconds: options.cacheSeconds ?? 0,
     ...(options.arrival && { arrival: options.arrival }),
+    ...(options.draining && { draining: options.draining }),
     checker: options.checker ?? { check: (token) => (token === 'dead' ? null : token) },
     openApi,
     onFault: (cause) => faults.push(cause),
