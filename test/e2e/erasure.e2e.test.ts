@@ -16,7 +16,7 @@ beforeAll(async () => {
   const [port] = await freePorts(1);
   await kafka.createTopics();
   await kafka.publish(rider('r0020'), rider('r0021'));
-  upstream = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
+  upstream = await startRideManagement(`http://127.0.0.1:${port}/oauth/sign-in-callback`);
   env = {
     KAFKA_BROKERS: kafkaBrokers(),
     KAFKA_TOPIC_PREFIX: kafka.topicPrefix,

@@ -31,16 +31,6 @@ function expectError(answer: RawAnswer, status: number, body: object): void {
   expect(answer.headers).not.toHaveProperty('etag');
 }
 
-it.each(['/', '/rides/loop/', '/rides//', '/me/', '/%zz'])(
-  '%s is 404, whatever the method and the body',
-  async (path) => {
-    const noSuchPath = error('not_found', null, 'no such path');
-    expectError(await service.ask(path, withToken('dead')), 404, noSuchPath);
-    for (const method of ['POST', 'PROPFIND', 'OPTIONS', 'QUERY'])
-      expectError(await service.ask(path, { 'Content-Type': 'application/json' }, method, '{'), 404, noSuchPath);
-  },
-);
-
 describe.each(publicOperations)('$name', ({ name, path }) => {
   const noKey = error('invalid_key', null, 'no live developer key in X-Api-Key, and no live sign-in token');
 

@@ -7,18 +7,15 @@ import { TestBrowser } from './test-browser.ts';
 
 export type RideManagement = Awaited<ReturnType<typeof startRideManagement>>;
 
-export interface RideManagementOptions {
-  redirectUri: string | string[];
-  authMethod?: 'client_secret_basic' | 'client_secret_post';
-  alg?: 'RS256' | 'ES256';
-}
-
 /** Answers a request in place of the provider. */
 export type Fault = (response: ServerResponse) => void;
 
 /** Starts the ride-management system's OpenID Connect provider. Whatever login is typed in is the `sub`. */
-export async function startRideManagement(options: RideManagementOptions) {
-  const { redirectUri, authMethod = 'client_secret_basic', alg = 'RS256' } = options;
+export async function startRideManagement(
+  redirectUri: string | string[],
+  alg: 'RS256' | 'ES256' = 'RS256',
+  authMethod: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic',
+) {
   const [port] = await freePorts(1);
   const issuer = `http://127.0.0.1:${port}`;
   const client = { clientId: 'ride-calendar', clientSecret: 'a-secret-that-only-the-two-know-of' };

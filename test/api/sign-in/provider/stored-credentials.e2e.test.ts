@@ -21,7 +21,7 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
   const [port] = await freePorts(1);
   const keyPrefix = freshKeyPrefix();
   const redis = new Redis(redisUrl());
-  const upstream = await startRideManagement({ redirectUri: `http://127.0.0.1:${port}/oauth/sign-in-callback` });
+  const upstream = await startRideManagement(`http://127.0.0.1:${port}/oauth/sign-in-callback`);
   const store = redisSignInState({ url: redisUrl(), keyPrefix });
   const service = await startSignInService({ port: port!, who: { upstream }, store });
   const { origin, register, authorizeUrl, tokenRequest } = service;

@@ -9,7 +9,7 @@ import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 const [port, freshPort] = await freePorts(2);
 const redirectUri = [port, freshPort].map((at) => `http://127.0.0.1:${at}/oauth/sign-in-callback`);
-const upstream = await startRideManagement({ redirectUri, alg: 'ES256', authMethod: 'client_secret_post' });
+const upstream = await startRideManagement(redirectUri, 'ES256', 'client_secret_post');
 const store = memorySignInState();
 const service = await startSignInService({ port: port!, who: { upstream }, store });
 afterAll(async () => {
@@ -162,15 +162,12 @@ test('a provider that is away is said to be, used again when it is back, and ask
   await own.close();
 });
 
-const answerJson =
-  (body: object, status = 200, headers: Record<string, string> = {}): Fault =>
-  (response) =>
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+const answerJson = (body: object | string, status = 200, headers: Record<string, string> = {}): Fault => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return (response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+};
 /** A page, as proxies answer for what is behind them. */
-const answerPage =
-  (status: number): Fault =>
-  (response) =>
-    response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Out of order</h1>');
+const answerPage = (status: number) => answerJson('<h1>Out of order</h1>', status, { 'content-type': 'text/html' });
 const said =
   (error: string): Change =>
   (params) => {
