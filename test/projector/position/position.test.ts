@@ -79,7 +79,7 @@ describe('position barriers', () => {
           else if (step.kind === 'round') written = barriers.begin(at(folded), `sum at ${folded}`);
           // A barrier is for a change folded since the last round began.
           else if (step.kind === 'open')
-            open.push({ barrier: barriers.open(step), fanOut: step.fanOut, roundAt: offsetOf(written.position) });
+            open.push({ barrier: barriers.open(step.fanOut ? step : {}), fanOut: step.fanOut, roundAt: offsetOf(written.position) });
           else if (step.kind === 'lift fan-outs') {
             barriers.liftFanOuts();
             open = open.filter(({ fanOut }) => !fanOut);
