@@ -78,9 +78,11 @@ describe('position barriers', () => {
           if (step.kind === 'fold') folded += 1;
           else if (step.kind === 'round') written = barriers.begin(at(folded), `sum at ${folded}`);
           // A barrier is for a change folded since the last round began.
-          else if (step.kind === 'open')
-            open.push({ barrier: barriers.open(step.fanOut ? step : {}), fanOut: step.fanOut, roundAt: offsetOf(written.position) });
-          else if (step.kind === 'lift fan-outs') {
+          else if (step.kind === 'open') {
+            const { fanOut } = step;
+            const barrier = barriers.open(fanOut ? { fanOut } : {});
+            open.push({ barrier, fanOut, roundAt: offsetOf(written.position) });
+          } else if (step.kind === 'lift fan-outs') {
             barriers.liftFanOuts();
             open = open.filter(({ fanOut }) => !fanOut);
           } else if (open.length > 0) barriers.lift(open.splice(step.which % open.length, 1)[0]!.barrier);
