@@ -25,7 +25,8 @@ global.__stryker__ ??= {
 };
 const mutation = global.__stryker__;
 
-// A mutant that never comes to an end, and never lets go, ends this process. The next run goes on after it.
+// A mutant that never comes to an end, and never lets go, ends this process, in its test or after it. The next run goes on after it.
+const betweenMsMax = 100_000;
 const beats = new Int32Array(new SharedArrayBuffer(8));
 function endIfBlocked(): void {
   setInterval(() => Atomics.add(beats, 0, 1), 500).unref();
@@ -120,7 +121,7 @@ export default class JudgingRunner extends TestRunner {
       this.#failed = error as Error;
     } finally {
       clearInterval(timer);
-      Atomics.store(beats, 1, 0);
+      Atomics.store(beats, 1, betweenMsMax);
       if (this.#attempt.mutant === null) this.#tookMs = spentMs() - startMs;
     }
   }

@@ -87,10 +87,11 @@ export async function judge(
       console.log(`${asked.size - over.size} mutants left; tests that take up to ${toMs} ms: ${lapTests.length}`);
       const tookMs = Object.fromEntries(lapTests.map((one) => [one.test, one.tookMs]));
       await run({ record, reached, tookMs }, [...new Set(lapTests.map(({ file }) => file))]);
-      const last = linesOf(record).at(-1);
+      const last = linesOf(record).findLast((line) => 'begun' in line || 'ended' in line);
       if (last && 'ended' in last) break;
-      if (!last || !('begun' in last)) throw new Error('Cannot judge: the tests ended before all were run');
-      // The process ended amid a mutant that blocked it. The others are judged without that one.
+      if (!last || !('begun' in last) || over.has(last.begun))
+        throw new Error('Cannot judge: the tests ended before all were run');
+      // The process ended amid a mutant that blocked it, or after. The others are judged without that one.
       const late: Verdict = { mutant: last.begun, fate: 'late', by: last.by };
       appendFileSync(record, `${JSON.stringify(late)}\n`);
     }
