@@ -4,9 +4,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
+import type { Night, Ride } from '../../../schemas/events/records.ts';
+import { metro, night, place, ride } from '../../reference/example-log.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 type Row = Record<string, unknown>;
@@ -90,6 +93,18 @@ describe('an export', () => {
     };
     expect(await neverShown('public')).toEqual({ places: '0', districts: '0' });
     expect(await neverShown('secrets')).not.toMatchObject({ districts: '0' });
+  });
+
+  it('hides a place in all versions of a night whose last one is secret, and in each that was', async () => {
+    await using archive = await TestArchive.make(1);
+    const was = (date: string, place_name: string, secret: boolean) =>
+      night('loop', date, place({ place_name, secret })) as { topic: 'nights'; key: string; value: Night };
+    const pdx = [metro('pdx'), ride('loop')] as { topic: 'rides'; key: string; value: Ride }[];
+    const closed = [was('2015-06-13', 'Lantern One', false), was('2015-06-13', 'Lantern Two', true)];
+    const opened = [was('2015-06-14', 'Lantern Three', true), was('2015-06-14', 'Fountain', false)];
+    await archive.write([...pdx, ...closed, ...opened]);
+    expect((await ran(['export', at('versions')], { ARCHIVE_DIR: archive.dir })).code).toBe(0);
+    expect([await rowsWith('versions', 'Lantern'), await rowsWith('versions', 'Fountain')]).toEqual([0, 3]);
   });
 
   it('has the final answers with their ETags, and a manifest of its files, by whose offsets replay gives the same', async () => {
