@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
-import { runCli } from '../../services/command-line.ts';
-import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { listening } from '../support/servers/listening.ts';
 import { authorizeUrl, nights, register, signedIn } from '../support/sign-in/sign-in-flow.ts';
 import { TestBrowser } from '../support/sign-in/test-browser.ts';
@@ -118,7 +117,7 @@ describe('riders', () => {
     [{}, 'r0021', 'riders cannot be picked here'],
   ])('%j refuses --rider %s in words, with exit code 2', async (env, rider, said) => {
     const own = { ...real, ...env, PORT: String(await freePort()), LOG_LEVEL: 'silent' };
-    const { code, err } = await heard((io) => runCli(['start', '--rider', rider], io, own as Env));
+    const { code, err } = await ran(['start', '--rider', rider], own as Env);
     expect([code, err.join()]).toEqual([2, expect.stringContaining(said)]);
   });
 });
@@ -129,7 +128,7 @@ it.each([
   ['api', ['REDIS_URL']],
   ['projector', ['REDIS_URL', 'KAFKA_BROKERS']],
 ])('%s without settings exits 2 naming %j as missing', async (command, missing) => {
-  const { code, err } = await heard((io) => runCli([command], io, {}));
+  const { code, err } = await ran(command);
   expect([code, err]).toEqual([2, missing.map((name) => expect.stringContaining(`${name} is missing`))]);
 });
 

@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
-import { runCli } from '../../services/command-line.ts';
-import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { freshKeyPrefix } from '../support/servers/backends.ts';
 import { TestKafka, topicBounds } from '../support/servers/kafka.ts';
 import {
@@ -63,7 +62,7 @@ const as = (user: string, more: Env = {}): Env => ({
 
 /** A tool's exit code, and what it says. */
 const run = async (args: string[], env: Env) => {
-  const { code, out, err } = await heard((io) => runCli(args, io, env));
+  const { code, out, err } = await ran(args, env);
   return { code, out: out.join('\n'), err: err.join('\n') };
 };
 const granted = { code: 0, err: expect.not.stringMatching(/grant/) };

@@ -1,6 +1,5 @@
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { pino } from 'pino';
@@ -18,6 +17,7 @@ import { operatorApp } from '../../services/serve/http/operator-routes.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
 import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
 import { positionAt, TestKafka } from '../support/servers/kafka.ts';
+import { listening } from '../support/servers/listening.ts';
 import { stallingProxy } from '../support/servers/redis-proxies.ts';
 import { startSignInService } from '../support/sign-in/sign-in-service.ts';
 import { fastClock } from '../support/stores/fast-clock.ts';
@@ -174,9 +174,9 @@ it('an API whose Redis is away and comes back, look-ups in a registry that fail,
   let status = 404;
   const server = createServer((_, response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const registry = schemaRegistry({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  );
+  const { url, close } = await listening(server);
+  const registry = schemaRegistry({ url });
   const { signal } = new Stop();
   const service = await startSignInService();
   await leftBy(async (i) => {
@@ -193,8 +193,7 @@ it('an API whose Redis is away and comes back, look-ups in a registry that fail,
     await service.refresh(client, 'no such token');
   }, 30);
   await service.close();
-  server.closeAllConnections();
-  server.close();
+  close();
   await reader.close();
   await proxy.close();
 });

@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runCli } from '../../services/command-line.ts';
 import { dayText } from '../reference/dates.ts';
 import { latestRecords } from '../reference/facts.ts';
 import {
@@ -12,8 +11,8 @@ import {
   type Question,
   questionsOf,
 } from '../support/processes/calendar-answers.ts';
-import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { riderTokens } from '../support/sign-in/rider-tokens.ts';
 import { dumpRedis } from '../support/stores/redis-dump.ts';
@@ -48,7 +47,7 @@ const startOn = async (command: string, env: Env): Promise<RunningService> =>
 
 /** A tool's exit code, and the JSON that it prints. */
 async function run(args: string[]): Promise<object> {
-  const { code, out } = await heard((io) => runCli([...args, '--json'], io, { ...kafka, LOG_LEVEL: 'error' }));
+  const { code, out } = await ran([...args, '--json'], { ...kafka, LOG_LEVEL: 'error' });
   return { code, ...JSON.parse(out.at(-1)!) };
 }
 
@@ -66,7 +65,7 @@ beforeAll(async () => {
   tokens = await riderTokens(await processes.folder());
   const riders = await tokens.of('r0020', 'r0007', 'r0133');
   const deadKeys = [portlandKeys.deleted, 'nonsense'];
-  questions = questionsOf(facts, Date.parse(now), { key: portlandKeys.live, deadKeys, tokens: riders });
+  questions = questionsOf(facts, Date.parse(now), portlandKeys.live, deadKeys, riders);
   portland = await copyPortland(join(await processes.folder(), 'portland'));
   const service = await startOn('start', { ARCHIVE_DIR: portland });
   embedded = await askAll(service.api, questions);
@@ -102,7 +101,6 @@ const folded = (text: string): string =>
 
 /** All that comes back from questions that name a place, and from pages; but addresses sent back are what was asked. */
 async function askFor(names: string[]): Promise<string[]> {
-  const byKey = { 'X-Api-Key': portlandKeys.live };
   const days = [...facts.nights.values()]
     .filter(({ meeting }) => meeting?.secret)
     .map(({ ride, day }) => `/metros/${facts.rides.get(ride)?.metro ?? 'unknown'}/days/${dayText(day)}`);
@@ -113,23 +111,19 @@ async function askFor(names: string[]): Promise<string[]> {
   });
   const odd = encodeURIComponent(names[0]!);
   const paths = [...asked, '/openapi.json', `/rides/${odd}`, `/${odd}`, `/metros/${odd}/days/${odd}`];
+  const at = (base: string, headers: Record<string, string>, ...of: string[]) =>
+    askAll(
+      base,
+      of.map((path) => ({ path, headers })),
+    );
   const got = [
-    ...(await askAll(api.api, questions)),
-    ...(await askAll(
-      api.api,
-      paths.map((path) => ({ path, headers: byKey })),
-    )),
-    ...(await askAll(api.api, [{ path: '/me/nights', headers: { Authorization: `Bearer ${odd}` } }])),
-    ...(await askAll(
-      api.origin,
-      ['/docs', '/metrics', '/readyz', `/oauth/authorize?client_id=${odd}`].map((path) => ({ path, headers: {} })),
-    )),
-    ...(await askAll(
-      projector.origin,
-      ['/metrics', '/readyz'].map((path) => ({ path, headers: {} })),
-    )),
+    await askAll(api.api, questions),
+    await at(api.api, { 'X-Api-Key': portlandKeys.live }, ...paths),
+    await at(api.api, { Authorization: `Bearer ${odd}` }, '/me/nights'),
+    await at(api.origin, {}, '/docs', '/metrics', '/readyz', `/oauth/authorize?client_id=${odd}`),
+    await at(projector.origin, {}, '/metrics', '/readyz'),
   ];
-  return got.map(({ status, body, headers }) => {
+  return got.flat().map(({ status, body, headers }) => {
     const known = [...headers].filter(([name]) => name !== 'location');
     return `${status} ${JSON.stringify(known)} ${body}`;
   });

@@ -2,9 +2,8 @@ import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
-import { runCli } from '../../services/command-line.ts';
-import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
 import { stallingProxy } from '../support/servers/redis-proxies.ts';
 
@@ -15,10 +14,8 @@ const headers = { 'X-Api-Key': 'rck_the-example-key-that-everybody-knows-------'
 const well = '{"status":"ready"}';
 
 /** What a command says that ends by itself, and its exit code. */
-const tool = async (args: string[], env: Env) => {
-  const own = { LOG_LEVEL: 'silent', PORT: String(await freePort()), ...env };
-  return heard((io) => runCli(args, io, own));
-};
+const tool = async (args: string[], env: Env) =>
+  ran(args, { LOG_LEVEL: 'silent', PORT: String(await freePort()), ...env });
 const textAt = async ({ origin }: RunningService, path: string) => (await fetch(origin + path)).text();
 
 it('a Redis that is away or refuses the password, and a Kafka that is away, are waited for with a message each, and then the views are filled', async () => {

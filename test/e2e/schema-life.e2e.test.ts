@@ -9,11 +9,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
-import { runCli } from '../../services/command-line.ts';
 import { liveKey, metro, night, ride } from '../reference/example-log.ts';
-import { heard } from '../support/processes/heard.ts';
 import { withNewerNights } from '../support/processes/next-version.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { kafkaBrokers } from '../support/servers/backends.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 
@@ -100,7 +99,7 @@ const shows = (id: string, text: string) => expect.poll(() => shown(id), soon).t
 const projector = (of: Processes, more: Env = {}) => of.start('projector', { ...env, ...more });
 /** A command in this process: what it says, and its exit code. */
 async function tool(args: string[], more: Env = {}) {
-  const { code, out, err } = await heard((io) => runCli(args, io, { ...env, LOG_LEVEL: 'warn', ...more }));
+  const { code, out, err } = await ran(args, { ...env, LOG_LEVEL: 'warn', ...more });
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 const unresolved = async (): Promise<string> => {

@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { needProgram } from '../../infra/local/debian-packages.ts';
-import { runCli } from '../../services/command-line.ts';
-import { heard } from '../support/processes/heard.ts';
 import { Processes } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { metroValue, TestKafka } from '../support/servers/kafka.ts';
 
@@ -47,7 +46,7 @@ it('a wall clock an hour slow at the start, then an hour fast, and then set righ
   const wait = () => metric('waiting_seconds\\{[^}]*for="transaction"[^}]*\\}');
   /** The age that `lag` says. On a busy machine it may not know. */
   const lag = async (): Promise<number> => {
-    const { out } = await heard((io) => runCli(['lag', '--json'], io, { ...env, LOG_LEVEL: 'error' }));
+    const { out } = await ran('lag --json', { ...env, LOG_LEVEL: 'error' });
     return JSON.parse(out[0]!).oldest_unreadable_age ?? 0;
   };
   /** How far its wall clock is off, as its answers say, in hours. */

@@ -1,4 +1,5 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { freePort } from '../../infra/local/free-port.ts';
 import { launchBrowser } from '../support/processes/browser.ts';
 import { Checkout, Guide, root } from '../support/processes/guide.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
+import { listening } from '../support/servers/listening.ts';
 
 // The guides for those who build on the API, as they are pasted: what they run, and what they say comes back.
 
@@ -23,6 +25,17 @@ afterAll(async () => {
   checkout.close();
   await processes.close();
 });
+
+const calledOff = {
+  title: 'Donut <Ride>',
+  meet_time: '19:00',
+  status: 'cancelled',
+  cancellation_reason: 'Ice & <snow>',
+  past: false,
+  going_count: 4,
+  meeting: { withheld: true, place_name: null, neighbourhood: 'Kenton' },
+  url: 'https://rides.example.org/a',
+};
 
 describe('the tutorial of a website', () => {
   const guide = new Guide('tutorial-website.md');
@@ -51,6 +64,31 @@ describe('the tutorial of a website', () => {
     await checkout.serve(set() + start, pulls, { PORT, EVERY_MS: '300' });
     const page = await (await fetch(`http://127.0.0.1:${PORT}/`)).text();
     expect(page.split('<li').length).toBeGreaterThan(30);
+  });
+
+  it('shows a called-off night struck through and texts as text, and goes on after a day that fails', async () => {
+    const asked: string[] = [];
+    const calendar = createServer((request, response) => {
+      const day = request.url!.split('/').at(-1)!;
+      asked.push(day);
+      if (day === '2015-06-14') response.writeHead(503, { 'Retry-After': '60' }).end();
+      else response.end(JSON.stringify({ metro: 'portland', day, nights: [calledOff] }));
+    });
+    using listens = await listening(calendar);
+    const PORT = String(await freePort());
+    const run = `KEY=k node ${root}docs/website-example.js ${listens.url} portland America/Los_Angeles 2015-06-13 2>&1`;
+    const settings = { PORT, EVERY_MS: '50', DAYS: '3' };
+    const said = await checkout.serve(run, /(?: days from [\s\S]*?){8}/, settings);
+    const page = await (await fetch(`http://127.0.0.1:${PORT}/`)).text();
+    expect(page).toContain('<s><a href="https://rides.example.org/a">Donut &lt;Ride></a></s>');
+    expect(page).toContain('Called off: Ice &amp; &lt;snow>');
+    expect(page).toContain('Secret meeting point · Kenton · 4 going');
+    expect(page).toContain('Not known yet');
+    expect(said).toContain('Not pulled: 2015-06-14: 503');
+    // The day that fails is not asked for again before Retry-After.
+    const times = (day: string) => asked.filter((each) => each === day).length;
+    expect(times('2015-06-15')).toBeGreaterThanOrEqual(8);
+    expect(times('2015-06-14')).toBe(1);
   });
 
   it('has a typed client that gets an answer', async () => {

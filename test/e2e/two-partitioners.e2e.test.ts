@@ -5,12 +5,11 @@ import { promisify } from 'node:util';
 import kafkajs from 'kafkajs';
 import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../schemas/avro/codec.ts';
-import { runCli } from '../../services/command-line.ts';
 import { gone, metro, ride } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
 import { Checkout, root } from '../support/processes/guide.ts';
-import { heard } from '../support/processes/heard.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
+import { ran } from '../support/processes/ran.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 import { kafkaClient } from '../support/servers/kafka.ts';
 import { readTopic, type TopicRecord } from '../support/servers/kafka-topic.ts';
@@ -56,8 +55,7 @@ async function byKafkaJs(prefix: string, records: readonly LoggedRecord[]): Prom
 
 /** A command that prints JSON, with exit code 0: its last line. */
 async function command(args: string[], env: Env) {
-  const settings = { KAFKA_BROKERS: kafkaBrokers(), LOG_LEVEL: 'error', ...env };
-  const { code, out, err } = await heard((io) => runCli(args, io, settings));
+  const { code, out, err } = await ran(args, { KAFKA_BROKERS: kafkaBrokers(), LOG_LEVEL: 'error', ...env });
   expect([code, err]).toEqual([0, []]);
   return JSON.parse(out.at(-1) ?? 'null');
 }

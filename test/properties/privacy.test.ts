@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { MemoryViewStore } from '../../infra/memory/memory-view-store.ts';
 import { processMetrics } from '../../services/serve/metrics/process-metrics.ts';
 import { projectorMetrics } from '../../services/serve/metrics/projector-metrics.ts';
+import { liveKey } from '../reference/example-log.ts';
 import { type Facts, latestRecords } from '../reference/facts.ts';
 import type { CalendarRequest } from '../reference/requests.ts';
-import { silentLog } from '../support/processes/heard.ts';
+import { keptLog, silentLog } from '../support/processes/heard.ts';
 import { answering, type Got, projecting } from '../support/processes/service.ts';
 import { dumpViews } from '../support/stores/view-dump.ts';
 import { type History, historyArb, toLogRecord, worldArb } from '../support/worlds/histories.ts';
@@ -29,8 +30,7 @@ const key = universe.keyTexts[0]!;
 
 /** A key that is live, so that there are public answers to compare. */
 const keyRecord = (history: History): History => {
-  const value = { key_id: 'always', key_hash: universe.keyHash(key), label: null, revision: 1, changed_at: 0 };
-  const record = { topic: 'developer-keys', key: 'always', value, partition: 0, offset: 1e6, timestampMs: 0 } as const;
+  const record = { ...liveKey(key, 'always'), partition: 0, offset: 1e6, timestampMs: 0 };
   return { ...history, records: [...history.records, record] };
 };
 
@@ -42,13 +42,12 @@ const metrics = projectorMetrics(register);
 
 async function see(history: History, clockMs: number): Promise<Seen> {
   const store = new MemoryViewStore();
-  const log: string[] = [];
-  const note = (line: string): void => void log.push(line);
+  const { lines, log } = keptLog();
   const projector = await projecting(
     store.writer(),
     {},
     {
-      log: { info: note, warn: note, error: note },
+      log,
       metrics: metrics.projector,
       sink: { publish: async () => 0, holdsAll: async () => true, close: async () => {} },
     },
@@ -71,7 +70,7 @@ async function see(history: History, clockMs: number): Promise<Seen> {
     facts: latestRecords(history.records),
     stored: await dumpViews(store),
     answers,
-    log,
+    log: lines,
     metrics: await register.metrics(),
   };
 }

@@ -12,24 +12,19 @@ export interface Question {
   wanted: { status: number; body?: string };
 }
 
-export interface GotAnswer {
-  status: number;
-  body: string;
-  headers: Headers;
-}
-
-/** Who may ask: developer keys' texts, one that is live and others, and a token for a rider. */
-interface Askers {
-  key: string;
-  deadKeys: readonly string[];
-  tokens: ReadonlyMap<string, string>;
-}
+export type GotAnswer = { status: number; body: string; headers: Headers };
 
 /**
  * A question for every day that has nights and those around them, filtered ones, every ride, what does not exist, dead
  * keys, and every operation of the riders that there are tokens for.
  */
-export function questionsOf(facts: Facts, clockMs: number, { key, deadKeys, tokens }: Askers): Question[] {
+export function questionsOf(
+  facts: Facts,
+  clockMs: number,
+  key: string,
+  deadKeys: readonly string[],
+  tokens: ReadonlyMap<string, string>,
+): Question[] {
   const ask = (request: CalendarRequest, headers: Record<string, string>): Question => {
     const wanted = answer(facts, clockMs, request);
     return { path: pathOf(request), headers, wanted: wanted.status === 200 ? wanted : { status: wanted.status } };

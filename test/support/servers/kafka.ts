@@ -9,18 +9,11 @@ import type { SchemaSource } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
-import { type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
+import { byTopic, type Metro, type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { silentLog } from '../processes/heard.ts';
+import { keptLog, silentLog } from '../processes/heard.ts';
 import { freshTopicPrefix, kafkaBrokers } from './backends.ts';
 import { Following } from './following.ts';
-
-/** What it said is in `lines`. */
-function heardLog() {
-  const lines: string[] = [];
-  const keep = (message: string) => void lines.push(message);
-  return { lines, info: keep, warn: keep, error: keep };
-}
 
 interface SendOptions {
   partition?: number;
@@ -35,7 +28,9 @@ export const kafkaClient = (brokers = kafkaBrokers()): Kafka =>
 export class TestKafka implements AsyncDisposable {
   readonly connection: KafkaConnection;
   readonly topicPrefix: string;
-  readonly log = heardLog();
+  readonly #kept = keptLog();
+  /** What it said is in `lines`. */
+  readonly log = { ...this.#kept.log, lines: this.#kept.lines };
   readonly client: Kafka;
   readonly #opened: { close(): Promise<void> }[] = [];
   readonly #admin: Admin;
@@ -146,8 +141,7 @@ export class TestKafka implements AsyncDisposable {
 export const metroValue = (metro: string): Buffer =>
   encodeValue('metros', { metro, name: metro, time_zone: 'Europe/Berlin', revision: 1, changed_at: 0 } satisfies Metro);
 
-export const positionAt = (partitions: number, offset = 0): Position =>
-  Object.fromEntries(topicNames.map((topic) => [topic, Array(partitions).fill(offset)])) as Position;
+export const positionAt = (partitions: number, offset = 0): Position => byTopic(() => Array(partitions).fill(offset));
 
 /** What kafkajs says of a topic's ends. A broker on a busy machine may lead nothing for a moment, and kafkajs gives up. */
 export async function topicBounds(admin: Admin, topic: string) {

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import { listening } from './listening.ts';
 
 /** A server that takes connections and never answers: what any frozen server looks like from outside. */
 export async function tarpit() {
@@ -8,16 +8,16 @@ export async function tarpit() {
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
     hear();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const { port, close } = await listening(server);
   return {
     /** `127.0.0.1:<port>` */
-    address: `127.0.0.1:${(server.address() as { port: number }).port}`,
+    address: `127.0.0.1:${port}`,
     /** Resolves once somebody is connected. */
     caught,
     close(): void {
       for (const socket of sockets) socket.destroy();
-      server.close();
+      close();
     },
   };
 }

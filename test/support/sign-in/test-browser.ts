@@ -83,11 +83,7 @@ export class TestBrowser {
 export const nextOf = (page: string): string | null =>
   /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(page)?.[1]?.replaceAll('&#38;', '&') ?? null;
 
-export interface Pkce {
-  verifier: string;
-  challenge: string;
-}
-export function newPkce(): Pkce {
+export function newPkce() {
   const verifier = randomBytes(32).toString('base64url');
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { topicNames } from '../../../schemas/events/records.ts';
-import { asChange, type Change, changeOf, good, goodOf, keyDate, keyFields } from './record-arbs.ts';
+import { type Change, changeOf, good, goodOf, keyDate, keyFields } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
 /**
@@ -10,9 +10,9 @@ import * as universe from './universe.ts';
 export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
   const goods = goodOf(today);
   const [metro, ride, night] = [
-    fc.constantFrom(...universe.metros).chain(good.metro),
-    fc.constantFrom(...universe.rides).chain(good.ride),
-    fc.constantFrom(...universe.nightSlots).chain((slot) => good.night(slot.ride, today + slot.offset)),
+    fc.constantFrom(...universe.metros).chain(good.metros),
+    fc.constantFrom(...universe.rides).chain(good.rides),
+    fc.constantFrom(...universe.nightSlots).chain((slot) => good.nights(slot.ride, today + slot.offset)),
   ];
   const anyTopic = fc.constantFrom(...topicNames);
   const offPattern = anyTopic.chain((topic) =>
@@ -37,7 +37,7 @@ export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
       { weight: 8, arbitrary: offPattern },
       fc
         .constantFrom('ride1/2026-02-30', 'ride1/2026-1-01', 'ride1', 'ride1/2026-01-01/', '')
-        .chain((key) => night.map((value): Change => ({ topic: 'nights', key, value }))),
+        .chain((key) => night.map((change): Change => ({ ...change, key }))),
     ),
 
     'tombstone off its pattern': fc.oneof(
@@ -47,29 +47,29 @@ export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
 
     'no such time zone': fc
       .tuple(metro, fc.constantFrom(...universe.wrongZones))
-      .map(([value, zone]) => changeOf('metros', { ...value, time_zone: zone })),
+      .map(([{ value }, zone]) => changeOf('metros', { ...value, time_zone: zone })),
 
     'a rider related to themself': fc
       .constantFrom(...universe.riders)
-      .chain((id) => good.relation(id, id))
-      .chain((value) => fc.constantFrom(value, null).map((kept) => ({ ...changeOf('relations', value), value: kept }))),
+      .chain((id) => good.relations(id, id))
+      .chain((change) => fc.constantFrom<Change>(change, { ...change, value: null })),
 
     'url off its pattern': fc.oneof(
-      fc.tuple(ride, wrongUrl).map(([value, url]) => changeOf('rides', { ...value, url })),
-      fc.tuple(night, wrongUrl).map(([value, url]) => changeOf('nights', { ...value, url })),
+      fc.tuple(ride, wrongUrl).map(([{ value }, url]) => changeOf('rides', { ...value, url })),
+      fc.tuple(night, wrongUrl).map(([{ value }, url]) => changeOf('nights', { ...value, url })),
     ),
 
     'day outside years 0001 to 9999': fc.oneof(
-      outsideDay.chain((day) => asChange('nights', good.night('ride1', day))),
-      outsideDay.chain((day) => asChange('attendance', good.attendance('ride1', day, 'r1'))),
+      outsideDay.chain((day) => good.nights('ride1', day)),
+      outsideDay.chain((day) => good.attendance('ride1', day, 'r1')),
       fc
         .tuple(night, fc.oneof(outsideDay, hugeDay))
-        .map(([value, day]): Change => ({ ...changeOf('nights', value), value: { ...value, day } })),
+        .map(([change, day]): Change => ({ ...change, value: { ...change.value, day } })),
     ),
 
     'time outside the day': fc
       .tuple(night, fc.constantFrom(-1, -60_000, 86_400_000, 2_147_483_647, -2_147_483_648))
-      .map(([value, time]) => changeOf('nights', { ...value, meet_time: time })),
+      .map(([{ value }, time]) => changeOf('nights', { ...value, meet_time: time })),
   };
 }
 

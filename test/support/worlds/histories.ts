@@ -6,7 +6,7 @@ import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { type TopicName, topicNames } from '../../../schemas/events/records.ts';
 import { badChange } from './bad-record-arb.ts';
-import { asChange, type Change, good, goodChange, weighted } from './record-arbs.ts';
+import { type Change, good, goodChange, weighted } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
 /** A record with its place in the log. */
@@ -83,21 +83,17 @@ function everything(today: number): fc.Arbitrary<Change | null>[] {
   // One in `missing` is null.
   const some = (missing: number, change: fc.Arbitrary<Change>) => fc.option(change, { freq: missing });
   const slots = universe.nightSlots.map(({ ride, offset }) => ({ ride, day: today + offset }));
-  const things = [
-    ...universe.metros.map((id) => asChange('metros', good.metro(id))),
-    ...universe.districts.slice(0, 4).map((id) => asChange('districts', good.district(id))),
-    ...universe.keyIds.slice(0, 2).map((id) => asChange('developer-keys', good.developerKey(id))),
-    ...universe.riders.map((id) => asChange('riders', good.rider(id))),
-    ...universe.rides.map((id) => asChange('rides', good.ride(id))),
-    ...slots.map(({ ride, day }) => asChange('nights', good.night(ride, day))),
+  const things: fc.Arbitrary<Change>[] = [
+    ...universe.metros.map((id) => good.metros(id)),
+    ...universe.districts.slice(0, 4).map((id) => good.districts(id)),
+    ...universe.keyIds.slice(0, 2).map((id) => good['developer-keys'](id)),
+    ...universe.riders.map((id) => good.riders(id)),
+    ...universe.rides.map((id) => good.rides(id)),
+    ...slots.map(({ ride, day }) => good.nights(ride, day)),
   ];
-  const rsvps = slots.flatMap(({ ride, day }) =>
-    universe.riders.map((id) => asChange('attendance', good.attendance(ride, day, id))),
-  );
+  const rsvps = slots.flatMap(({ ride, day }) => universe.riders.map((id) => good.attendance(ride, day, id)));
   const relations = universe.riders.flatMap((rider) =>
-    universe.riders
-      .filter((other) => other !== rider)
-      .map((other) => asChange('relations', good.relation(rider, other))),
+    universe.riders.filter((other) => other !== rider).map((other) => good.relations(rider, other)),
   );
   return [
     ...things.map((change) => some(12, change)),

@@ -6,6 +6,7 @@ import {
   type TopicRecords,
   topicNames,
 } from '../../../schemas/events/records.ts';
+import { firstDay, lastDay } from '../../reference/dates.ts';
 import * as universe from './universe.ts';
 
 /** What a history publishes: a record without its place in the log. */
@@ -14,9 +15,6 @@ export interface Change {
   key: string;
   value: AnyRecord | null;
 }
-
-const firstDay = -719_162;
-const lastDay = 2_932_896;
 
 /** A date in a key, also of a day that has no good one: `-000001-12-31`, `+010000-01-01`. */
 export const keyDate = (day: number): string => new Date(day * 86_400_000).toISOString().split('T')[0]!;
@@ -37,39 +35,46 @@ const stamps = {
 };
 const url = fc.constantFrom(...universe.goodUrls);
 
-/** Good records of every topic, given their keys. `today` is the day that the history plays around. */
+/** Good records of a topic, of which some fields are given and the others drawn. */
+function drawn<T extends TopicName>(
+  topic: T,
+  fields: {
+    [F in Exclude<keyof TopicRecords[T], keyof typeof stamps>]: TopicRecords[T][F] | fc.Arbitrary<TopicRecords[T][F]>;
+  },
+) {
+  const arbs = Object.entries(fields).map(([name, of]) => [name, of instanceof fc.Arbitrary ? of : fc.constant(of)]);
+  return fc
+    .record({ ...Object.fromEntries(arbs), ...stamps })
+    .map((value) => changeOf(topic, value as TopicRecords[T]));
+}
+
+/** Good records of every topic, given their keys. */
 export const good = {
-  metro: (metro: string): fc.Arbitrary<TopicRecords['metros']> =>
-    fc.record({
-      metro: fc.constant(metro),
+  metros: (metro: string) =>
+    drawn('metros', {
+      metro,
       name: fc.constantFrom('A town', 'Ō'),
       time_zone: mostly(fc.constant(universe.usualZones[metro] ?? 'UTC'), fc.constantFrom(...universe.zones), 3),
-      ...stamps,
     }),
 
-  district: (district: string): fc.Arbitrary<TopicRecords['districts']> =>
-    fc.record({
-      district: fc.constant(district),
+  districts: (district: string) =>
+    drawn('districts', {
+      district,
       metro: fc.constantFrom(...universe.metros, 'atlantis'),
       name: fc.constantFrom(...universe.districtNames),
-      kind:
-        district === 'beaverton'
-          ? mostly(fc.constant('CITY'), fc.constant('DISTRICT'))
-          : mostly(fc.constant('DISTRICT'), fc.constant('CITY')),
-      ...stamps,
+      kind: (district === 'beaverton' ? chance(5, 1) : chance(1, 5)).map((isCity) => (isCity ? 'CITY' : 'DISTRICT')),
     }),
 
-  rider: (rider: string): fc.Arbitrary<TopicRecords['riders']> =>
-    fc.record({
-      rider: fc.constant(rider),
+  riders: (rider: string) =>
+    drawn('riders', {
+      rider,
       handle: fc.constantFrom(...universe.handles),
       name: fc.constantFrom(...universe.riderNames),
-      ...stamps,
     }),
 
-  ride: (ride: string): fc.Arbitrary<TopicRecords['rides']> =>
-    fc.record({
-      ride: fc.constant(ride),
+  rides: (ride: string) =>
+    drawn('rides', {
+      ride,
       title: fc.constantFrom(...universe.titles),
       description: fc.constantFrom(...universe.descriptions),
       type: fc.constantFrom(...universe.rideTypes),
@@ -84,51 +89,46 @@ export const good = {
       leaders: fc.array(fc.constantFrom('r1', 'r2', 'R1', universe.nobody), { maxLength: 3 }),
       posted: chance(6, 1),
       url,
-      ...stamps,
     }),
 
-  night: (ride: string, day: number): fc.Arbitrary<TopicRecords['nights']> =>
-    fc.record({
-      ride: fc.constant(ride),
-      day: fc.constant(day),
+  nights: (ride: string, day: number) =>
+    drawn('nights', {
+      ride,
+      day,
       meet_time: fc.oneof(
         fc.constant(null),
         fc.constantFrom(0, 999, 59_999, 60_000, 68_400_000, 68_430_000, 68_459_999, 86_399_999),
       ),
-      status: mostly(fc.constant('ON'), fc.constant('CANCELLED'), 3),
+      status: chance(1, 3).map((isOff) => (isOff ? 'CANCELLED' : 'ON')),
       cancellation_reason: fc.constantFrom(...universe.reasons),
       meeting,
       url,
-      ...stamps,
     }),
 
-  attendance: (ride: string, day: number, rider: string): fc.Arbitrary<TopicRecords['attendance']> =>
-    fc.record({
-      ride: fc.constant(ride),
-      day: fc.constant(day),
-      rider: fc.constant(rider),
+  attendance: (ride: string, day: number, rider: string) =>
+    drawn('attendance', {
+      ride,
+      day,
+      rider,
       response: fc.constantFrom('NONE', 'GOING', 'GOING', 'CONFIRMED'),
       saved: fc.boolean(),
-      ...stamps,
     }),
 
-  relation: (rider: string, other: string): fc.Arbitrary<TopicRecords['relations']> =>
-    fc.record({
-      rider: fc.constant(rider),
-      other: fc.constant(other),
+  relations: (rider: string, other: string) =>
+    drawn('relations', {
+      rider,
+      other,
       follows: chance(2, 1),
       close: chance(1, 2),
       flagged: chance(1, 2),
       blocked: chance(1, 6),
-      ...stamps,
     }),
 
-  developerKey: (keyId: string): fc.Arbitrary<TopicRecords['developer-keys']> =>
-    fc.record({
-      key_id: fc.constant(keyId),
+  'developer-keys': (key_id: string) =>
+    drawn('developer-keys', {
+      key_id,
       key_hash: fc.constantFrom(...universe.keyTexts).map(universe.keyHash),
       label: fc.constantFrom(null, '', 'my app'),
-      ...stamps,
     }),
 };
 
@@ -147,7 +147,7 @@ const meeting = weighted<MeetingPlace | null>(
 );
 
 /** The key that a good value goes under. */
-export function changeOf<T extends TopicName>(topic: T, value: TopicRecords[T]): Change {
+export function changeOf<T extends TopicName>(topic: T, value: TopicRecords[T]) {
   const fields = value as unknown as Record<string, string | number>;
   const parts = keyFields[topic].map((field) =>
     field === 'day' ? keyDate(Number(fields.day)) : String(fields[field]),
@@ -181,20 +181,18 @@ const pair = mostly(
   9,
 ).filter(([rider, other]) => (rider as string) !== other);
 
-/** Good records of each topic, under any key. */
+/** Good records of each topic, under any key. `today` is the day that the history plays around. */
 export const goodOf = (today: number): Record<TopicName, fc.Arbitrary<Change>> => ({
-  metros: fc.constantFrom(...universe.metros).chain((id) => asChange('metros', good.metro(id))),
-  districts: fc.constantFrom(...universe.districts).chain((id) => asChange('districts', good.district(id))),
-  riders: fc.constantFrom(...universe.riders).chain((id) => asChange('riders', good.rider(id))),
-  rides: fc.constantFrom(...universe.rides).chain((id) => asChange('rides', good.ride(id))),
-  nights: slot(today).chain(({ ride, day }) => asChange('nights', good.night(ride, day))),
+  metros: fc.constantFrom(...universe.metros).chain(good.metros),
+  districts: fc.constantFrom(...universe.districts).chain(good.districts),
+  riders: fc.constantFrom(...universe.riders).chain(good.riders),
+  rides: fc.constantFrom(...universe.rides).chain(good.rides),
+  nights: slot(today).chain(({ ride, day }) => good.nights(ride, day)),
   attendance: fc
     .tuple(slot(today), mostly(fc.constantFrom<string>(...universe.riders), fc.constant(universe.nobody), 12))
-    .chain(([{ ride, day }, rider]) => asChange('attendance', good.attendance(ride, day, rider))),
-  relations: pair.chain(([rider, other]) => asChange('relations', good.relation(rider, other))),
-  'developer-keys': fc
-    .constantFrom(...universe.keyIds)
-    .chain((id) => asChange('developer-keys', good.developerKey(id))),
+    .chain(([{ ride, day }, rider]) => good.attendance(ride, day, rider)),
+  relations: pair.chain(([rider, other]) => good.relations(rider, other)),
+  'developer-keys': fc.constantFrom(...universe.keyIds).chain(good['developer-keys']),
 });
 const fewer = { metros: 2, districts: 2, 'developer-keys': 2, riders: 4, rides: 5 };
 const weights: Record<TopicName, number> = { ...fewer, nights: 8, relations: 10, attendance: 14 };
@@ -206,8 +204,4 @@ export function goodChange(today: number): fc.Arbitrary<Change> {
     ...topicNames.map((topic) => [weights[topic], goods[topic]] as [number, fc.Arbitrary<Change>]),
   );
   return fc.tuple(published, chance(1, 6)).map(([change, gone]) => (gone ? { ...change, value: null } : change));
-}
-
-export function asChange<T extends TopicName>(topic: T, value: fc.Arbitrary<TopicRecords[T]>): fc.Arbitrary<Change> {
-  return value.map((record) => changeOf(topic, record));
 }

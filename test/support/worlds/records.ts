@@ -3,6 +3,7 @@ import type { Reject } from '../../../projector/ports/event-log.ts';
 import { topicSchemas } from '../../../schemas/avro/avro-types.ts';
 import { RecordKey } from '../../../schemas/events/record-keys.ts';
 import { byTopic, type TopicName, type TopicRecords } from '../../../schemas/events/records.ts';
+import * as log from '../../reference/example-log.ts';
 
 /** The parts of an Avro schema that say what its values are. */
 type Schema =
@@ -50,53 +51,24 @@ export const arbitraryRecords = byTopic((topic) => valueArb(topicSchemas[topic] 
 
 /** One record of every topic, plain and always the same. */
 export const sampleRecords: TopicRecords = {
-  metros: { metro: 'portland', name: 'Portland', time_zone: 'America/Los_Angeles', revision: 1, changed_at: 0 },
-  districts: { district: 'kenton', metro: 'portland', name: 'Kenton', kind: 'DISTRICT', revision: 1, changed_at: 0 },
-  riders: { rider: 'r0001', handle: 'ada', name: 'Ada', revision: 1, changed_at: 0 },
-  rides: {
-    ride: 'ride0001',
+  metros: log.metro('portland', { name: 'Portland' }).value,
+  districts: log.district('kenton', { metro: 'portland', name: 'Kenton' }).value,
+  riders: log.rider('r0001', { handle: 'ada', name: 'Ada' }).value,
+  rides: log.ride('ride0001', {
     title: 'Bridges',
-    description: null,
     type: 'social',
     metro: 'portland',
     distance: 'UNDER_5',
-    audience: null,
     leaders: ['r0001'],
-    posted: true,
     url: 'https://rides.example/r/ride0001',
-    revision: 1,
-    changed_at: 0,
-  },
-  nights: {
-    ride: 'ride0001',
-    day: 16599,
+  }).value,
+  nights: log.night('ride0001', '2015-06-13', {
     meet_time: 68_400_000,
-    status: 'ON',
-    cancellation_reason: null,
-    meeting: { place_name: 'Fountain', district: 'kenton', secret: false, show_neighbourhood: true },
+    ...log.place({ place_name: 'Fountain', district: 'kenton', show_neighbourhood: true }),
     url: 'https://rides.example/r/ride0001',
-    revision: 1,
-    changed_at: 0,
-  },
-  attendance: {
-    ride: 'ride0001',
-    day: 16599,
-    rider: 'r0001',
-    response: 'GOING',
-    saved: false,
-    revision: 1,
-    changed_at: 0,
-  },
-  relations: {
-    rider: 'r0001',
-    other: 'r0002',
-    follows: true,
-    close: false,
-    flagged: false,
-    blocked: false,
-    revision: 1,
-    changed_at: 0,
-  },
+  }).value,
+  attendance: log.says('r0001', 'GOING', 'ride0001', '2015-06-13').value,
+  relations: log.marks('r0001', 'r0002', 'follows').value,
   'developer-keys': { key_id: 'k1', key_hash: Buffer.alloc(32, 7), label: null, revision: 1, changed_at: 0 },
 };
 

@@ -1,21 +1,25 @@
-import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
+import {
+  district,
+  evening,
+  gone,
+  liveKey as keyRecord,
+  marks,
+  metro,
+  night,
+  place,
+  ride,
+  rider,
+  says,
+} from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import { keyHash } from './universe.ts';
 
 /** A few records that every operation finds something in, and things that are there no more. */
-
-const key = (id: string, text: string): LoggedRecord => ({
-  topic: 'developer-keys',
-  key: id,
-  value: { key_id: id, key_hash: keyHash(text), label: null, revision: 1, changed_at: 0 },
-});
 
 const liveKey = `rck_${'L'.repeat(43)}`;
 const deletedKey = `rck_${'D'.repeat(43)}`;
 
 export const smallWorld = {
-  /** Evening of 2015-06-13 in Portland. */
-  nowMs: Date.parse('2015-06-14T02:00:00Z'),
+  nowMs: Date.parse(evening),
   liveKey,
   deletedKey,
   unknownKey: `rck_${'U'.repeat(43)}`,
@@ -30,8 +34,8 @@ export const smallWorld = {
     metro('pdx'),
     metro('quiet'),
     district('alameda'),
-    key('k1', liveKey),
-    key('k2', deletedKey),
+    keyRecord(liveKey, 'k1'),
+    keyRecord(deletedKey, 'k2'),
     gone('developer-keys', 'k2'),
     rider('ada'),
     rider('bo'),
