@@ -43,7 +43,7 @@ const changes: LoggedRecord[][] = [
 it('a rider’s answer has another ETag whenever its bytes are others: after each change that it shows, and past midnight', async () => {
   const startMs = Date.parse('2015-06-12T12:00:00Z');
   let days = 0;
-  const service = await startHttpService({ records: world, clockMs: () => startMs + days * 86_400_000 });
+  const service = await startHttpService({ records: world, calendarNowMs: () => startMs + days * 86_400_000 });
   const bodies = new Map<string, string>();
   let last: string[] = [];
   const look = async (after: string): Promise<void> => {

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { type AppDeps, createApp } from '../../../api/http/app.ts';
 import { openApiDocument } from '../../../api/openapi/openapi.ts';
-import type { TokenChecker } from '../../../api/ports/token-check.ts';
 import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
@@ -19,48 +18,41 @@ import { toLogRecord } from '../worlds/histories.ts';
 import { smallWorld } from '../worlds/small-world.ts';
 import { projecting } from './service.ts';
 
-interface HttpServiceOptions {
+/** Any of the application's own, and: */
+interface HttpServiceOptions extends Partial<AppDeps> {
   /** Default: a free one. */
   port?: number;
-  /** Default `https://rides.example/api`: no test's requests come by that name, so it is seen where URLs come from. */
-  baseUrl?: string;
-  cacheSeconds?: number;
-  /** The calendar's clock. */
-  clockMs?: () => number;
-  /** Default: the token is its rider's id, and `dead` is none. */
-  checker?: TokenChecker;
   /** Default: views in memory. */
   views?: { writer: ViewWriter; reader: ViewReader };
   records?: readonly LoggedRecord[];
-  /** How long requests may take to arrive. */
-  arrival?: AppDeps['arrival'];
-  draining?: AbortSignal;
   /** Adds routes, before it listens. */
   register?(app: FastifyInstance): Promise<void> | void;
 }
 
 export type HttpService = Awaited<ReturnType<typeof startHttpService>>;
 
-/** The HTTP application on a socket, over views that the projector's own parts have written. */
+/**
+ * The HTTP application on a socket, over views that the projector's own parts have written. A token is its rider's id, and `dead` is
+ * none. No test's requests come by the name of the base URL, so it is seen where URLs come from.
+ */
 export async function startHttpService(options: HttpServiceOptions = {}) {
-  const { baseUrl = 'https://rides.example/api', clockMs = () => smallWorld.nowMs } = options;
+  const { port: wanted = 0, views, records = smallWorld.records, register, ...given } = options;
   const memory = new MemoryViewStore();
-  const { writer, reader } = options.views ?? { writer: memory.writer(), reader: memory.reader() };
+  const { writer, reader } = views ?? { writer: memory.writer(), reader: memory.reader() };
   const faults: unknown[] = [];
   const cache = new ViewCache(reader);
-  const openApi = Buffer.from(JSON.stringify(openApiDocument(baseUrl)));
+  const { baseUrl = 'https://rides.example/api' } = given;
   const app = createApp({
     baseUrl,
     cache,
-    calendarNowMs: clockMs,
-    cacheSeconds: options.cacheSeconds ?? 0,
-    ...(options.arrival && { arrival: options.arrival }),
-    ...(options.draining && { draining: options.draining }),
-    checker: options.checker ?? { check: (token) => (token === 'dead' ? null : token) },
-    openApi,
+    calendarNowMs: () => smallWorld.nowMs,
+    cacheSeconds: 0,
+    checker: { check: (token) => (token === 'dead' ? null : token) },
+    openApi: Buffer.from(JSON.stringify(openApiDocument(baseUrl))),
     onFault: (cause) => faults.push(cause),
+    ...given,
   });
-  await options.register?.(app);
+  await register?.(app);
   const projector = await projecting(writer);
   let offset = 0;
   /** Publishes records, and has the views written. */
@@ -71,9 +63,9 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     }
     await projector.settle();
   };
-  await publish(options.records ?? smallWorld.records);
+  await publish(records);
   await projector.complete();
-  await app.listen({ port: options.port ?? 0, host: '127.0.0.1' });
+  await app.listen({ port: wanted, host: '127.0.0.1' });
   const { port } = app.addresses()[0] as AddressInfo;
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '');
 
@@ -82,8 +74,6 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     port,
     basePath,
     cache,
-    memory,
-    writer,
     projector,
     publish,
     /** What was reported as a fault of ours so far. */

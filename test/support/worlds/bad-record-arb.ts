@@ -5,9 +5,9 @@ import * as universe from './universe.ts';
 
 /**
  * Records that can be decoded and are bad all the same (docs/rules.md#what-is-bad), most of them under keys that good
- * records have: each kind by name, so that a test can ask for one.
+ * records have.
  */
-export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
+export function badChange(today: number): fc.Arbitrary<Change> {
   const goods = goodOf(today);
   const [metro, ride, night] = [
     fc.constantFrom(...universe.metros).chain(good.metros),
@@ -24,42 +24,48 @@ export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
           .map(([{ value }, text]) => changeOf(topic, { ...value!, [field]: text } as never)),
       ),
   );
-  return {
-    // Also as who relates to whom turned around.
-    'key disagrees with value': anyTopic.chain((topic) =>
+  return fc.oneof(
+    // Its key disagrees with its value: also as who relates to whom turned around.
+    anyTopic.chain((topic) =>
       fc
         .tuple(goods[topic], goods[topic])
         .filter(([one, other]) => one.key !== other.key)
         .map(([{ value }, { key }]) => ({ topic, key, value })),
     ),
 
-    'key off its pattern': fc.oneof(
+    // Its key is off its pattern.
+    fc.oneof(
       { weight: 8, arbitrary: offPattern },
       fc
         .constantFrom('ride1/2026-02-30', 'ride1/2026-1-01', 'ride1', 'ride1/2026-01-01/', '')
         .chain((key) => night.map((change): Change => ({ ...change, key }))),
     ),
 
-    'tombstone off its pattern': fc.oneof(
+    // A tombstone's key is.
+    fc.oneof(
       offPattern.map((change) => ({ ...change, value: null })),
       misjoined(today),
     ),
 
-    'no such time zone': fc
+    // No such time zone.
+    fc
       .tuple(metro, fc.constantFrom(...universe.wrongZones))
       .map(([{ value }, zone]) => changeOf('metros', { ...value, time_zone: zone })),
 
-    'a rider related to themself': fc
+    // A rider is related to themself.
+    fc
       .constantFrom(...universe.riders)
       .chain((id) => good.relations(id, id))
       .chain((change) => fc.constantFrom<Change>(change, { ...change, value: null })),
 
-    'url off its pattern': fc.oneof(
+    // A URL is off its pattern.
+    fc.oneof(
       fc.tuple(ride, wrongUrl).map(([{ value }, url]) => changeOf('rides', { ...value, url })),
       fc.tuple(night, wrongUrl).map(([{ value }, url]) => changeOf('nights', { ...value, url })),
     ),
 
-    'day outside years 0001 to 9999': fc.oneof(
+    // A day is outside years 0001 to 9999.
+    fc.oneof(
       outsideDay.chain((day) => good.nights('ride1', day)),
       outsideDay.chain((day) => good.attendance('ride1', day, 'r1')),
       fc
@@ -67,14 +73,11 @@ export function badKinds(today: number): Record<string, fc.Arbitrary<Change>> {
         .map(([change, day]): Change => ({ ...change, value: { ...change.value, day } })),
     ),
 
-    'time outside the day': fc
+    // A time is outside the day.
+    fc
       .tuple(night, fc.constantFrom(-1, -60_000, 86_400_000, 2_147_483_647, -2_147_483_648))
       .map(([{ value }, time]) => changeOf('nights', { ...value, meet_time: time })),
-  };
-}
-
-export function badChange(today: number): fc.Arbitrary<Change> {
-  return fc.oneof(...Object.values(badKinds(today)));
+  );
 }
 
 /** Keys of good records of several fields, with the slashes between them gone, doubled or elsewhere. */

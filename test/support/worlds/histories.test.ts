@@ -7,17 +7,17 @@ import { type History, worldArb } from './histories.ts';
 import { clockArb, everyRequest, requestArb } from './request-arbs.ts';
 import { keyTexts, secretMark } from './universe.ts';
 
-/** How many of 100 worlds, each with three requests, show a thing at least. What answers show is in `sights`. */
+/** How many of 50 worlds, each with three requests, show a thing at least. What answers show is in `sights`. */
 const withNights = ['getDay', 'getRide', 'getMyNights', 'getKnown', 'getFriends', 'getFlagged'];
 const shown: Record<string, number> = {
-  ...Object.fromEntries(withNights.map((operation) => [`${operation} with nights`, 4])),
+  ...Object.fromEntries(withNights.map((operation) => [`${operation} with nights`, 2])),
   'getRide 404': 1,
   'getMyNights 401': 1,
-  'a live key': 20,
-  'a key that is not live': 20,
-  'a bad record': 40,
-  'a secret place in the log': 60,
-  'a block that hides somebody': 40,
+  'a live key': 10,
+  'a key that is not live': 10,
+  'a bad record': 20,
+  'a secret place in the log': 30,
+  'a block that hides somebody': 20,
 };
 
 it('worlds show every kind of answer often enough, and never a secret place', () => {
@@ -27,7 +27,7 @@ it('worlds show every kind of answer often enough, and never a secret place', ()
     const requests = fc.array(requestArb(history), { minLength: 3, maxLength: 3 });
     return fc.tuple(fc.constant(history), clockArb(history), requests);
   });
-  for (const [history, clockMs, requests] of fc.sample(sampled, { numRuns: 100, seed: 20150613 })) {
+  for (const [history, clockMs, requests] of fc.sample(sampled, { numRuns: 50, seed: 20150613 })) {
     const facts = latestRecords(history.records);
     for (const request of requests) {
       const found = answer(facts, clockMs, request);
@@ -43,7 +43,7 @@ it('worlds show every kind of answer often enough, and never a secret place', ()
     if (whole !== wholeAnswers(withoutBlocks(facts), history, clockMs)) saw('a block that hides somebody');
     for (const [what, pattern] of Object.entries(sights)) if (pattern.test(whole)) saw(what);
   }
-  const wanted = { ...Object.fromEntries(Object.keys(sights).map((what) => [what, 20])), ...shown };
+  const wanted = { ...Object.fromEntries(Object.keys(sights).map((what) => [what, 10])), ...shown };
   expect(Object.entries(wanted).filter(([what, least]) => (counts.get(what) ?? 0) < least)).toEqual([]);
 });
 

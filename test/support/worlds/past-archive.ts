@@ -8,15 +8,16 @@ import { type History, type HistoryRecord, historyArb } from './histories.ts';
 import { requestArb } from './request-arbs.ts';
 
 /** How an archive is cut into files and blocks. */
-export type Chunking = { blockBytes: number; fileBytes: number };
-
-export const chunkingArb: fc.Arbitrary<Chunking> = fc.record({
+export const chunkingArb = fc.record({
   blockBytes: fc.constantFrom(50, 2_000, 100_000),
   fileBytes: fc.constantFrom(100, 5_000, 1_000_000),
 });
 
 /** A history as an archive. */
-export async function pastArchive({ partitions, records }: History, chunking: Chunking): Promise<TestArchive> {
+export async function pastArchive(
+  { partitions, records }: History,
+  chunking: Scenario['chunking'],
+): Promise<TestArchive> {
   const archive = await TestArchive.make();
   await archive.write(records, chunking, partitions);
   return archive;

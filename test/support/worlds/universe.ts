@@ -5,15 +5,16 @@ import { createHash } from 'node:crypto';
 const dayMs = 86_400_000;
 const dayOfUtc = (text: string): number => Date.parse(`${text}T00:00:00Z`) / dayMs;
 
-/** Days that histories play around: a night that turns back a minute in, a day that Samoa skipped, a short year. */
-export const eras = {
-  /** At 00:01 in St John's the clock goes back to 23:01 of the day before. */
-  stJohnsTurnsBack: dayOfUtc('2010-11-07'),
-  /** There is no such day in Apia. */
-  apiaSkips: dayOfUtc('2011-12-30'),
-  europeSpringsForward: dayOfUtc('2026-03-29'),
-  yearOfThreeDigits: dayOfUtc('0987-06-13'),
-};
+/** Days that histories play around, each with its weight: a night that turns back a minute in, a day that Samoa skipped, a short year. */
+export const eras: [weight: number, today: number][] = [
+  // At 00:01 in St John's the clock goes back to 23:01 of the day before.
+  [3, dayOfUtc('2010-11-07')],
+  // There is no such day in Apia.
+  [2, dayOfUtc('2011-12-30')],
+  // Europe springs forward.
+  [2, dayOfUtc('2026-03-29')],
+  [1, dayOfUtc('0987-06-13')],
+];
 
 export const metros = ['portland', 'st-johns', 'apia', 'ktm'] as const;
 export const usualZones: Record<string, string> = {
