@@ -107,6 +107,12 @@ it('OPTIONS * is about the server: 204, also as a preflight, and the connection 
   expect(answers[0]!.headers).toMatchObject({ ...allowed, 'access-control-allow-origin': '*' });
 });
 
+// infra/deploy/proxy.md: a proxy that kept it as long would send requests on connections that are being closed.
+it('an idle connection is kept for 72 seconds, as its answers say', async () => {
+  const { headers } = await at('GET', '/healthz', { Connection: 'keep-alive' });
+  expect(headers['keep-alive']).toBe('timeout=72');
+});
+
 it('/ leads to /docs', async () => {
   expect(await at('GET', '/')).toMatchObject({ status: 302, headers: { location: 'docs' } });
 });

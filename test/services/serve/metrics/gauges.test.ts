@@ -63,10 +63,12 @@ it('timestamp_ahead_seconds says of each partition how far its latest timestamp 
   const barriers = new PositionBarriers(positionAt());
   const eventLog = new MemoryEventLog({ partitions: byTopic(() => 3), records: [] });
   const intake = new Intake({ fold: new Fold(), eventLog, sink: null, barriers, metrics, clock, log, signal });
-  const times = [[nowMs + 3_600_000, 5], [2n ** 63n - 1n], [-1, -(2n ** 63n)]];
-  for (const [partition, list] of times.entries()) {
-    const records = list.map((timestampMs) => toLogRecord({ ...gone, timestampMs: timestampMs as number }));
-    await intake.take({ topic: 'riders', partition, records, nextOffset: 9 });
+  const times = [[[nowMs + 3_600_000, 5], [nowMs]], [[2n ** 63n - 1n]], [[-1, -(2n ** 63n)]]];
+  for (const [partition, batches] of times.entries()) {
+    for (const list of batches) {
+      const records = list.map((timestampMs) => toLogRecord({ ...gone, timestampMs: timestampMs as number }));
+      await intake.take({ topic: 'riders', partition, records, nextOffset: 9 });
+    }
   }
   const found = await values(register, 'ride_calendar_timestamp_ahead_seconds');
   // Half an hour for a slow machine.
