@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
-import { expect, it } from 'vitest';
-import { assertCanListen, stopListening } from '../../../../services/serve/http/listen.ts';
+import { expect, it, vi } from 'vitest';
+import { freePort } from '../../../../infra/local/free-port.ts';
+import { assertCanListen, assertCanListenOnAll, stopListening } from '../../../../services/serve/http/listen.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 
 async function listening(answer?: Promise<string>) {
@@ -25,14 +26,23 @@ async function listening(answer?: Promise<string>) {
   };
 }
 
-it('a client that never ends its request does not keep the process from ending', async () => {
+it('a client that never ends its request keeps the process from ending for 5 s', async () => {
   const { app, client } = await listening();
   const accepted = once(app.server, 'connection');
   const request = 'GET / HTTP/1.1\r\nHo';
   const socket = await client(request);
   const [server] = (await accepted) as [Socket];
   await expect.poll(() => server.bytesRead).toBe(request.length);
-  await stopListening(app, 50);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const stopped = stopListening(app);
+    vi.advanceTimersByTime(4_999);
+    expect(server.destroyed).toBe(false);
+    vi.advanceTimersByTime(1);
+    await stopped;
+  } finally {
+    vi.useRealTimers();
+  }
   expect(server.destroyed).toBe(true);
   socket.destroy();
 });
@@ -56,4 +66,18 @@ it('a HOST that is not this machine’s is a wrong setting', async () => {
   // Of RFC 5737, for documentation: no machine has it.
   const words = 'Cannot use setting HOST: got "192.0.2.1", want an address of this machine, such as 127.0.0.1';
   await expect(assertCanListen(loadSettings({ HOST: '192.0.2.1' }))).rejects.toThrow(words);
+});
+
+it('a port that is taken is named with its setting, that for operators too', async () => {
+  const { app } = await listening();
+  const { port } = app.server.address() as AddressInfo;
+  for (const [name, other] of [
+    ['METRICS_PORT', 'PORT'],
+    ['PORT', 'METRICS_PORT'],
+  ] as const) {
+    const settings = loadSettings({ [name]: String(port), [other]: String(await freePort()) });
+    const words = `Cannot listen on 127.0.0.1:${port}: the port is in use; stop what runs there, or set ${name} to another`;
+    await expect(assertCanListenOnAll(settings)).rejects.toThrow(words);
+  }
+  await app.close();
 });

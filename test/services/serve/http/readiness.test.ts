@@ -1,5 +1,10 @@
-import { expect, it } from 'vitest';
-import { apiReadiness, projectorReadiness, watchedReads } from '../../../../services/serve/http/readiness.ts';
+import { expect, it, vi } from 'vitest';
+import {
+  apiReadiness,
+  logReadiness,
+  projectorReadiness,
+  watchedReads,
+} from '../../../../services/serve/http/readiness.ts';
 import { idleStatus } from '../../../support/processes/metrics.ts';
 
 const starting = { ready: false as const, reason: 'starting' };
@@ -34,4 +39,46 @@ it('a projector’s note says what keeps views from following the log, then what
   const reason = 'the views are not yet at the ends of the log sampled at the start';
   expect(await of(false, [], ['misplaced'])).toEqual({ ready: false, reason });
   expect(await of(false, ['no riders'], [])).toEqual({ ready: false, reason: `${reason}: no riders` });
+});
+
+it('the log says when reads get 503, each reason once, when they are answered again, and each note once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const stop = new AbortController();
+    const logged: string[] = [];
+    const say = (line: unknown) => void logged.push(String(line));
+    const away = { ready: false as const, reason: 'away' };
+    const noted = { ready: true as const, note: 'a note' };
+    const states = [
+      away,
+      away,
+      { ready: false as const, reason: 'empty' },
+      noted,
+      noted,
+      away,
+      noted,
+      { ready: true as const },
+    ];
+    const ready = async () => states.shift()!;
+    const done = logReadiness({ ready }, { info: say, warn: say }, stop.signal);
+    // A first connection takes a moment; then every 5 s.
+    await vi.advanceTimersByTimeAsync(1_400);
+    expect(logged).toEqual([]);
+    await vi.advanceTimersByTimeAsync(100 + 7 * 5_000);
+    const note = 'Reads are answered, but a note';
+    const is503 = (why: string) => `Reads get 503: ${why}`;
+    expect(logged).toEqual([
+      is503('away'),
+      is503('empty'),
+      'Reads are answered',
+      note,
+      is503('away'),
+      'Reads are answered',
+    ]);
+    expect(states).toEqual([]);
+    stop.abort();
+    await done;
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -13,13 +13,14 @@ import { apiMetrics } from '../../../../services/serve/metrics/api-metrics.ts';
 import { processMetrics } from '../../../../services/serve/metrics/process-metrics.ts';
 import { projectorMetrics } from '../../../../services/serve/metrics/projector-metrics.ts';
 import { silentLog } from '../../../support/processes/heard.ts';
+import { idleStatus } from '../../../support/processes/metrics.ts';
 import { testFolder } from '../../../support/processes/test-folder.ts';
 import { makeCertificate } from '../../../support/servers/certificate.ts';
 import { MemoryEventLog } from '../../../support/stores/memory-event-log.ts';
 import { positionAt } from '../../../support/stores/placed-log.ts';
 import { toLogRecord } from '../../../support/worlds/histories.ts';
 
-// The values of gauges that alerts look at.
+// The values that alerts and the dashboard look at.
 
 const folder = testFolder();
 
@@ -27,6 +28,97 @@ const folder = testFolder();
 const gone = { topic: 'riders', partition: 0, offset: 0, timestampMs: 0, key: 'a b', value: null } as const;
 
 const values = async (register: Registry, name: string) => (await register.getSingleMetric(name)!.get()).values;
+
+/** The series that a scrape shows, but for those of value 0 and the buckets of histograms. Ages are in hours: a slow machine shows the same. */
+async function scraped(register: Registry): Promise<Record<string, number>> {
+  const samples = (await register.metrics()).matchAll(/^ride_calendar_(.+) (\S+)$/gm);
+  const shown = [...samples].map(([, series, text]) => {
+    const value = Number(text);
+    return [series!, /^(unreadable_age|waiting)_/.test(series!) ? Math.round(value / 3600) : value] as const;
+  });
+  return Object.fromEntries(shown.filter(([series, value]) => value !== 0 && !/_bucket/.test(series)));
+}
+
+it('a scrape shows what the process and its projector say then, by its labels, and of what was counted all', async () => {
+  const register = new Registry();
+  const api = apiMetrics(register);
+  const { projector, kafkaAnswered, measure } = projectorMetrics(register);
+  api.measureCache({ bytes: 700, hits: 20, misses: 3 });
+  api.measureSignInStore(() => true);
+  api.measureStore(async () => true);
+  api.measureUnledTags(() => null);
+  api.answered('getDay', 304, 0.25);
+  api.read('get', 0.5);
+  projector.folded('nights', 5);
+  projector.rejected('rides', 'no key');
+  projector.revisionRegressed('metros');
+  projector.misplaced('riders', 7);
+  projector.written(3, 900);
+  projector.compared(11);
+  projector.reconciled(2);
+  projector.checkedAll(1_700_000_000_000);
+  projector.faulty('day');
+  projector.readable(1.5);
+  projector.storeAnswered('commit', 0.125);
+  kafkaAnswered('fetch', 0.75);
+  const [topic, partition, end] = ['nights', 1, 9] as const;
+  const sinceMs = realClock.nowMs() - 3_600_000;
+  let readable: number | null = 8;
+  const status = () => ({
+    ...{ ...idleStatus, role: 'standby' as const, tagsInRepair: 6, partitions: [{ topic, partition, end, readable }] },
+    ...{ unreadableSinceMs: sinceMs, waits: new Map([['redis' as const, sinceMs - 3_600_000]]) },
+    ...{ unresolvedRejects: new Map([['key disagrees with value', 4]]), deletedFrom: new Set(['rides' as const]) },
+  });
+  measure(() => ({ ready: true, status }));
+  const shown = {
+    cache_bytes: 700,
+    'cache_reads_total{result="hit"}': 20,
+    'cache_reads_total{result="miss"}': 3,
+    sign_in_store_answers: 1,
+    store_answers: 1,
+    store_parts_unled: Number.NaN,
+    'http_answer_seconds_sum{operation="getDay",status="304"}': 0.25,
+    'http_answer_seconds_count{operation="getDay",status="304"}': 1,
+    'store_read_seconds_sum{operation="get"}': 0.5,
+    'store_read_seconds_count{operation="get"}': 1,
+    'read_records_total{topic="nights"}': 5,
+    'rejected_records_total{topic="rides",reason="no key"}': 1,
+    'revision_fell_total{topic="metros"}': 1,
+    'misplaced_records_total{topic="riders"}': 7,
+    written_views_total: 3,
+    written_bytes_total: 900,
+    compared_views_total: 11,
+    reconciled_views_total: 2,
+    all_checked_timestamp_seconds: 1_700_000_000,
+    'faulty_views_total{kind="day"}': 1,
+    freshness_seconds_sum: 1.5,
+    freshness_seconds_count: 1,
+    'store_write_seconds_sum{operation="commit"}': 0.125,
+    'store_write_seconds_count{operation="commit"}': 1,
+    'kafka_request_seconds_sum{request="fetch"}': 0.75,
+    'kafka_request_seconds_count{request="fetch"}': 1,
+    projector_ready: 1,
+    'role{role="standby"}': 1,
+    unreadable_age_seconds: 1,
+    'waiting_seconds{for="redis"}': 2,
+    'partition_end_offset{topic="nights",partition="1"}': 9,
+    store_parts_in_repair: 6,
+    'unresolved_rejects{reason="key disagrees with value"}': 4,
+    'log_loses_records{topic="rides"}': 1,
+  };
+  expect(await scraped(register)).toEqual({
+    ...shown,
+    'partition_readable_offset{topic="nights",partition="1"}': 8,
+  });
+  readable = null;
+  expect(await scraped(register)).toEqual(shown);
+  // Prometheus sees an increase from 0, but not the first of a series that was not there before.
+  for (const [name, count] of [
+    ['misplaced_records_total', 8],
+    ['faulty_views_total', 8],
+  ] as const)
+    expect((await values(register, `ride_calendar_${name}`)).length).toBe(count);
+});
 
 it('certificate_expiry_timestamp_seconds is when the first certificate ends that had not ended at the start', async () => {
   const file = join(folder, 'bundle.pem');
