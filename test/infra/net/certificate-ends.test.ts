@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import tls from 'node:tls';
 import { expect, test } from 'vitest';
-import { certificateEndsMs, noteFetched, noting } from '../../../infra/net/certificate-ends.ts';
+import { certificateEndsMs, noting } from '../../../infra/net/certificate-ends.ts';
+import { schemaRegistry } from '../../../infra/registry/schema-registry.ts';
 import { processMetrics } from '../../../services/serve/metrics/process-metrics.ts';
 import { makeCertificate } from '../../support/servers/certificate.ts';
 import { listening } from '../../support/servers/listening.ts';
@@ -24,7 +25,8 @@ test('the first end of the certificates that the servers of a setting showed is 
     await once(socket, 'secureConnect');
     socket.destroy();
   };
-  const ends = () => Object.fromEntries([...certificateEndsMs()].filter(([setting]) => setting.startsWith('TEST')));
+  const ends = () =>
+    Object.fromEntries([...certificateEndsMs()].filter(([setting]) => /^(TEST|SCHEMA)_/.test(setting)));
   try {
     using one = await serving(soon);
     using two = await serving(later);
@@ -33,16 +35,16 @@ test('the first end of the certificates that the servers of a setting showed is 
     expect(ends()).toEqual({ TEST_BROKERS: endOf(soon) });
     // It was renewed.
     await connect(two.port, 'localhost', 'TEST_BROKERS');
-    noteFetched('TEST_ISSUER', `https://localhost:${one.port}/riders`);
-    expect((await fetch(`https://localhost:${one.port}/keys`)).status).toBe(200);
-    expect(ends()).toEqual({ TEST_BROKERS: endOf(later), TEST_ISSUER: endOf(soon) });
+    const registry = schemaRegistry({ url: `https://localhost:${one.port}/riders` });
+    await expect(registry.lookUp(1)).rejects.toThrow('answered 200');
+    expect(ends()).toEqual({ TEST_BROKERS: endOf(later), SCHEMA_REGISTRY_URL: endOf(soon) });
     // A server whose certificate is of another name is refused as before.
     await expect(connect(one.port, 'elsewhere.example', 'TEST_OTHER')).rejects.toThrow('does not match');
     const name = 'ride_calendar_certificate_expiry_timestamp_seconds';
     const { values } = await processMetrics({ warn() {} }, '')
       .getSingleMetric(name)!
       .get();
-    expect(values).toContainEqual({ labels: { setting: 'TEST_ISSUER' }, value: endOf(soon) / 1000 });
+    expect(values).toContainEqual({ labels: { setting: 'SCHEMA_REGISTRY_URL' }, value: endOf(soon) / 1000 });
   } finally {
     tls.setDefaultCACertificates(authorities);
   }

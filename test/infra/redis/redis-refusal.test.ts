@@ -27,7 +27,16 @@ describe('whether it helps to wait for a Redis that refuses', () => {
   });
 
   it.each([
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', "can't be trusted: the server's certificate is not trusted"],
+    ...[
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    ].map((code) => [
+      code,
+      `can't be trusted: the server's certificate is not trusted (${code}); name a PEM file with its authority's in NODE_EXTRA_CA_CERTS`,
+    ]),
     [
       'ERR_TLS_CERT_ALTNAME_INVALID',
       "can't be trusted: the server's certificate is for another name; in AUTH_REDIS_URL",

@@ -28,11 +28,16 @@ function store() {
 }
 
 /** `answers`: what a registry says of ids; it is away for those without an answer. Null: there is none. */
-function kept(texts: ReturnType<typeof store>, answers: Record<SchemaName, FoundSchema> | null, at = url) {
+function kept(
+  texts: ReturnType<typeof store>,
+  answers: Record<SchemaName, FoundSchema> | null,
+  at = url,
+  keeps = true,
+) {
   const writers = new WriterSchemas();
   const lookUp = async (id: SchemaName) => answers?.[id] ?? Promise.reject(new SchemaAwayError('away'));
   const registry = answers && { source: { lookUp }, url: at };
-  return { schemas: new KeptSchemas({ registry, store: texts, writers, log: silentLog, keeps: true }), writers };
+  return { schemas: new KeptSchemas({ registry, store: texts, writers, log: silentLog, keeps }), writers };
 }
 
 // docs/rules.md#kept-schemas, #schema-registry
@@ -64,9 +69,15 @@ it('no record is folded with a schema that could not be stored, or judged while 
 
 it('ids are those of one registry, whatever its credentials; these are stored nowhere', async () => {
   const texts = store();
+  // A command stores nothing.
+  expect(await kept(texts, { 7: known }, url, false).schemas.lookUp(7)).toEqual(known);
+  expect(texts.stored.size).toBe(0);
   await kept(texts, { 7: known }).schemas.lookUp(7);
+  // Other releases know them by this name.
+  expect([...texts.stored.keys()]).toEqual(['91134cfa1b263a12/7']);
   expect(await kept(texts, {}, url.replace('hunter2', 'other')).schemas.lookUp(7)).toEqual(known);
-  await expect(kept(texts, {}, 'http://elsewhere:8081').schemas.lookUp(7)).rejects.toThrow('away');
+  for (const other of ['http://elsewhere:8081/base', 'http://registry:8081'])
+    await expect(kept(texts, {}, other).schemas.lookUp(7)).rejects.toThrow('away');
   expect(JSON.stringify([...texts.stored])).not.toMatch(/hunter2|reader/);
 });
 

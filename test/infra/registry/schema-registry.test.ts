@@ -52,6 +52,17 @@ describe('a schema id', () => {
     expect(paths).toHaveLength(3);
   });
 
+  test.each([
+    [100, 'top'],
+    [101, undefined],
+  ])('that refers to %i others is read as %s: 100 are the most', async (count, schema) => {
+    const references = Array.from({ length: count }, (_, version) => ({ subject: 'b', version }));
+    const answer = (url = '') =>
+      url === '/schemas/ids/5' ? { schema: 'top', references } : { schema: 'b', schemaType: 'AVRO' };
+    const { registry } = await registryOf((request, response) => json(response, 200, answer(request.url)));
+    expect(await registry.lookUp(5)).toEqual(schema ? { schema, references: Array(count).fill('b') } : 'unusable');
+  });
+
   test('of a schema in another language, or of one that refers to one that is gone, is unusable', async () => {
     const { registry } = await registryOf(({ url }, response) => {
       if (url === '/schemas/ids/4') json(response, 200, { schemaType: 'PROTOBUF', schema: 'syntax = "proto3";' });
