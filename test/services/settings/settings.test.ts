@@ -15,24 +15,30 @@ function refusal(env: Record<string, string>): readonly string[] {
 }
 
 const here = import.meta.filename;
+const longer = (max: number) => 'x'.repeat(max + 1);
+/** The service's own paths, which a base path must not overlap. */
+const ownPaths = ['docs', 'calendar', 'healthz', 'readyz', 'metrics', 'oauth', '.well-known'];
 
 /** Wrong values of every setting that can be wrong by itself. */
 const wrong: Partial<Record<SettingName, string[]>> = {
-  HOST: ['[::1]', '127.0.0.1:80', 'a b', '-x'],
+  HOST: ['[::1]', '127.0.0.1:80', 'a b', '-x', longer(253)],
   PORT: ['0', '65536', '-1', '80.5', 'http', '1e3', '０'],
-  BASE_URL: ['/api', 'ftp://a/api', 'http://', ...['?x=1', '#x', '#', 'a//b', ':x'].map((end) => `https://a/${end}`)],
+  BASE_URL: [
+    ...['/api', 'ftp://a/api', 'http://'],
+    ...['?x=1', '#x', '#', 'a//b', ':x', ...ownPaths].map((end) => `https://a/${end}`),
+  ],
   TRUST_PROXY: ['true', '1', 'proxy', '10.0.0.0/0', '10.0.0.0/33', '::/129', '10.0.0.1/8/8', '::1,', 'fe80::1%eth0'],
   KAFKA_BROKERS: ['localhost', 'a:1,', 'a:1,a:1', 'a:70000', 'kafka://a:1', 'a :1'],
-  KAFKA_TOPIC_PREFIX: ['a b', 'x/', 'é', 'x'.repeat(201)],
+  KAFKA_TOPIC_PREFIX: ['a b', 'x/', 'é', longer(200)],
   KAFKA_PARTITIONER: ['murmur', 'crc32,', 'rejected:crc32', 'rides:crc32,rides:murmur2', 'crc32:rides'],
   KAFKA_SSL: ['yes', '1', 'on'],
   KAFKA_SASL_PASSWORD: ['change-me'],
   KAFKA_SASL_MECHANISM: ['gssapi', 'scram'],
-  KAFKA_GROUP: ['a b'],
+  KAFKA_GROUP: ['a b', longer(200)],
   SCHEMA_REGISTRY_URL: ['a:8081', 'http://a?x', 'redis://a'],
   REDIS_URL: ['localhost:6379', 'http://a', 'redis://a/x', 'redis://a?db=1', 'redis://a,', 'redis://a/1,b/x'],
   REDIS_CLUSTER: ['2', 'yes', 'on'],
-  REDIS_KEY_PREFIX: ['a{b}', 'a b'],
+  REDIS_KEY_PREFIX: ['a{b}', 'a b', longer(100)],
   AUTH_REDIS_URL: ['localhost'],
   ARCHIVE_DIR: ['/no/such/folder', import.meta.filename],
   WRITER_SCHEMAS: ['/no/such/folder', import.meta.filename],
@@ -43,10 +49,10 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   OAUTH_REGISTRATION: ['yes', 'true'],
   OAUTH_CLIENT_METADATA: ['maybe', 'false'],
   OAUTH_KEYS: ['/no/such/file', import.meta.dirname],
-  OAUTH_COOKIE_KEYS: ['short', `${'k'.repeat(32)},short`],
+  OAUTH_COOKIE_KEYS: [longer(30), `${longer(31)},short`],
   METRICS_PORT: ['0', '65536', 'metrics', '9090.5'],
   DRAIN_SECONDS: ['-1', '1.5', 'ten', '3601'],
-  CACHE_SECONDS: ['-1', '1.5', 'ten', '99999999999'],
+  CACHE_SECONDS: ['-1', '1.5', 'ten', '31536001'],
   NOW: ['2015-06-13', '2015-06-13T19:00:00', '2015-02-30T19:00:00Z', '0000-01-01T00:00:00Z'],
   CALENDAR_PAGE: ['yes', 'true'],
   LOG_LEVEL: ['verbose', 'INFO'],
@@ -161,8 +167,8 @@ describe('settings', () => {
   it.each<[Record<string, string>, object]>([
     // Each in its place.
     [
-      { HOST: '::', PORT: '9000', METRICS_PORT: '9001' },
-      { host: '::', port: 9000, metricsPort: 9001 },
+      { HOST: '::', PORT: '9000', METRICS_PORT: '65535' },
+      { host: '::', port: 9000, metricsPort: 65_535 },
     ],
     [{ BASE_URL: 'HTTPS://A.org:443/v/api/' }, { baseUrl: 'https://a.org/v/api', basePath: '/v/api' }],
     [{ TRUST_PROXY: '10.0.0.0/8, ::1' }, { trustProxy: ['10.0.0.0/8', '::1'] }],
@@ -170,23 +176,29 @@ describe('settings', () => {
       { ...kafka, KAFKA_TOPIC_PREFIX: 'x.' },
       { topicPrefix: 'x.', kafka: { ...ofKafka, topicPrefix: 'x.' } },
     ],
+    [kafka, { kafka: { ...ofKafka, ssl: false, sasl: null, group: 'ride-calendar', schemaRegistryUrl: null } }],
     [{ ...kafka, KAFKA_SSL: 'true', KAFKA_GROUP: 'g' }, { kafka: { ssl: true, group: 'g' } }],
     [{ ...kafka, ...sasl }, { kafka: { sasl: { mechanism: 'scram-sha-256', username: 'u', password: 'p' } } }],
+    ...['plain', 'scram-sha-512'].map((mechanism): [Record<string, string>, object] => [
+      { ...kafka, ...sasl, KAFKA_SASL_MECHANISM: mechanism },
+      { kafka: { sasl: { mechanism } } },
+    ]),
     [{ ...kafka, SCHEMA_REGISTRY_URL: 'http://u:p@r:8081/' }, { kafka: { schemaRegistryUrl: 'http://u:p@r:8081' } }],
     [
-      { REDIS_URL: 'rediss://u:p@h:6380/2', REDIS_KEY_PREFIX: 'test:1:', AUTH_REDIS_URL: 'redis://auth' },
+      { REDIS_URL: 'rediss://u:p@h:6380/12', REDIS_KEY_PREFIX: 'test:1:', AUTH_REDIS_URL: 'redis://auth' },
       {
-        redis: { url: 'rediss://u:p@h:6380/2', cluster: false, keyPrefix: 'test:1:' },
+        redis: { url: 'rediss://u:p@h:6380/12', cluster: false, keyPrefix: 'test:1:' },
         authRedis: { url: 'redis://auth', cluster: false, keyPrefix: 'test:1:' },
       },
     ],
+    [{ REDIS_URL: 'redis://h' }, { redis: { url: 'redis://h', cluster: false, keyPrefix: 'ride-calendar:' } }],
     [issuer, { signIn: { issuer: 'https://id.example.org', clientId: 'c', clientSecret: 's' } }],
     [{ OAUTH_CLIENTS: here, OAUTH_KEYS: here }, { oauth: { clientsFile: here, keysFile: here } }],
     [{ ...kafka, OAUTH_REGISTRATION: 'on' }, { oauth: { registration: true, clientMetadata: false } }],
     [{ OAUTH_COOKIE_KEYS: cookieKeys.join(', ') }, { oauth: { cookieKeys } }],
     [
-      { DATA_DIR: '/data', DRAIN_SECONDS: '30', CACHE_SECONDS: '60' },
-      { dataDir: '/data', drainSeconds: 30, cacheSeconds: 60 },
+      { DATA_DIR: '/data', DRAIN_SECONDS: '3600', CACHE_SECONDS: '31536000' },
+      { dataDir: '/data', drainSeconds: 3_600, cacheSeconds: 31_536_000 },
     ],
     [
       { NOW: '2015-06-13T12:00:00-07:00', LOG_LEVEL: 'silent' },

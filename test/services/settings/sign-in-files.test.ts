@@ -15,7 +15,9 @@ describe('signing keys', () => {
     const first = await loadSigningKeys(null, dataDir);
     expect(first[0].d).toBeDefined();
     expect(await loadSigningKeys(null, dataDir)).toEqual(first);
-    expect(await loadCookieKeys(null, dataDir)).toEqual(await loadCookieKeys(null, dataDir));
+    const cookieKeys = await loadCookieKeys(null, dataDir);
+    expect(cookieKeys).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(await loadCookieKeys(null, dataDir)).toEqual(cookieKeys);
     expect((await readdir(dataDir)).sort()).toEqual(['cookie-key', 'oauth-keys.json']);
     for (const name of await readdir(dataDir)) expect((await stat(join(dataDir, name))).mode & 0o777).toBe(0o600);
   });
@@ -66,5 +68,8 @@ test.runIf(process.platform === 'linux')(
     await expect(written).rejects.toThrow(
       /^Cannot use \S+: ENOSPC: no space left on device, write; fix that, or name another folder in DATA_DIR$/,
     );
+    // What we say ourselves has it already.
+    const own = inDataDir('/data/cookie-key', () => Promise.reject(new Error('our words')));
+    await expect(own).rejects.toThrow(/^our words$/);
   },
 );

@@ -17,6 +17,8 @@ test('an event is a line with its name, cause and client, of one kind 20 a minut
   expect(lines).toEqual([
     [{ audit: 'replay_found', cause: 'code', client: 'app' }, expect.stringMatching(/^Security: a code or refresh/)],
   ]);
+  audit('client_registered', { client: 'x'.repeat(300) });
+  expect(lines.pop()).toMatchObject([{ client: 'x'.repeat(200) }, {}]);
   for (let i = 0; i < 50; i++) audit('token_refused', { cause: 'expired' });
   audit('token_refused', { cause: 'signature' });
   expect(lines.length).toBe(1 + 21);

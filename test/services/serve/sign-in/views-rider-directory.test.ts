@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
-import { liveliestRiders } from '../../../../services/serve/sign-in/views-rider-directory.ts';
+import { ViewCache } from '../../../../api/calendar/views/view-cache.ts';
+import { factsViewReader } from '../../../../services/past/answers/facts-view-reader.ts';
+import { liveliestRiders, riderDirectory } from '../../../../services/serve/sign-in/views-rider-directory.ts';
 import { gone, marks, metro, night, ride, rider, says } from '../../../reference/example-log.ts';
 import { foldOf } from '../../../support/stores/rendered-views.ts';
 
-it('the riders to pick from are those who follow and flagged somebody first, then those with the most RSVPs, each with what there is to see', () => {
+it('the riders to pick from are those who follow and flagged somebody first, then those with the most RSVPs, each with what there is to see; who was erased is nobody', async () => {
   const days = ['2015-06-13', '2015-06-14'];
   const { facts } = foldOf([
     ...[metro('pdx'), ride('loop', { leaders: ['ada'] }), ...days.map((day) => night('loop', day))],
@@ -17,4 +19,7 @@ it('the riders to pick from are those who follow and flagged somebody first, the
     { rider: 'bo', handle: 'h-bo', name: 'bo', sees: 'follows 0, 0 close friends, 0 flagged, 2 RSVPs, leads 0 rides' },
     { rider: 'cy', handle: 'h-cy', name: null, sees: 'follows 0, 0 close friends, 0 flagged, 1 RSVP, leads 0 rides' },
   ]);
+  const directory = riderDirectory(new ViewCache(factsViewReader(facts)), () => []);
+  const cards = await Promise.all(['bo', 'cy', 'ed', 'nobody'].map((id) => directory.card(id)));
+  expect(cards).toEqual([{ handle: 'h-bo', name: 'bo' }, { handle: 'h-cy', name: null }, null, null]);
 });
