@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { defaultTopicPrefix } from '../../../schemas/events/records.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { settingRules } from '../../../services/settings/settings-schema.ts';
 import { loadSignInFiles } from '../../../services/settings/sign-in-files.ts';
@@ -47,21 +48,63 @@ describe('compose', () => {
     expect(read('haproxy.cfg')).toMatch(new RegExp(`^  server-template api \\d+ api:8080 check port ${port} `, 'm'));
     expect(read('haproxy.cfg')).toContain('\n  option httpchk GET /readyz\n');
     expect(port).not.toBe('8080');
+    // As installations.yaml and the backups name it.
+    expect(read('prometheus.yaml')).toContain('target_label: namespace, replacement: ride-calendar }');
+    for (const name of ['prometheus.yaml', 'systemd/example/prometheus.yaml'])
+      expect(read(name)).toContain('job_name: node\n    honor_labels: true\n');
   });
 
-  it('asks another API what one took and did not answer, if it is a read', () => {
+  it('says for whom it asks, and asks another API what one took and did not answer, if it is a read; so does the example of systemd', () => {
     for (const line of [
+      'timeout client 30s',
+      'timeout server 30s',
+      'option forwardfor',
+      'option allbackups',
+      'option redispatch',
+      'retries 3',
       'retry-on conn-failure empty-response response-timeout',
       'http-request set-timeout server 5s if read',
       'http-request disable-l7-retry unless read METH_GET || METH_OPTIONS',
     ])
       expect(read('haproxy.cfg')).toContain(`\n  ${line}\n`);
+    // All of it, but for its own address, its log, and whom it asks.
+    const [ours, example] = ['haproxy.cfg', 'systemd/example/haproxy.cfg'].map((name) =>
+      read(name).match(/^(?!#|\s*$| +(?:#|log|bind|server|parse|hold)|resolvers).*$/gm),
+    ) as unknown as [string[], string[]];
+    expect(example).toEqual(expect.arrayContaining(ours));
+    // Riders' tokens pass nowhere unencrypted.
+    for (const line of [
+      'http-request redirect scheme https unless { ssl_fc }',
+      'ssl-default-bind-options ssl-min-ver TLSv1.2',
+    ])
+      expect(example).toContain(`  ${line}`);
   });
 
-  it('opens ports on this machine alone, and none of the API’s own, since more than one can run', () => {
+  it('starts its servers again, two projectors and APIs each, and has Kafka make no topic by itself, nor does the example of systemd', () => {
+    for (const part of ['kafka', 'redis', 'auth-redis', 'proxy']) expect(service(part)).toContain('<<: *service\n');
+    for (const part of ['projector', 'api']) {
+      expect(service(part)).not.toMatch(/^ {4}restart:/m);
+      expect(service(part)).toContain('deploy: { replicas: 2 }\n');
+    }
+    expect(read('compose.yaml').match(/^ {2}restart: .*$/gm)).toEqual(['  restart: unless-stopped']);
+    expect(service('kafka')).toContain("KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false'");
+    expect(read('systemd/example/kafka.properties')).toContain('\nauto.create.topics.enable=false\n');
+  });
+
+  it('mounts schemas of publishers where they are read', () => {
+    for (const part of ['projector', 'operator', 'backup-archive'])
+      expect(service(part)).toMatch(/WRITER_SCHEMAS: \/writer-schemas\n[\s\S]*volumes: \[\*schemas, /);
+    expect(read('compose.yaml')).toContain('&schemas ./writer-schemas:/writer-schemas:ro\n');
+  });
+
+  it('opens ports on this machine alone, as the example of systemd does, and none of the API’s own, since more than one can run', () => {
     const ports = [...read('compose.yaml').matchAll(/^ +ports: (.*)$/gm)].map(([, listed]) => listed!);
     expect(ports.filter((port) => !/^\['\$\{[A-Z_]+:-127\.0\.0\.1:\d+\}:\d+'\]$/.test(port))).toEqual([]);
     expect(service('api')).not.toContain('ports:');
+    expect(service('api')).toContain('TRUST_PROXY: 10.0.0.0/8,172.16.0.0/12,192.168.0.0/16\n');
+    for (const what of ['views', 'sign-in'])
+      expect(read(`systemd/example/redis-${what}.conf`)).toMatch(/^bind 127\.0\.0\.1\n[\s\S]*^aclfile \S/m);
+    expect(new Set(read('systemd/example/kafka.properties').match(/\/\/[^:]*/g))).toEqual(new Set(['//127.0.0.1']));
     expect(service('grafana')).toContain("GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true'");
   });
 
@@ -85,7 +128,10 @@ describe('compose', () => {
   );
 
   // docs/rules.md#sign-in-state
-  it('keeps what sign-in’s Redis holds through a restart, here and in the example of systemd', () => {
+  it('keeps the log, the archive, the signing key and what sign-in’s Redis holds through a restart, the latter in the example of systemd too', () => {
+    expect(service('kafka')).toMatch(/KAFKA_LOG_DIRS: (\S+)\n[\s\S]*volumes: \[kafka:\1\]/);
+    expect(service('backup-archive')).toMatch(/archive, \/kept\/archive\]\n[\s\S]*\.\/backup\/kept:\/kept, /);
+    expect(service('api')).toContain('- api:/data\n');
     expect(service('auth-redis')).toMatch(/--appendonly, 'yes',[\s\S]*volumes: \[auth-redis:\/data, /);
     expect(read('systemd/example/redis-sign-in.conf')).toMatch(/^appendonly yes$/m);
   });
@@ -109,6 +155,40 @@ describe('compose', () => {
     expect(names.length).toBeGreaterThan(5);
     expect(names.filter((name) => !(name in settingRules))).toEqual([]);
   });
+});
+
+it('Debezium’s connector publishes to the log’s topics, and an empty payload as a tombstone', () => {
+  const properties = read('debezium-outbox.properties');
+  expect(properties).toContain(`route.topic.replacement=${defaultTopicPrefix}\${routedByValue}\n`);
+  expect(properties).toContain('route.tombstone.on.empty.payload=true\n');
+});
+
+// docs/metrics.md#traces
+it('traces hold no query of a request, and of Redis the names of commands alone', async () => {
+  const got: {
+    requestHook?(span: object, request: { url: string }): void;
+    dbStatementSerializer?(command: string, args: string[]): string;
+  } = {};
+  class Sdk {
+    start() {}
+  }
+  class Instrumentation {
+    constructor(options: object) {
+      Object.assign(got, options);
+    }
+  }
+  const libraries = { NodeSDK: Sdk, HttpInstrumentation: Instrumentation, IORedisInstrumentation: Instrumentation };
+  const code = read('traces.mjs')
+    .replace(/^import .*$/m, '')
+    .replaceAll(/await import\(.*?\)/g, 'libraries');
+  new Function('libraries', 'register', 'process', code.replaceAll('import.meta.url', "''"))(libraries, () => {}, {
+    once() {},
+  });
+  const attributes: string[][] = [];
+  const span = { setAttribute: (...attribute: string[]) => attributes.push(attribute) };
+  for (const url of ['/oauth/callback?code=secret', '/docs']) got.requestHook!(span, { url });
+  expect(attributes).toEqual([['url.query', 'REDACTED']]);
+  expect(got.dbStatementSerializer!('get', ['ride-calendar:g1:ada'])).toBe('get');
 });
 
 it('compose-secrets.sh makes each user’s password anew, once, the same in the users’ file and in the URLs, for nobody else, and all that an API takes but for the client secret, which the provider gives', async () => {

@@ -25,6 +25,19 @@ test('the image’s health check answers as /readyz does, at METRICS_PORT where 
   expect(await Promise.all(found)).toEqual([true, true, false]);
 });
 
+test('the image listens at every address, at the port that it exposes, and keeps its data in its volume', () => {
+  const named = [.../^ENV .*$/m.exec(dockerfile)![0].matchAll(/ (\w+)=("[^"]*"|\S+)/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  const { HOST, PORT, DATA_DIR, NODE_OPTIONS } = Object.fromEntries(named);
+  expect({ HOST, NODE_OPTIONS }).toEqual({
+    HOST: '0.0.0.0',
+    NODE_OPTIONS: '"--enable-source-maps --max-old-space-size-percentage=75"',
+  });
+  for (const line of [`EXPOSE ${PORT}`, `VOLUME ${DATA_DIR}`]) expect(dockerfile).toContain(`\n${line}\n`);
+});
+
 test('the image’s labels, and the tag in the Kubernetes example, say what package.json says', () => {
   const labels = [...dockerfile.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)];
   const { description, license, version } = manifest;

@@ -118,7 +118,10 @@ it.each([...parts, 'backup-sign-in'] as const)(
     const named = [...workload(part).matchAll(/secret(?:Ref|KeyRef|Name|): ?(?:\{ *(?:secretName|name): )?([\w-]+)/gi)];
     expect(named.map(([, name]) => name)).toEqual(own);
     const refused = ['automountServiceAccountToken: false', 'runAsNonRoot: true', 'readOnlyRootFilesystem: true'];
-    for (const line of [...refused, 'drop: [ALL]', 'RuntimeDefault']) expect(workload(part)).toContain(line);
+    for (const line of [...refused, 'drop: [ALL]', 'RuntimeDefault', 'enableServiceLinks: false'])
+      expect(workload(part)).toContain(line);
+    const { WRITER_SCHEMAS: schemas } = part === 'backup-sign-in' ? {} : generated('base/kustomization.yaml', part);
+    if (schemas) expect(workload(part)).toContain(`mountPath: ${schemas}, readOnly: true`);
   },
 );
 
@@ -166,7 +169,15 @@ spec:
     ]);
     const backups = [...listed.matchAll(/backup: ([\w-]+) \}/g)].map(([, name]) => `backup-${name}`);
     expect(backups).toEqual(['backup-archive', 'backup-sign-in']);
-    for (const name of backups) expect(document(`base/${name}.yaml`, 'CronJob', name)).toBeDefined();
+    for (const name of backups)
+      expect(document(`base/${name}.yaml`, 'CronJob', name)).toMatch(
+        /schedule: \d+ \d+ \* \* \*\n[\s\S]*mountPath: \/kept /,
+      );
+    expect(workload('backup-archive')).toContain('args: [archive, save, /kept/archive]');
+    const rdb = '/kept/sign-in.rdb';
+    expect(workload('backup-sign-in')).toMatch(
+      new RegExp(`umask 077\n[\\s\\S]* --rdb ${rdb}.new\n +mv ${rdb}.new ${rdb}\n`),
+    );
     const [, job] = /up\{job="([\w-]+)"/.exec(readFileSync(`${folder}../alerts.yaml`, 'utf8'))!;
     for (const part of ['projector', 'api'] as const) expect(workload(part)).toContain(`app: ${job}, part: ${part} }`);
     const monitor = read('monitoring/pod-monitor.yaml');
@@ -180,16 +191,18 @@ it('the network policies open to each part the ports of what it needs, and nothi
     const [name] = /(?<=\n {2}name: )[\w-]+/.exec(policy)!;
     const types = /policyTypes: \[(.*)\]/.exec(policy)![1];
     const ports = [...policy.matchAll(/port: (\d+)/g)].map(([, port]) => port);
-    return [name, types, [...new Set(ports)].join()];
+    const parts = /part: ([\w-]+)|values: \[(.*?)\]/.exec(policy);
+    const from = /from: .*metadata\.name: ([\w-]+)/.exec(policy)?.[1];
+    return [name, parts?.[1] ?? parts?.[2] ?? 'all', types, [...new Set(ports)].join(), from].filter(Boolean);
   });
   expect(opened).toEqual([
-    ['nothing-by-default', 'Ingress, Egress', ''],
-    ['names-and-metrics', 'Ingress, Egress', '9090,53'],
-    ['readers-to-api', 'Ingress', '8080'],
-    ['api-to-stores', 'Egress', '6379,443'],
-    ['projector-to-log-and-store', 'Egress', '9093,6379,443'],
-    ['jobs-to-log', 'Egress', '9093'],
-    ['backup-to-sign-in-store', 'Egress', '6379'],
+    ['nothing-by-default', 'all', 'Ingress, Egress'],
+    ['names-and-metrics', 'all', 'Ingress, Egress', '9090,53', 'monitoring'],
+    ['readers-to-api', 'api', 'Ingress', '8080', 'ingress-nginx'],
+    ['api-to-stores', 'api', 'Egress', '6379,443'],
+    ['projector-to-log-and-store', 'projector, verify', 'Egress', '9093,6379,443'],
+    ['jobs-to-log', 'topics, backup-archive', 'Egress', '9093'],
+    ['backup-to-sign-in-store', 'backup-sign-in', 'Egress', '6379'],
   ]);
 });
 
@@ -207,6 +220,17 @@ describe('the deployments', () => {
         liveness: '/healthz',
       });
     }
+  });
+
+  it('have a new process before an old one goes, and refuse pods with more rights', () => {
+    for (const part of ['projector', 'api'] as const) {
+      expect(workload(part)).toContain('rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }');
+      expect(document(`base/${part}.yaml`, 'PodDisruptionBudget', part)).toContain('maxUnavailable: 1\n');
+    }
+    // A fold of a large log takes minutes.
+    expect(workload('projector')).toMatch(/startupProbe:\n.*\n +periodSeconds: 5\n +failureThreshold: 120\n/);
+    expect(read('../Dockerfile')).toContain(' --start-period=10m ');
+    expect(read('example/namespace.yaml')).toContain('pod-security.kubernetes.io/enforce: restricted\n');
   });
 
   it('give the API the time that it drains for', () => {

@@ -60,6 +60,16 @@ describe('infra/deploy/kafka-acls.sh', () => {
     );
   });
 
+  it.each([
+    [[], '--bootstrap-server has to name'],
+    [['--group'], '--group wants a value'],
+    [['--topic', 'x'], 'There is no --topic'],
+    [['--user', 'nobody=x'], '--user wants one of the users'],
+  ])('is ended with 2 by %j, and says why', (args, words) => {
+    const ended = { status: 2, stderr: expect.stringContaining(words) };
+    expect(() => calls(...args)).toThrow(expect.objectContaining(ended));
+  });
+
   it('takes another prefix and group, other names of users, and a broker without credentials', () => {
     const names = '--topic-prefix mine. --group ours --user topics=my-topics --user projector=p-1'.split(' ');
     const made = calls('--bootstrap-server', 'b:1', ...names);

@@ -7,20 +7,33 @@ import { settingRules } from '../../../services/settings/settings-schema.ts';
 
 const folder = fileURLToPath(new URL('../../../infra/deploy/systemd/', import.meta.url));
 
-describe.each(['projector', 'api'])('the unit of %s', (part) => {
-  const unit = `${folder}ride-calendar-${part}@.service`;
-  const text = readFileSync(unit, 'utf8');
-  beforeAll(() => needProgram('systemd-analyze', 'systemd', 'install systemd'), 300_000);
+const textOf = (name: string): string => readFileSync(folder + name, 'utf8');
 
-  it('has little to attack, below 2 of 10 by systemd’s own count, and no setting that systemd does not know', () => {
+beforeAll(() => needProgram('systemd-analyze', 'systemd', 'install systemd'), 300_000);
+
+it.each(['projector', 'api', 'backup'])(
+  'the unit of %s has little to attack, below 2 of 10 by systemd’s own count, and no setting that systemd does not know',
+  (part) => {
+    const unit = `${folder}ride-calendar-${part}@.service`;
     const analyzed = (...args: string[]) => spawnSync('systemd-analyze', [...args, unit], { encoding: 'utf8' });
     // A threshold in tenths: exit code 1 where the exposure is above.
     const { status, stdout } = analyzed('security', '--offline=true', '--no-pager', '--threshold=19');
     expect([status, stdout]).toEqual([0, expect.stringMatching(/Overall exposure level.*OK/)]);
     // It wants the program that is started, and this machine's may be elsewhere.
     const { stderr } = analyzed('verify', '--man=no');
-    expect(stderr.split('\n').filter((line) => line.includes(part) && !/\/usr\/bin\/node/.test(line))).toEqual([]);
-  });
+    expect(stderr.split('\n').filter((line) => line.includes(part) && !/is not executable/.test(line))).toEqual([]);
+    const text = textOf(`ride-calendar-${part}@.service`);
+    for (const line of ['DynamicUser=yes', 'StateDirectoryMode=0700', 'UMask=0077'])
+      expect(text).toContain(`\n${line}\n`);
+    expect(text).toMatch(new RegExp(`^Environment=.* DATA_DIR=/var/lib/ride-calendar/${part} `, 'm'));
+    const named = [...text.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line]) => line!.match(/[A-Z_]+(?==)/g)!);
+    const ours = named.filter((name) => !/^(NODE_\w+|TEXTFILE_DIR|RIDE_CALENDAR)$/.test(name));
+    expect(ours.filter((name) => !(name in settingRules))).toEqual([]);
+  },
+);
+
+describe.each(['projector', 'api'])('the unit of %s', (part) => {
+  const text = textOf(`ride-calendar-${part}@.service`);
 
   it('starts what there is, with options that Node knows', () => {
     const [, options, command] = /^ExecStart=\/usr\/bin\/node (.*) \/opt\/ride-calendar\/%i\/(\S+) /m.exec(text)!;
@@ -44,9 +57,35 @@ describe.each(['projector', 'api'])('the unit of %s', (part) => {
 });
 
 test('the drop-in of sign-in’s files has systemd read them, for settings that exist', () => {
-  const text = readFileSync(`${folder}oauth.conf`, 'utf8');
+  const text = textOf('oauth.conf');
   const loaded = [...text.matchAll(/^LoadCredential=([a-z-]+):\/etc\/ride-calendar\//gm)].map(([, name]) => name);
   const used = [...text.matchAll(/([A-Z_]+)=%d\/([a-z-]+)/g)];
   expect(used.map(([, , name]) => name)).toEqual(loaded);
   expect(used.filter(([, name]) => !(name! in settingRules))).toEqual([]);
+});
+
+test('the examples have settings that there are, and name the proxy', () => {
+  const settings = (part: string) =>
+    [...textOf(`example/${part}.env`).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(
+      ([, name, value]) => [name!, value!] as const,
+    );
+  for (const part of ['api', 'projector', 'backup-archive'])
+    expect(settings(part).filter(([name]) => !(name in settingRules))).toEqual([]);
+  expect(Object.fromEntries(settings('api'))).toMatchObject({
+    TRUST_PROXY: '127.0.0.1',
+    BASE_URL: expect.stringMatching('^https:'),
+  });
+});
+
+test('the example of haproxy asks each API at the ports of its unit, and Prometheus reads them; the timer backs up each night', () => {
+  expect(textOf('ride-calendar-api@.service')).toContain('PORT=808%i METRICS_PORT=946%i\n');
+  expect(textOf('ride-calendar-projector@.service')).toContain('METRICS_PORT=947%i\n');
+  const asked = [...textOf('example/haproxy.cfg').matchAll(/^ {2}server (api|slow)(\d) 127.0.0.1:808\2 port 946\2$/gm)];
+  expect(asked.map(([, kind, i]) => kind! + i)).toEqual(
+    ['api', 'slow'].flatMap((kind) => [1, 2, 3, 4].map((i) => kind + i)),
+  );
+  expect(textOf('example/prometheus.yaml').match(/127\.0\.0\.1:9[46]\d\d/g)).toEqual(
+    [9461, 9462, 9471, 9472].map((port) => `127.0.0.1:${port}`),
+  );
+  expect(textOf('ride-calendar-backup@.timer')).toMatch(/^OnCalendar=\*-\*-\* \d\d:\d\d\n[\s\S]*^Persistent=yes$/m);
 });
