@@ -21,7 +21,7 @@ const rejectedHeaderBytes = 64 << 10;
 interface WantedSetting {
   name: string;
   value: string;
-  /** `least`: a larger number (or -1, no limit) is fine. */
+  /** `least`: a larger number is fine. */
   rule: 'equal' | 'least';
   /** Topics work without it. */
   optional?: boolean;
@@ -175,7 +175,7 @@ function report(plan: TopicPlan, partitions: number, values: ReadonlyMap<string,
   }
   for (const { name, value: wanted, rule, optional = false } of plan.settings) {
     const value = values.get(name) ?? '';
-    const isEnough = rule === 'least' && (Number(value) >= Number(wanted) || value === '-1');
+    const isEnough = rule === 'least' && Number(value) >= Number(wanted);
     if (value === wanted || isEnough) continue;
     differences.push({ setting: name, value, wanted, harmful: !optional });
   }

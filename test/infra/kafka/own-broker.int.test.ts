@@ -53,12 +53,14 @@ const signedInBy = (mechanism: Mechanism, more: Partial<KafkaConnection> = {}): 
 
 test.each<[string, () => KafkaConnection]>([
   ['over TLS at a host name, signed in by plain', () => signedInBy('plain', { brokers: [anyHost] })],
+  ['over TLS, signed in by scram-sha-256', () => signedInBy('scram-sha-256')],
   [
     'without TLS, signed in by scram-sha-512',
     () => signedInBy('scram-sha-512', { brokers: [broker.saslBrokers], ssl: false }),
   ],
 ])('%s, topics are made, records published, followed and set aside', async (_, connection) => {
   await using kafka = new TestKafka(connection());
+  const sinceMs = performance.now();
   const made = await ensureTopics({ ...kafka.options, partitions: 1 });
   expect(made.map((topic) => topic.state)).toEqual(Array(9).fill('created'));
   const publisher = kafkaPublisher(kafka.options);
@@ -66,12 +68,17 @@ test.each<[string, () => KafkaConnection]>([
     publisher.publish('metros', [{ key, value: metroValue(key), timestampMs: 1_700_000_000_000 }]);
   await publish('aa');
   const group = freshGroup();
-  const eventLog = kafka.eventLog({ group });
+  const answers = new Map<string, number>();
+  const onAnswer = (request: string, seconds: number) => answers.set(request, (answers.get(request) ?? 0) + seconds);
+  const eventLog = kafka.eventLog({ group, onAnswer });
   expect((await eventLog.bounds()).metros).toEqual([{ low: 0, end: 1 }]);
   const following = kafka.follow(eventLog, positionAt(1));
   await publish('bb');
   await vi.waitFor(() => expect(following.keys).toEqual(['aa', 'bb']), soon);
   await following.stop();
+  expect([...answers.keys()].sort()).toEqual(['fetch', 'metadata', 'offsets']);
+  // They wait for one another, in seconds.
+  for (const seconds of answers.values()) expect(seconds).toBeLessThan((performance.now() - sinceMs) / 1000);
   const admin = await kafka.admin();
   const [committed] = await admin.fetchOffsets({ groupId: group, topics: [`${kafka.topicPrefix}metros`] });
   expect(committed!.partitions).toMatchObject([{ partition: 0, offset: '2' }]);

@@ -140,11 +140,10 @@ describe('a save that goes on with an archive', () => {
   test('cuts off what a save that was killed wrote after the manifest, and saves it again: hashes are those of one whole save', async () => {
     await using saved = await SavedArchive.saved([rejectAt(1)]);
     await saved.source.append('riders', 0, [rider('e'), rider('f'), rider('g')]);
-    // In the last file and in others, with half a block.
+    // In the file that it went on with and in others, with half a block.
     const behind = [3, 4].map((offset) => ({ topic: 'riders' as const, ...rider('not there'), offset }));
     await saved.archive.write(behind, { fileBytes: 1 });
-    const last = (await saved.archive.files('riders')).findLast((file) => file.includes('/0-'))!;
-    appendFileSync(last, Buffer.from([2, 100, 1, 2, 3]));
+    for (const file of await saved.archive.files('riders')) appendFileSync(file, Buffer.from([2, 100, 1, 2, 3]));
     saved.archive.reject([rejectAt(2)]);
     // Hashes by a schema of before are made anew.
     const { topics, ...rest } = saved.manifest();

@@ -5,7 +5,6 @@ import type { KafkaConnection } from '../../../infra/kafka/client/kafka-connecti
 import { kafkaJs } from '../../../infra/kafka/client/kafka-js.ts';
 import { kafkaEventLog } from '../../../infra/kafka/log/kafka-event-log.ts';
 import { ensureTopics, untilTopicsExist } from '../../../infra/kafka/topics/ensure-topics.ts';
-import type { SchemaSource } from '../../../infra/registry/schema-registry.ts';
 import type { EventLog, Position } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
@@ -119,7 +118,7 @@ export class TestKafka implements AsyncDisposable {
     return producer.transaction();
   }
 
-  eventLog(options: { schemas?: SchemaSource | null; group?: string; checkEveryMs?: number } = {}): EventLog {
+  eventLog(options: Partial<Parameters<typeof kafkaEventLog>[0]> = {}): EventLog {
     const eventLog = kafkaEventLog({ ...this.options, writers: new WriterSchemas(), schemas: null, ...options });
     this.#opened.push(eventLog);
     return eventLog;

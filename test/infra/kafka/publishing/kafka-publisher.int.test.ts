@@ -45,10 +45,13 @@ test('a topic that is missing is named; once it is there, many and large records
   const big = () => Buffer.concat([metroValue('big'), randomBytes(540_000)]);
   const keys = Array.from({ length: 12_000 }, (_, i) => `m${i}`);
   const large = ['x1', 'x2', 'x3'].map((key) => record(key, { value: big() }));
-  await publisher.publish('metros', [...keys.map((key) => record(key)), ...large]);
+  const first = await publisher.publish('metros', [...keys.map((key) => record(key)), ...large]);
+  expect(first).toEqual(new Map([[0, 0]]));
   const from = await kafka.eventLog().bounds();
   expect(from.metros).toEqual([{ low: 0, end: 12_003 }]);
   const following = kafka.follow(kafka.eventLog(), positionOf(from, 'low'));
   await vi.waitFor(() => expect(following.position.metros).toEqual([12_003]), soon);
   expect(following.keys).toEqual([...keys, ...large.map(() => 'trailing bytes')]);
+  const ahead = record('late', { timestampMs: Date.now() + 2 * 86_400_000 });
+  await expect(publisher.publish('metros', [ahead])).rejects.toThrow("its clock is ahead of Kafka's by more than");
 });

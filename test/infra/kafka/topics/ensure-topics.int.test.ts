@@ -39,7 +39,13 @@ test('topics that are missing are created as planned, and then differ in nothing
 
 test('topics that are there are left as they are, each setting that harms is named, and what a broker refuses is said', async () => {
   await using kafka = new TestKafka();
-  const settings = { 'cleanup.policy': 'delete', 'min.compaction.lag.ms': '1000000000' };
+  const settings = {
+    'cleanup.policy': 'delete',
+    'min.compaction.lag.ms': '1000000000',
+    'message.timestamp.type': 'LogAppendTime',
+    'retention.bytes': '1000000000',
+    'max.message.bytes': '5000000',
+  };
   await kafka.createTopics({ partitions: 2, settings });
   const reports = await ensureTopics({ ...kafka.options, partitions: 2 });
   const reportOf = (name: string) => reports.find(({ topic }) => topic === kafka.topicPrefix + name)!;
@@ -51,6 +57,7 @@ test('topics that are there are left as they are, each setting that harms is nam
       { setting: 'partitions', value: '2', wanted: '1', harmful: false },
       { setting: 'cleanup.policy', value: 'delete', wanted: 'compact', harmful: true },
       { setting: 'delete.retention.ms', value: '86400000', wanted: '604800000', harmful: true },
+      { setting: 'message.timestamp.type', value: 'LogAppendTime', wanted: 'CreateTime', harmful: true },
       { setting: 'segment.ms', value: '604800000', wanted: longMax, harmful: false },
       { setting: 'segment.bytes', value: '1073741824', wanted: '67108864', harmful: false },
       { setting: 'message.timestamp.after.max.ms', value: '3600000', wanted: '86400000', harmful: false },
@@ -58,7 +65,9 @@ test('topics that are there are left as they are, each setting that harms is nam
   });
   expect(reportOf('rejected').differences).toEqual([
     { setting: 'retention.ms', value: '604800000', wanted: '-1', harmful: true },
-    { setting: 'max.message.bytes', value: '1048588', wanted: '4194304', harmful: true },
+    { setting: 'retention.bytes', value: '1000000000', wanted: '-1', harmful: true },
+    // What is added to a bad record says where it was.
+    { setting: 'max.message.bytes', value: '5000000', wanted: '5065536', harmful: true },
   ]);
   // Their number of partitions is as planned.
   expect(reportOf('nights').differences).toEqual(reportOf('metros').differences.slice(1));
