@@ -53,7 +53,6 @@ const signedInBy = (mechanism: Mechanism, more: Partial<KafkaConnection> = {}): 
 
 test.each<[string, () => KafkaConnection]>([
   ['over TLS at a host name, signed in by plain', () => signedInBy('plain', { brokers: [anyHost] })],
-  ['over TLS, signed in by scram-sha-256', () => signedInBy('scram-sha-256')],
   [
     'without TLS, signed in by scram-sha-512',
     () => signedInBy('scram-sha-512', { brokers: [broker.saslBrokers], ssl: false }),

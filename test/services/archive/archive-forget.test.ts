@@ -64,8 +64,13 @@ describe('archive forget', () => {
       ['nights', 'ride0001/2026-05-01/ada', null],
       ['rides', 'bob/ada', null],
       ['rides', 'adaada', null],
+      // Their values alone name them.
+      ['riders', 'bob', rider('ada').value],
+      ['attendance', 'ride0001/2026-05-01/bob', answer('ada')],
+      ['relations', 'bob/cem', relation('ada', 'cem')],
+      ['relations', 'bob/cem', relation('bob', 'ada')],
     ]);
-    const records = { riders: 2, attendance: 1, relations: 2, nights: 1, rides: 1 };
+    const records = { riders: 3, attendance: 2, relations: 4, nights: 1, rides: 1 };
     expect(await forget('ada', archive.dir)).toEqual([0, { dir: archive.dir, ...nothing, records, files: 5 }]);
     expect(await places(archive)).toEqual([
       'riders@1 bob',
@@ -84,12 +89,17 @@ describe('archive forget', () => {
       ['rides', 'ride0002', ride('bob'), { rawValue: Buffer.from('by ada') }],
       ['rides', 'ride0003', ride('ada'), { rawValue: Buffer.from('by adam') }],
       ['rides', 'ride0004', ride('adam')],
-      ['metros', 'kiel', { ...sampleRecords.metros, metro: 'kiel' }, { headers: headers('desk', 'ada', 'x-ada-y') }],
+      [
+        'metros',
+        'kiel',
+        { ...sampleRecords.metros, metro: 'kiel' },
+        { headers: headers('desk', 'ada', 'x-ada', 'ada-y') },
+      ],
     ]);
     const [, result] = await forget('ada', archive.dir);
     expect(result).toEqual({ dir: archive.dir, ...nothing, records: {}, leaders: 2, headers: 1, raw: 2, files: 2 });
     const [metro, ...rides] = (await archive.read()).records as LogRecord[];
-    expect(metro!.headers).toEqual(headers('desk', 'x-ada-y'));
+    expect(metro!.headers).toEqual(headers('desk', 'x-ada', 'ada-y'));
     expect(rides.map(({ rawValue }) => rawValue)).toEqual([null, null, Buffer.from('by adam'), null]);
     const wanted = [ride('cem', 'bob'), ride('bob'), ride(), ride('adam')];
     expect(rides.map(({ offset, timestampMs, value }) => ({ offset, timestampMs, value }))).toEqual(
