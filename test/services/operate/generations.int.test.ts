@@ -65,8 +65,8 @@ it('generations list says which formats there are, their keys and who leads; dro
     expect(generations).toMatchObject([{ parts_unled: 64, leaders: [dead] }, { parts_unled: 63 }]);
     expect(generations[1].leaders.map(({ alive }: { alive: boolean }) => alive).sort()).toEqual([false, true]);
     const text = (await runs('list')).out;
-    expect(text).toMatch(/^Generation \d+ \(of this version\): .* keys, .*shows no sign of life/m);
-    expect(text).toMatch(/^Generation \d+: .*; led: 1 of 64 parts since/m);
+    expect(text).toMatch(/^Generation \d+ \(of this version\): \d+ keys, 0\.0 MB; .*shows no sign of life/m);
+    expect(text).toMatch(/^Generation \d+: .*; led: 1 of 64 parts since .*; nobody leads 63 parts$/m);
   }
   const refused = { code: 1, out: `Cannot drop generation ${other}: a projector of it runs; stop it first` };
   for (const key of [fence, 'tag:{v5}:coming']) {

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { ran } from '../../support/processes/ran.ts';
+import { kafkaBrokers } from '../../support/servers/backends.ts';
+import { TestKafka } from '../../support/servers/kafka.ts';
+
+const weekMs = '604800000';
+const longMax = '9223372036854775807';
+
+// docs/rules.md#topics, #compaction
+it('topics says what differs and what to do: nothing, or a setting to alter; with exit code 1 where records would be lost or topics are missing', async () => {
+  await using kafka = new TestKafka();
+  const name = `${kafka.topicPrefix}metros`;
+  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, LOG_LEVEL: 'silent' };
+  const run = (...args: string[]) => ran(['topics', ...args], env);
+  const check = () => run('--check', '--partitions', '3');
+  const none = await check();
+  expect([none.code, none.out.length, none.out[0]]).toEqual([1, 9, `${name}: missing, 1 partition`]);
+  expect((await check()).out).toEqual(none.out);
+  expect((await run('--partitions', '2')).out).toContain(`${kafka.topicPrefix}rides: created, 2 partitions`);
+  const other = await check();
+  expect([other.code, other.out]).toEqual([
+    0,
+    expect.arrayContaining([
+      `${kafka.topicPrefix}rides: different, 2 partitions`,
+      '  partitions is 2, wanted 3: works all the same; leave it',
+    ]),
+  ]);
+  const admin = await kafka.admin();
+  const altered = async (settings: Record<string, string>) => {
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
+    return check();
+  };
+  const kept = {
+    'min.compaction.lag.ms': weekMs,
+    'delete.retention.ms': weekMs,
+    'message.timestamp.type': 'CreateTime',
+  };
+  const fix = 'set it with kafka-configs --alter';
+  const late = await altered({ ...kept, 'cleanup.policy': 'compact', 'message.timestamp.after.max.ms': longMax });
+  expect([late.code, late.out]).toEqual([
+    0,
+    expect.arrayContaining([`  message.timestamp.after.max.ms is ${longMax}, wanted 86400000: ${fix}`]),
+  ]);
+  const lossy = await altered({ ...kept, 'cleanup.policy': 'delete', 'message.timestamp.after.max.ms': '1' });
+  expect([lossy.code, lossy.out]).toEqual([
+    1,
+    expect.arrayContaining([
+      `  cleanup.policy is delete, wanted compact: ${fix}`,
+      '  message.timestamp.after.max.ms is 1, wanted 86400000: works all the same; leave it',
+    ]),
+  ]);
+});
