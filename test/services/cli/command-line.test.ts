@@ -1,6 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { wholeOption } from '../../../services/cli/commands.ts';
 import { commandLine } from '../../../services/command-line.ts';
 import { quietIo } from '../../support/processes/heard.ts';
 import { ran } from '../../support/processes/ran.ts';
@@ -34,6 +35,13 @@ it('--help lists every command, and each has an example, --json and the exit cod
   expect(withThree).toEqual(['lag', 'verify', 'archive check']);
 });
 
+it('a number may be the least and the largest of an option’s, written in digits alone', () => {
+  const { parseArg } = wholeOption('--n <n>', 'a number', 2, 10);
+  expect(['2', '10'].map((text) => parseArg!(text, undefined))).toEqual([2, 10]);
+  for (const text of ['1', '11', '1e1', ' 3', '0x3', ''])
+    expect(() => parseArg!(text, undefined)).toThrow('from 2 to 10');
+});
+
 it('--version says the version and the commit', async () => {
   const commit = expect.stringMatching(/^\d+\.\d+\.\d+ \S+$/);
   expect(await told('--version')).toEqual({ code: 0, out: commit, err: '' });
@@ -63,6 +71,11 @@ const wrong: [env: Record<string, string>, usage: [line: string, words: string][
       ['', 'Usage:'],
       ['simualte', '(Did you mean simulate?)'],
       ['simulate --rate 0.5', 'a whole number'],
+      ['simulate --riders 5000001', 'Want a whole number from 1 to 5000000.'],
+      ['simulate --rides 1000001', 'Want a whole number from 1 to 1000000.'],
+      ['simulate --days 3651', 'Want a whole number from 1 to 3650.'],
+      ['topics --partitions 1001', 'Want a whole number from 1 to 1000.'],
+      ['lag --timeout 86401', 'Want a whole number from 0 to 86400.'],
       ['simulate --around 2026-02-30', 'Want a date'],
       ['topics extra', 'too many arguments'],
       ['archive save', 'missing required argument'],
@@ -85,6 +98,10 @@ const wrong: [env: Record<string, string>, usage: [line: string, words: string][
       [`archive save ${folder}/note`, "can't be read (ENOTDIR), want a new or empty folder"],
       [`simulate --archive ${folder}`, notEmpty],
     ],
+  ],
+  [
+    { REDIS_URL: 'redis://127.0.0.1:1', CALENDAR_PAGE: 'on' },
+    [['api', 'Cannot use setting CALENDAR_PAGE: the page lists the metros']],
   ],
   [{ KAFKA_PARTITIONER: 'other' }, [[`records publish --archive ${folder}/new`, 'KAFKA_PARTITIONER is other for']]],
   [{ AUTH_REDIS_URL: '' }, [['sign-in list', 'list: AUTH_REDIS_URL is missing']]],

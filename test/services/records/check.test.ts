@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { notices } from '../../../services/records/checking/notices.ts';
+import { Notices, notices } from '../../../services/records/checking/notices.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
@@ -63,7 +63,29 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
   ['that there is nothing', (lines) => lines.splice(0), [['no_records', 1, 'the start']]],
   ['two riders of one handle', set('riders', { handle: 'bo' }), [['shared_handle', 1, 'line 4 and line 5']]],
   ['a title of spaces', set('rides', { title: ' ' }), both('empty_title', 6)],
-  ['a meet time in seconds', set('nights', { meet_time: '00:01:06.600' }), both('meet_times_near_midnight', 7)],
+  [
+    'a meet time in seconds, of 23:59:59',
+    set('nights', { meet_time: '00:01:26.399' }),
+    both('meet_times_near_midnight', 7),
+  ],
+  ['no meet time after those', set('nights', { meet_time: '00:01:27' }), []],
+  [
+    'no meet time near midnight where others are not',
+    (lines) => {
+      set('nights', { meet_time: '00:01' })(lines);
+      const { key, value } = of(lines, 'nights');
+      const day = '2030-01-01';
+      lines.push({ topic: 'nights', key: key.replace(/[^/]+$/, day), value: { ...value, day, meet_time: '18:30' } });
+    },
+    [],
+  ],
+  ['what the last record of a key names', again('rides', { metro: 'nowhere' }), both('unknown_metro', 10)],
+  [
+    'the last moment of 1999',
+    set('metros', { changed_at: '1999-12-31T23:59:59.999Z' }),
+    both('changed_at_before_2000', 1),
+  ],
+  ['not the first of 2000', set('metros', { changed_at: '2000-01-01T00:00:00Z' }), []],
   ['seconds', set('metros', { changed_at: '1970-01-21T12:00:00Z' }), both('changed_at_before_2000', 1)],
   ['microseconds', set('metros', { changed_at: '9999-12-31T00:00:00Z' }), both('changed_at_ahead', 1)],
   ['a revision that fell', again('metros', { revision: 0 }), both('revision_fell', 10)],
@@ -101,6 +123,30 @@ describe('records check', () => {
     expect({ code, found }).toEqual({ code: 0, found: expect.arrayContaining([['misplaced', 3, 'riders'], ...odd]) });
     expect(out.join()).toContain('riders/0@0');
     expect(await check(archive.dir, '--json')).toEqual({ code, out, err: [] });
+  });
+
+  it('counts by code and detail, the most frequent first, with the first three places, and a thousand details', async () => {
+    const counted = new Notices();
+    for (const [detail, count] of [
+      ['rare', 1],
+      ['frequent', 5],
+    ] as const)
+      for (let i = 0; i < count; i++) counted.add('misplaced', detail, () => `${detail} ${i}`);
+    const places = ['frequent 0', 'frequent 1', 'frequent 2'];
+    expect(counted.all).toMatchObject([
+      { detail: 'frequent', count: 5, places },
+      { detail: 'rare', count: 1 },
+    ]);
+    for (let i = 0; i < 1_000; i++) counted.add('misplaced', `${i}`, () => 'a place');
+    const [first, second] = counted.all;
+    expect([counted.all.length, first, second]).toMatchObject([
+      1_001,
+      { count: 5 },
+      { detail: 'and others', count: 2 },
+    ]);
+    const four = await noticed(() => {}, 'w', 'x', 'y', 'z');
+    expect(four.found).toEqual([['invalid_line', 4, 'line 10']]);
+    expect((await check(join(folder, 'lines.jsonl'))).out.join()).toContain('\n  at line 10, line 11, line 12, …\n');
   });
 
   it('has each code in its document, with the same words, and each is tried here', () => {

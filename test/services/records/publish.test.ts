@@ -50,6 +50,9 @@ describe('records publish --archive', () => {
     const out = ['1 record of standard input: all good, nothing was published'];
     expect(await publish(['--dry-run', '--archive', dir], [rider('a')])).toEqual({ code: 0, out, err: [] });
     expect(await publish(['--dry-run'], ['x', 'y'])).toMatchObject({ code: 1, err: { length: 3 } });
+    const many = await publish(['--dry-run'], Array(22).fill('x'));
+    const more = '2 more; ride-calendar records check FILE sums them up';
+    expect([many.err.length, many.err[19], many.err[20]]).toEqual([22, expect.stringContaining('line 20: '), more]);
     expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([]);
     expect(existsSync(dir)).toBe(false);
   });

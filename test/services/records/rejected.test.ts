@@ -1,12 +1,16 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Reject } from '../../../projector/ports/event-log.ts';
+import { encodeValue } from '../../../schemas/avro/codec.ts';
+import type { TopicName } from '../../../schemas/events/records.ts';
 import { rejectJudge } from '../../../services/records/rejected-log.ts';
 import { resubmit } from '../../../services/records/rejected-resubmit.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { quietIo } from '../../support/processes/heard.ts';
 import { ran } from '../../support/processes/ran.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-load.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
+import { sampleRecords } from '../../support/worlds/records.ts';
 
 describe('rejected list', () => {
   const list = (...args: string[]) => ran(['rejected', 'list', ...args], { ARCHIVE_DIR: portlandDirectory });
@@ -34,6 +38,46 @@ describe('rejected list', () => {
     expect(personal.value.rider).toMatch(/^r\d+$/);
     expect(personal.key).toBe(`${personal.value.rider}/${personal.value.rider}`);
   });
+});
+
+test('rejected list --show hides leaders and secret places until it is told to, and what proves a developer’s key always; places are in order', async () => {
+  await using archive = await TestArchive.make(2);
+  const { nights, rides, 'developer-keys': key } = sampleRecords;
+  const meeting = { ...nights.meeting!, secret: true, show_neighbourhood: false };
+  const put = (topic: TopicName, partition: number, offset: number, value: Buffer) =>
+    archive.reject([
+      {
+        topic,
+        partition,
+        offset,
+        timestampMs: 1,
+        reason: 'no key',
+        raw: { key: Buffer.from('no id'), value, headers: {} },
+      },
+    ]);
+  put('rides', 1, 0, encodeValue('rides', rides));
+  put('rides', 0, 5, encodeValue('rides', rides));
+  put('nights', 0, 0, encodeValue('nights', { ...nights, meeting }));
+  put('developer-keys', 0, 0, encodeValue('developer-keys', { ...key, label: 'Ada’s app' }));
+  const list = async (...more: string[]) => {
+    const { out } = await ran(['rejected', 'list', '--show', '--json', '--archive', archive.dir, ...more]);
+    return out.map((line) => JSON.parse(line));
+  };
+  const hidden = '(hidden)';
+  const shown = await list();
+  expect(shown.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`)).toEqual([
+    ...['developer-keys/0@0', 'rides/0@5', 'rides/1@0', 'nights/0@0'],
+  ]);
+  expect(shown.map(({ value }) => value)).toMatchObject([
+    { key_hash: hidden, label: hidden },
+    ...[{ title: rides.title, leaders: hidden }, { leaders: hidden }],
+    { meeting: { place_name: hidden, district: hidden } },
+  ]);
+  expect((await list('--personal', '--secrets')).map(({ value }) => value)).toMatchObject([
+    { key_hash: hidden, label: hidden },
+    ...[{ leaders: rides.leaders }, { leaders: rides.leaders }],
+    { meeting },
+  ]);
 });
 
 const { signal } = new AbortController();
