@@ -89,6 +89,11 @@ export function viewStoreContract(name: string, makeFixture: () => Promise<ViewS
       const [stored] = await w.read([{ tag: parseKey(key).tag, kind: 'reader', id: 'rider1' }]);
       const fields = stored?.kind === 'reader' ? [...(stored.fields ?? [])] : [];
       expect(Object.fromEntries(fields.map(([field, value]) => [field, String(value)]))).toEqual(all);
+      // What replaces them is all that there is.
+      await w.commit(parseKey(key).tag, [{ ...fieldsWrite(key, { o1: 'a=1' }), replaces: true }]);
+      expect(await w.read([{ tag: parseKey(key).tag, kind: 'reader', id: 'rider1' }])).toMatchObject([
+        { fields: new Map([['o1', Buffer.from('a=1')]]) },
+      ]);
     });
 
     it('lists keys with digests, or whole, and hashes with fields, of the tags asked for, and reads them by their names', async () => {
