@@ -129,6 +129,7 @@ const wrong: [env: Record<string, string>, usage: [line: string, words: string][
       ['history /metros/portland/days/2015-6-13', 'is a 400: day is not a date, YYYY-MM-DD'],
       ['changes --from 2020-01-02T00:00:00Z --to 2020-01-01T00:00:00Z', '--to is before --from'],
       ['replay', 'want either --as-of TIME or --offsets FILE'],
+      ['replay --offsets x --by changed_at', '--offsets says by what it goes, leave --by out'],
       ['replay --offsets package.json', 'is no file of offsets (as_of)'],
       [`${asOf} --rider r0020`, '--rider is of --get PATH or --serve'],
       [`${asOf} --get ${day} --serve`, 'want --serve or --get PATH, not both'],
