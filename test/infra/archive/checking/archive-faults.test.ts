@@ -33,7 +33,7 @@ const damages: Record<string, [(archive: TestArchive, file: string) => Promise<u
   ],
   'offsets before that of its name': [
     (archive, file) => rename(file, join(archive.folder('riders'), '0-00000000000000000050.avro')),
-    '/0-00000000000000000050.avro: it holds offset 5, lower than the first offset of its name',
+    '/0-00000000000000000050.avro: it holds offset 5, lower than the first offset of its name; rename it after its first record',
   ],
   'a wrong sync marker': [
     (archive, file) => archive.edit(file, (bytes) => bytes.fill(bytes.at(-1)! ^ 1, bytes.length - 1)),
@@ -83,7 +83,7 @@ const damages: Record<string, [(archive: TestArchive, file: string) => Promise<u
   ],
   'records that the file before it has': [
     (archive) => riders(archive, 4, archivedRider(4), archivedRider(6)),
-    '/0-00000000000000000004.avro: it begins at offset 4, but FILE goes on to 5',
+    '/0-00000000000000000004.avro: it begins at offset 4, but FILE goes on to 5; remove the one that repeats the other',
   ],
 };
 
