@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { afterAll, expect, it } from 'vitest';
 import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import { everyOperation, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
@@ -56,29 +57,31 @@ it.each([
   await based.close();
 });
 
-it.each(['is told to stop', 'stops'])(
-  'while the service %s, an open connection is answered, and told to close',
-  async (when) => {
-    const held = Promise.withResolvers<string>();
-    const asked = Promise.withResolvers<void>();
-    const told = new AbortController();
-    const check = () => {
-      asked.resolve();
-      return held.promise;
-    };
-    const stopping = await startHttpService({ checker: { check }, draining: told.signal });
-    const mine = requestText('GET', '/api/me/nights', withToken());
-    const both = stopping.converse(mine, { later: [mine] });
-    await asked.promise;
-    const closed = when === 'stops' ? stopping.app.close() : told.abort();
-    await new Promise(setImmediate);
-    held.resolve('ada');
-    const { answers } = await both;
-    expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
-      [200, 'keep-alive'],
-      [200, 'close'],
-    ]);
-    await closed;
-    await stopping.close();
-  },
-);
+it.each([
+  ['stops', '/api/me/nights'],
+  ['stops', '/healthz'],
+  ['is told to stop', '/api/me/nights'],
+])('while the service %s, an open connection is answered, and told to close: %s', async (when, next) => {
+  const held = Promise.withResolvers<string>();
+  const asked = Promise.withResolvers<void>();
+  const told = new AbortController();
+  const check = () => {
+    asked.resolve();
+    return held.promise;
+  };
+  const register = (app: FastifyInstance) => void app.get('/healthz', () => ({}));
+  const stopping = await startHttpService({ checker: { check }, draining: told.signal, register });
+  const mine = requestText('GET', '/api/me/nights', withToken());
+  const both = stopping.converse(mine, { later: [requestText('GET', next, withToken())] });
+  await asked.promise;
+  const closed = when === 'stops' ? stopping.app.close() : told.abort();
+  await new Promise(setImmediate);
+  held.resolve('ada');
+  const { answers } = await both;
+  expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
+    [200, 'keep-alive'],
+    [200, 'close'],
+  ]);
+  await closed;
+  await stopping.close();
+});

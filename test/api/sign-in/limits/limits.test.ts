@@ -107,3 +107,17 @@ test('a limit for all together counts what was let through, so one network canâ€
   expect(await passed((i) => `198.51.100.${i % 250}`)).toBe(30);
   expect(await limit('203.0.113.1')).toBe(60);
 });
+
+// docs/sign-in.md#limits
+test.each([
+  ['authorize', 600, 6_000, 60],
+  ['registrations', 100, 1_000, 3_600],
+  ['documents', 60, 600, 60],
+] as const)(
+  'of %s %i are let through from one address, %i from all, in %i seconds',
+  async (name, max, allMax, seconds) => {
+    const limit = rateLimits(memorySignInState({ ...realClock, nowMs: () => 0 }))[name];
+    for (let i = 0; i < allMax; i++) expect(await limit(`192.0.2.${Math.floor(i / max)}`)).toBeNull();
+    expect([await limit('192.0.2.0'), await limit('203.0.113.1')]).toEqual([seconds, seconds]);
+  },
+);
