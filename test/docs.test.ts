@@ -142,41 +142,6 @@ describe('the guides', () => {
     expect(firstCells(section('docs/metrics.md', '## Metrics')).sort()).toEqual(ours);
   });
 
-  const spelt = (text = '–'): string =>
-    text.replace(/(\d)(s|m|h)$/, (_, n, unit) => `${n} ${unit === 'm' ? 'min' : unit}`);
-  const seconds: Record<string, number> = { min: 60, day: 86_400, days: 86_400, '%': 0.01 };
-
-  it('have an index of the alerts: page or ticket, threshold and for how long', () => {
-    const alerts = read('infra/deploy/alerts.yaml').split('- alert: ').slice(1);
-    const wanted = alerts.map((alert) => {
-      const expr = /expr: ([\s\S]+?)\n +(?:for|labels):/.exec(alert)![1]!;
-      return {
-        name: /^\w+/.exec(alert)![0],
-        severity: /severity: (\w+)/.exec(alert)![1],
-        bounds: new Set(
-          [...expr.matchAll(/([<>]) ([\d.]+)(?: \* (\d+))?/g)].map(
-            ([, sign, n, by]) => `${sign} ${Number(n) * Number(by ?? 1)}`,
-          ),
-        ),
-        lasts: spelt(/\n +for: (\w+)/.exec(alert)?.[1]),
-      };
-    });
-    const rows = section('docs/alerts.md', '## Which alert, and how urgent').matchAll(
-      /^\| \[(\w+)\]\(#(\w+)\) \| (\w+) \| (.+) \| (.+) \| (?:\d\d\w\w|tests|no) \|$/gm,
-    );
-    const indexed = [...rows].map(([, name, , severity, threshold, lasts]) => ({
-      name,
-      severity,
-      bounds: new Set(
-        [...threshold!.matchAll(/([<>]) ([\d.]+) ?(min|days?|%)?/g)].map(
-          ([, sign, n, unit]) => `${sign} ${Number(n) * (seconds[unit!] ?? 1)}`,
-        ),
-      ),
-      lasts,
-    }));
-    expect(indexed).toEqual(wanted);
-  });
-
   it('explain each word in italics of the page on how it works in its glossary', () => {
     const text = read('docs/concepts.md');
     const italics = [...text.matchAll(/(?<![*\w])\*(\w[^*\n]*)\*(?!\*)/g)].map((match) => match[1]!);
