@@ -43,6 +43,12 @@ function foldAll(records: readonly LoggedRecord[]): Fold {
   return fold;
 }
 
+/** A fold whose changes are written to `store`. */
+async function stored() {
+  const store = new MemoryViewStore();
+  return { store, ...(await projecting(store.writer())) };
+}
+
 // docs/rules.md#law, #last-record-wins, #going-count
 it('a fold keeps what the last records say', () => {
   const good = (records: readonly LoggedRecord[]) => records.filter((record) => badness(record) === null);
@@ -52,7 +58,7 @@ it('a fold keeps what the last records say', () => {
   );
 });
 
-it('a fold takes back what is gone, step by step', () => {
+it('a fold takes back what is gone and tells what it changes, step by step', async () => {
   const key = (hash: number): LoggedRecord => {
     const value = { ...sampleRecords['developer-keys'], key_hash: Buffer.alloc(32, hash) };
     return { topic: 'developer-keys', key: 'k1', value };
@@ -63,14 +69,23 @@ it('a fold takes back what is gone, step by step', () => {
     ...[says('bo', 'GOING', 'loop', day), says('ada', 'NONE', 'loop', day, true), gone('riders', 'bo')],
     ...[rider('bo'), gone('riders', 'bo'), gone('riders', 'ada'), gone('riders', 'nobody'), rider('ada')],
     ...[ride('loop', { metro: 'other', leaders: ['bo'] }), ride('loop', { leaders: ['bo', 'ada'] })],
-    ...[marks('ada', 'bo', 'follows'), rider('bo'), marks('ada', 'bo', 'blocked'), gone('relations', 'ada/bo')],
-    ...[district('alameda'), gone('districts', 'alameda'), night('loop', day, place({ district: 'other' }))],
-    ...[gone('rides', 'loop'), gone('rides', 'loop'), gone('nights', `loop/${day}`), gone('nights', `loop/${day}`)],
+    ...[marks('ada', 'bo', 'follows'), rider('bo'), says('bo', 'NONE', 'loop', day), says('bo', 'GOING', 'loop', day)],
+    ...[marks('ada', 'bo', 'blocked'), gone('relations', 'ada/bo'), gone('nights', `loop/${day}`)],
+    ...[night('loop', day, inAlameda), district('alameda'), gone('districts', 'alameda')],
+    ...[night('loop', day, place({ district: 'other' })), gone('rides', 'loop'), gone('rides', 'loop')],
+    ...[gone('nights', `loop/${day}`), gone('nights', `loop/${day}`)],
     ...[gone('attendance', `loop/${day}/bo`), gone('attendance', `loop/${day}/ada`), key(1), key(2)],
     ...[gone('developer-keys', 'k1'), gone('developer-keys', 'k1'), metro('pdx', { time_zone: 'UTC' })],
     ...[gone('metros', 'pdx'), gone('riders', 'ada'), gone('riders', 'bo')],
   ];
-  for (const [i] of steps.entries()) foldAll(steps.slice(0, i + 1));
+  const { fold, facts, settle, store, mend } = await stored();
+  for (const [i, step] of steps.entries()) {
+    foldAll(steps.slice(0, i + 1));
+    // What it told shows in the views: also what is gone from where it was, and what came to where it is.
+    applyTo(fold, step);
+    await settle();
+    expect(await compareStored(facts, store.writer().list(allTags), allTags, mend)).toBe(0);
+  }
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
 });
 
@@ -79,8 +94,7 @@ const odd = ['', '/', 'a/b', '|', 'day:', '{v1}', '\u0000', '🚲'];
 
 // docs/rules.md#absent-references, #unchecked-references
 it.each(odd)('a ride whose metro, leader and district are %j is kept and shows nowhere', async (text) => {
-  const store = new MemoryViewStore();
-  const { fold, facts, settle, mend } = await projecting(store.writer());
+  const { fold, facts, settle, store, mend } = await stored();
   applyTo(fold, ride('oddone', { metro: text, leaders: [text] }));
   applyTo(fold, night('oddone', '2013-10-22', place({ place_name: 'x', district: text })));
   await settle();
