@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { addressIn, networkOf } from '../../../../api/sign-in/limits/client-address.ts';
+import { lineLimit } from '../../../../api/sign-in/limits/line-limit.ts';
 import { rateLimit, rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { realClock } from '../../../../projector/running/clock.ts';
@@ -121,3 +122,15 @@ test.each([
     expect([await limit('192.0.2.0'), await limit('203.0.113.1')]).toEqual([seconds, seconds]);
   },
 );
+
+// docs/audit-trail.md
+test('of each kind of log line twenty are written in a minute from its first', () => {
+  let nowMs = 5;
+  const mayWrite = lineLimit(() => nowMs);
+  const written = (kind: string) => Array.from({ length: 30 }, () => mayWrite(kind)).filter(Boolean).length;
+  expect([written('a'), written('b')]).toEqual([20, 20]);
+  nowMs += 59_999;
+  expect(written('a')).toBe(0);
+  nowMs += 1;
+  expect(written('a')).toBe(20);
+});
