@@ -7,6 +7,7 @@ import { singleObjectHeader } from '../../../schemas/avro/single-object.ts';
 import { WriterSchemas } from '../../../schemas/avro/writer-schemas.ts';
 import { urlCharacters, urlPattern } from '../../../schemas/events/patterns.ts';
 import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { dayMax, dayMin } from '../../../schemas/views/days.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
 const sampleKeys: Partial<Record<TopicName, string>> = {
@@ -60,6 +61,7 @@ it('a reason names the field and the rule, and is printed as it is, also in line
     [`incompatible writer schema: ${ours('riders')}, ridecalendar.Rider of topic riders: field ride is missing, and has no default`]:
       why('rides', changed('riders', {})),
     [`${notAvro} begins with 7b, as JSON does`]: why('rides', Buffer.from('{"ride":"taco"}')),
+    [`${notAvro} begins with 4f, as an Avro file does`]: why('rides', hex('4f626a01')),
     [`${notAvro} is empty, and a tombstone is null`]: why('rides', hex('')),
     'incompatible writer schema: 7, ridecalendar.Attendance: field day: want date (int), got string': whyOf(
       'attendance',
@@ -92,6 +94,14 @@ it('a reason names the field and the rule, and is printed as it is, also in line
     ),
     "url does not match its pattern: field url: want http:// or https://, then only A-Z a-z 0-9 and ._~:/?#@!$&'()*+,;=%[]-":
       why('nights', changed('nights', { url: 'nowhere' })),
+    'time outside the day: field meet_time: want milliseconds since midnight, from 0 to 86399999': why(
+      'nights',
+      changed('nights', { meet_time: 86_400_000 }),
+    ),
+    [`day outside years 0001 to 9999: field day: want days since 1970-01-01, from ${dayMin} to ${dayMax}`]: why(
+      'nights',
+      changed('nights', { day: dayMax + 1 }),
+    ),
     'time zone is not in the IANA database: field time_zone: want a Zone or Link name exactly as spelled there': why(
       'metros',
       changed('metros', { time_zone: 'PST' }),

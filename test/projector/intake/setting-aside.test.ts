@@ -5,6 +5,7 @@ import { SettingAside } from '../../../projector/intake/setting-aside.ts';
 import { tellRejects } from '../../../projector/intake/told-rejects.ts';
 import type { EncodedRecord, Reject, RejectSink } from '../../../projector/ports/event-log.ts';
 import { PositionBarriers } from '../../../projector/position/settled-position.ts';
+import type { Clock } from '../../../projector/running/clock.ts';
 import { Waits } from '../../../projector/status/waits.ts';
 import { gone } from '../../reference/example-log.ts';
 import { silentLog } from '../../support/processes/heard.ts';
@@ -18,7 +19,7 @@ import { toLogRecord } from '../../support/worlds/histories.ts';
 
 const bad = (count: number) => Array.from({ length: count }, (_, i) => gone('riders', `not an id ${i}`));
 
-function asideOf(eventLog: MemoryEventLog, sink: Partial<RejectSink>, more: { waits?: Waits } = {}) {
+function asideOf(eventLog: MemoryEventLog, sink: Partial<RejectSink>, more: { waits?: Waits; clock?: Clock } = {}) {
   const deps = { ...sharedDeps(), clock: fastClock, eventLog, barriers: new PositionBarriers(positionAt()), ...more };
   const aside = new SettingAside({ ...deps, sink: { ...eventLog.rejects, ...sink } });
   return { stop: deps.stop, lines: deps.lines, aside };
@@ -124,6 +125,19 @@ it('a loss that is told once a term has ended is mended in the next one', async 
   expect(log.rejected).toHaveLength(2);
   await term();
   expect(lines).toHaveLength(2);
+});
+
+// docs/rules.md#rejected
+it('a leader looks every ten seconds whether all that was set aside is still there', async () => {
+  const clock = new SteppingClock();
+  let asked = 0;
+  const holdsAll = async () => {
+    if (++asked === 3) stop.abort();
+    return true;
+  };
+  const { aside, stop } = asideOf(logOf(), { holdsAll }, { clock });
+  await aside.watch(stop.signal);
+  expect(clock.slept.slice(0, 2)).toEqual([10_000, 10_000]);
 });
 
 // docs/rules.md#rejected

@@ -65,15 +65,16 @@ describe('what is tried again', () => {
   const away = new Error('away');
 
   it('has each new reason of a failure logged once, and the success after it', async () => {
-    expect(await tried([away, away, new Error('loading'), 'done'])).toEqual({
+    const loading = new Error('loading');
+    expect(await tried([away, away, loading, loading, loading, loading, 'done'])).toEqual({
       got: 'done',
-      attempts: 4,
+      attempts: 7,
       said: [
         'Cannot compare views, trying again: away',
         'Cannot compare views, trying again: loading',
         'It could compare views now',
       ],
-      slept: [100, 200, 400],
+      slept: [100, 200, 400, 800, 1_600, 2_000],
     });
     expect(await tried(['done'])).toEqual({ got: 'done', attempts: 1, said: [], slept: [] });
   });

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { noMetrics } from '../../../projector/ports/metrics.ts';
 import { measuredWriter } from '../../../projector/status/measured-writer.ts';
 import { Waits } from '../../../projector/status/waits.ts';
 import { silentLog } from '../../support/processes/heard.ts';
@@ -29,13 +28,15 @@ async function full() {
     leadership: { ...leadership!, take: refused(take), free: refused(free) },
   };
   const beganMs = clock.ms;
-  const writer = measuredWriter(store, { waits, clock, metrics: noMetrics });
+  const answers: [string, number][] = [];
+  const metrics = { storeAnswered: (...answer: [string, number]) => void answers.push(answer) };
+  const writer = measuredWriter(store, { waits, clock, metrics });
   const write = () => writer.commit(1, []).catch(() => {});
   const waited = () => ({
     ms: clock.ms - (waits.current().get('redis') ?? clock.ms),
     why: waits.causes('redis').map(({ message }) => message),
   });
-  return { clock, beganMs, writer, leadership: writer.leadership!, write, waited, store: state };
+  return { clock, beganMs, writer, leadership: writer.leadership!, write, waited, answers, store: state };
 }
 const nothing = { ms: 0, why: [] };
 
@@ -75,11 +76,15 @@ test('a tag that is refused is waited for until it is taken, or takes a sign of 
 });
 
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
-  const { write, waited, store } = await full();
+  const { write, waited, answers, store } = await full();
   Object.assign(store, { isFull: false, tookMs: 600 });
   for (let i = 0; i < 50; i++) await write();
   expect(waited()).toEqual({ ms: 50 * 600, why: ['an answer took 0.6 s'] });
   store.tookMs = 499;
   await write();
   expect(waited()).toEqual(nothing);
+  expect(answers.slice(-2)).toEqual([
+    ['commit', 0.6],
+    ['commit', 0.499],
+  ]);
 });

@@ -1,12 +1,14 @@
 import { afterEach, expect, test } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { LogStatus } from '../../../projector/ports/event-log.ts';
+import { StoreRefusesError } from '../../../projector/ports/view-writer.ts';
 import { realClock } from '../../../projector/running/clock.ts';
 import { Status } from '../../../projector/status/status.ts';
 import { rider } from '../../reference/example-log.ts';
-import { logOf } from '../../support/stores/placed-log.ts';
+import { logOf, placed } from '../../support/stores/placed-log.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
+import { toLogRecord } from '../../support/worlds/histories.ts';
 
 // A projector that is stuck says so: the age of what is not readable grows, and what it waits for is named.
 
@@ -41,6 +43,9 @@ test('a log that does not answer or lacks topics is waited for though nobody kno
   const asks = (ms: number) => ({ ...at, waits: { for: 'registry' as const, sinceMs: realClock.nowMs() - ms } });
   told.status = { partitions: [asks(900)], silentSinceMs: null };
   expect(waits()).toEqual(['registry']);
+  // Its end is not asked for as often as it is read.
+  told.status = { partitions: [{ ...at, end: 0 }], silentSinceMs: null };
+  expect(projector.status().partitions).toContainEqual({ topic: 'riders', partition: 0, readable: 1, end: 1 });
   // What is answered at once is not waited for.
   told.status = { partitions: [asks(0)], silentSinceMs: null };
   expect(waits()).toEqual([]);
@@ -79,4 +84,31 @@ test('a standby is ready once it is folded, stays so while it falls behind, and 
   expect(status.now(null).troubles).toEqual([expect.stringContaining('of another log')]);
   status.stand('leader');
   expect([status.now(null).troubles, status.ready]).toEqual([[], false]);
+});
+
+test('what is unreadable longest counts until another leads, and each reason is said once, where it is', () => {
+  const deps = sharedDeps();
+  const { clock } = deps;
+  const status = new Status({ ...deps, eventLog: logOf() });
+  status.stand('leader');
+  status.caughtUp();
+  const sinceMs = clock.ms;
+  status.repairing(2);
+  clock.ms += 1_000;
+  status.changes.take({ records: [toLogRecord(placed([rider('r0')])[0]!)] }, 0);
+  clock.ms += 1_000;
+  status.repairing(1);
+  expect(status.now(null).unreadableSinceMs).toBe(sinceMs);
+  const full = new StoreRefusesError('the view store is full', { retry: true });
+  for (const tag of ['tag 1', 'tag 2']) status.waits.begin('redis', tag, full);
+  status.waits.begin('rejects');
+  clock.ms += 1_000;
+  const notes = () => status.now(null).notes.length;
+  expect([status.now(null).troubles, notes()]).toEqual([['the view store is full'], 1]);
+  // Rejects are copied to Kafka, too.
+  status.waits.begin('kafka');
+  clock.ms += 1_000;
+  expect(notes()).toBe(0);
+  status.stand('standby');
+  expect(status.now(null).unreadableSinceMs).toBeNull();
 });

@@ -21,4 +21,7 @@ test('of a key only its last record counts, with its own reason, and none once t
       ['key is not UTF-8', 2],
     ]),
   );
+  for (const reason of ['unknown fingerprint', 'unknown schema id', 'not Avro'])
+    rejects.rejected('rides', null, reason);
+  expect(rejects.ofUnknownSchemas).toBe(2);
 });
