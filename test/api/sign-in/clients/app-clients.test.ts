@@ -85,11 +85,12 @@ describe('dynamic registration', () => {
     expect(body.application_type).toBe(type);
   });
 
+  const web = { redirect_uris: ['https://site.example/cb'] };
   // What is refused of any client, clients.test.ts has.
   test.each<[string, object, string?, string?]>([
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
     ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
-    ['http to sign out to', { post_logout_redirect_uris: ['http://a.example/'] }],
+    ['http to sign out to', { ...web, post_logout_redirect_uris: ['http://a.example/'] }],
     ['a name that turns text around', { client_name: 'a\u202eb' }],
     ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }],
     ['the name of the service’s own page', { client_name: 'Connected Apps' }],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { borrowedName, clientProblem, redirectProblem } from '../../../../api/sign-in/clients/client-policy.ts';
 import { isSecretOf, withHashedSecret } from '../../../../api/sign-in/clients/client-secrets.ts';
+import { documentHost, redirectWords } from '../../../../api/sign-in/clients/client-words.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 
 const secret = 'a secret of at least 32 characters'.replaceAll(' ', '-');
@@ -22,10 +23,20 @@ describe('clients of the file', () => {
 
   test.each([
     ['with a wrong id', { ...web, client_id: 'a b' }, /client 1 \("a b"\): client_id must be 1 to 128/],
-    ['with an id of the service', { ...web, client_id: 'docs' }, /client 1 \("docs"\): client_id is taken/],
+    ['with a long id', { ...web, client_id: 'x'.repeat(129) }, /client 1 \("x{128}"\): client_id must be 1 to 128/],
+    ...['docs', 'calendar', 'connected-apps', 'sample'].map((id): [string, object, RegExp] => [
+      `with an id of the service, ${id}`,
+      { ...web, client_id: id },
+      RegExp(`client 1 ."${id}".: client_id is taken`),
+    ]),
     ['without addresses', { ...web, redirect_uris: [] }, /client 1 \("site"\): redirect_uris must name/],
     ['with a member nobody knows', { ...web, jwks_uri: 'x' }, /client 1 \("site"\): unrecognized key: "jwks_uri"/],
-    ['with a short second secret', { ...web, client_secret: [secret, 'hush'] }, /client_secret.1 must be 32 to 512/],
+    [
+      'with a short second secret',
+      { ...web, client_secret: [secret, 'hush'.padEnd(31, '!')] },
+      /_secret.1 must be 32 to/,
+    ],
+    ['with a long secret', { ...web, client_secret: 'hush'.repeat(129) }, /client_secret must be 32 to 512/],
     ['with three secrets', { ...web, client_secret: [secret, secret, secret] }, /or a list of two such/],
     ['that needs a secret', { ...open, token_endpoint_auth_method: 'client_secret_post' }, /client_secret is missing/],
     ['that is public and has one', { ...web, token_endpoint_auth_method: 'none' }, /client_secret must not be there/],
@@ -34,6 +45,11 @@ describe('clients of the file', () => {
       'that skips consent on a rider’s device',
       { ...web, redirect_uris: ['https://site.example/cb', 'http://127.0.0.1/cb'], skip_consent: true },
       /client 1 \("site"\): skip_consent needs a web client: let every redirect URI be https/,
+    ],
+    [
+      'that skips consent and is native',
+      { ...web, application_type: 'native', skip_consent: true },
+      /needs a web client/,
     ],
   ])('%s: the error names the file, the entry and the member', (_, client, message) => {
     // A second fault is told of with the first.
@@ -101,4 +117,13 @@ test('a client that introduces itself has a name of its own', () => {
     expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, true]);
   for (const client_name of ['Ride Calendar Helper', 'Яндекс GO', 'Ποδήλατο 2', 'LINEで自転車', '자전거app', undefined])
     expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, false]);
+});
+
+// docs/rules.md#consent
+test.each([
+  ['https://a.example:8443/cb?x=1', 'a.example:8443', 'a.example:8443'],
+  ['http://[::1]:1/cb', 'an app on this device', null],
+  ['com.example.app:/cb', 'an app on this device (com.example.app://)', null],
+])('where answers to %s go is said as %j', (uri, words, host) => {
+  expect([redirectWords(uri), documentHost({ clientId: uri })]).toEqual([words, host]);
 });

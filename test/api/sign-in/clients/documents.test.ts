@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { approve, basic, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
@@ -21,37 +21,54 @@ describe('a client that is its own metadata document', async () => {
     },
     '/other-id.json': { client_id: `${host}/x` },
     '/secret.json': { client_secret: 'x'.repeat(40) },
+    '/secret-end.json': { client_secret_expires_at: 0 },
     '/http.json': { redirect_uris: ['http://app.example/cb'] },
     '/own-name.json': { client_name: 'ride calendar' },
   };
   const answers: Record<string, () => Response> = {
     '/no-json.json': () => new Response('{', { headers: { 'content-type': 'application/json' } }),
-    '/page.json': () => new Response('{}', { headers: { 'content-type': 'text/html' } }),
-    '/missing.json': () => new Response(null, { status: 404 }),
-    '/fault.json': () => new Response(null, { status: 503 }),
+    // These two would be right but for what they come with.
+    '/page.json': () => Response.json(right('/page.json'), { headers: { 'content-type': 'text/html' } }),
+    '/missing.json': () => Response.json(right('/missing.json'), { status: 404 }),
+    '/fault.json': () => new Response(null, { status: 500 }),
   };
+  const right = (pathname: string) => ({ client_id: host + pathname, ...common, ...documents[pathname] });
   let away = false;
   let fetched = 0;
   const metadataFetch: typeof fetch = async (input) => {
     fetched++;
     if (away) throw new DocumentAwayError('the document can’t be fetched');
     const { pathname } = new URL(String(input));
-    return answers[pathname]?.() ?? Response.json({ client_id: input, ...common, ...documents[pathname] });
+    return answers[pathname]?.() ?? Response.json(right(pathname), { headers: { 'cache-control': 'max-age=3600' } });
   };
   const store = { ...memorySignInState(), close: async () => {} };
   let service = await startSignInService({ registration: false, metadataFetch, store });
   afterAll(() => service.close());
 
-  test.each(['/bare.json', '/worldly.json'])('signs riders in without being registered: %s', async (path) => {
-    const client = { client_id: host + path };
-    const { code, pkce } = await service.codeFor(client);
-    const before = fetched;
-    const { body } = await service.redeem(client, code, pkce.verifier);
-    expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
-    expect((await service.refresh(client, body.refresh_token)).status).toBe(200);
-    // It is fetched once while it holds.
-    expect(fetched).toBe(before);
-  });
+  // Of the last, the URL has 1,000 characters.
+  test.each(['/bare.json', '/worldly.json', '/'.padEnd(1000 - host.length, 'x')])(
+    'signs riders in without being registered: %s',
+    async (path) => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const client = { client_id: host + path };
+      const { code, pkce } = await service.codeFor(client);
+      const before = fetched;
+      const { body } = await service.redeem(client, code, pkce.verifier);
+      expect((await nights(service.baseUrl, body.access_token)).rider).toBe('rider-ada');
+      expect((await service.refresh(client, body.refresh_token)).status).toBe(200);
+      // It is fetched once while it holds.
+      expect(fetched).toBe(before);
+      for (const [minutes, times] of [
+        [59, 0],
+        [2, 1],
+      ] as const) {
+        vi.setSystemTime(Date.now() + minutes * 60_000);
+        await fetch(service.authorizeUrl(client), { redirect: 'manual' });
+        expect(fetched).toBe(before + times);
+      }
+    },
+  );
 
   test('is offered in the metadata, as registration is not where it is off, and is named with its host when it asks for consent', async () => {
     const metadata = await (await fetch(`${service.origin}/.well-known/oauth-authorization-server`)).json();
@@ -65,7 +82,7 @@ describe('a client that is its own metadata document', async () => {
     expect(page).toContain('as “Document app” of <strong>client.example</strong>');
   });
 
-  const wrong = ['no-json', 'page', 'missing', 'other-id', 'secret', 'http', 'own-name', 'x'.repeat(1000)];
+  const wrong = ['no-json page missing other-id secret secret-end http own-name'.split(' '), 'x'.repeat(1000)].flat();
   test.each(wrong)('is refused for a document that is wrong: %s', async (name) => {
     const url = service.authorizeUrl({ client_id: `${host}/${name}.json` });
     const response = await fetch(url, { redirect: 'manual' });

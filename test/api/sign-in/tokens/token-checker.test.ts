@@ -31,7 +31,8 @@ describe('an access token', () => {
     for (const good of [
       await token(),
       await token({ claims: { scope: 'write read' } }),
-      await signSampleToken({ rider: 'rider-1', keys, issuer, audience }),
+      // The first key signs.
+      await signSampleToken({ rider: 'rider-1', keys: [keys[0], foreign[0]], issuer, audience }),
       // Of a clock that is a little fast.
       await token({ claims: { iat: past + 50, exp: past + 650 } }),
     ]) {
