@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { providerTrouble } from '../../../../api/sign-in/pages/error-page.ts';
+import { connectedAppsPage } from '../../../../api/sign-in/pages/pages.ts';
 import { approve, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign-in/test-browser.ts';
@@ -38,10 +40,12 @@ describe('every page', () => {
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'same-origin',
         'cache-control': 'no-store',
+        'permissions-policy': 'camera=(), geolocation=(), microphone=()',
         'content-type': 'text/html; charset=utf-8',
       });
-      expect(headers['content-security-policy']).toContain("default-src 'none'");
-      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      for (const rule of ['default-src', 'frame-ancestors', 'base-uri'])
+        expect(headers['content-security-policy']).toContain(`${rule} 'none'`);
+      expect(page).toContain('<meta name="robots" content="noindex">');
       expect(page).not.toMatch(/<script|javascript:|onclick|<b>&/i);
     }
   });
@@ -53,7 +57,8 @@ describe('every page', () => {
     expect(page).toContain('Cyrus &#60;b&#62;&#38; &#34;Co&#34;&#60;/b&#62;');
     expect(page).toContain('nobody here has checked that');
     expect(page).toContain('an app on this device');
-    for (const covered of ['ride calendar', 'own nights', 'friends', 'flagged']) expect(page).toContain(covered);
+    for (const covered of ['ride calendar', 'own nights', 'friends', 'flagged', 'up to 90 days'])
+      expect(page).toContain(covered);
     // No address of an app: a form ends at a page of ours, which leads on.
     expect(response.headers.get('content-security-policy')).toContain("form-action 'self';");
   });
@@ -119,7 +124,8 @@ describe('a form', () => {
     for (const rider of ['nobody', 'a/b', '__proto__']) {
       const { response, page } = await browser.submit(url, { do: 'pick', rider });
       // To look at what was typed.
-      expect([response.status, page]).toEqual([422, expect.stringContaining(`name="rider" value="${rider}"`)]);
+      const typed = expect.stringMatching(`name="rider" value="${rider}"[^>]* maxlength="64"`);
+      expect([response.status, page]).toEqual([422, typed]);
     }
   });
 });
@@ -164,4 +170,22 @@ describe('a rider', () => {
     const { body } = await redeem({ client_id }, searchOf(at).code!, pkce.verifier, redirectUri);
     expect(await nights(service.baseUrl, body.access_token)).toEqual({ status: 200, rider: 'rider-ada' });
   });
+});
+
+test('an app is connected since its oldest grant, until the end of its last, by days in UTC', () => {
+  const times = { oldestMs: Date.UTC(2026, 0, 31, 23, 30), untilMs: Date.UTC(2026, 4, 1, 0, 30) };
+  const [rider, none] = [{ handle: 'ada', name: null }, new Set<string>()];
+  const apps = [{ client: 'site', name: 'Site', ...times }];
+  const { body } = connectedAppsPage({ rider, apps, knownClients: none, consentSkippers: none });
+  expect(body.text).toContain(
+    'since <time datetime="2026-01-31">January 31, 2026</time>, until <time datetime="2026-05-01">May 1, 2026</time>',
+  );
+});
+
+test('an app’s errors have words of their own each, and the same where it wanted to go on without a page', () => {
+  const titleOf = (code: string) => providerTrouble(code, 400).title;
+  const silent = ['login_required', 'consent_required', 'interaction_required'].map(titleOf);
+  const ofApps = ['invalid_client', 'invalid_redirect_uri', 'invalid_client_metadata', 'invalid_scope', 'another'];
+  const others = [...ofApps, 'temporarily_unavailable', 'server_error'].map(titleOf);
+  expect([new Set(silent).size, new Set([...silent, ...others]).size]).toEqual([1, others.length + 1]);
 });

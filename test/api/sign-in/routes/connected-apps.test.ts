@@ -46,7 +46,7 @@ describe('connected apps', () => {
     expect(page.match(/aria-label="Disconnect/g)).toHaveLength(2);
     expect(page.match(/chose its name by itself/g)).toHaveLength(2);
     const after = await browser.submit(apps, { disconnect: mine.client.client_id });
-    expect(after.page).toContain('Test app is disconnected');
+    expect(after.page).toContain('Test app is disconnected. What it was given last still works for up to ten minutes.');
     expect(after.page.match(/aria-label="Disconnect/g)).toHaveLength(1);
     expect((await service.refresh(mine.client, mine.tokens.refresh_token)).body.error).toBe('invalid_grant');
     // Those of other riders are not.
