@@ -13,7 +13,7 @@ import { valueWrite } from '../../support/stores/view-names.ts';
 // Views of another format are ours under another number.
 
 const redis = new Redis(redisUrl());
-const other = viewFormat + 1;
+const other = viewFormat + 10;
 const keyPrefix = freshKeyPrefix();
 afterAll(() => redis.quit());
 
@@ -89,6 +89,8 @@ it('generations list says which formats there are, their keys and who leads; dro
   const { code, out } = await runs('drop', String(other), '--json');
   expect([code, JSON.parse(out)]).toEqual([0, { generation: other, removed }]);
   expect(await names(other)).toEqual([]);
+  const nothing = { code: 1, out: `Cannot drop generation ${other}: the store holds nothing of it` };
+  expect(await runs('drop', String(other))).toEqual(nothing);
   expect((await names(viewFormat)).sort()).toEqual(own);
   // That of this version too.
   expect((await runs('drop', String(viewFormat))).code).toBe(0);
