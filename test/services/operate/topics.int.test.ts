@@ -17,19 +17,23 @@ it('topics says what differs and what to do: nothing, or a setting to alter; wit
   expect([none.code, none.out.length, none.out[0]]).toEqual([1, 9, `${name}: missing, 1 partition`]);
   expect((await check()).out).toEqual(none.out);
   expect((await run('--partitions', '2')).out).toContain(`${kafka.topicPrefix}rides: created, 2 partitions`);
-  const other = await check();
-  expect([other.code, other.out]).toEqual([
+  // A broker carries out what it has confirmed a little later.
+  const says = (code: number, ...lines: string[]) =>
+    expect
+      .poll(async () => {
+        const { code, out } = await check();
+        return [code, out];
+      })
+      .toEqual([code, expect.arrayContaining(lines)]);
+  await says(
     0,
-    expect.arrayContaining([
-      `${kafka.topicPrefix}rides: different, 2 partitions`,
-      '  partitions is 2, wanted 3: works all the same; leave it',
-    ]),
-  ]);
+    `${kafka.topicPrefix}rides: different, 2 partitions`,
+    '  partitions is 2, wanted 3: works all the same; leave it',
+  );
   const admin = await kafka.admin();
-  const altered = async (settings: Record<string, string>) => {
+  const alter = (settings: Record<string, string>) => {
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
-    return check();
+    return admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
   };
   const kept = {
     'min.compaction.lag.ms': weekMs,
@@ -37,17 +41,12 @@ it('topics says what differs and what to do: nothing, or a setting to alter; wit
     'message.timestamp.type': 'CreateTime',
   };
   const fix = 'set it with kafka-configs --alter';
-  const late = await altered({ ...kept, 'cleanup.policy': 'compact', 'message.timestamp.after.max.ms': longMax });
-  expect([late.code, late.out]).toEqual([
-    0,
-    expect.arrayContaining([`  message.timestamp.after.max.ms is ${longMax}, wanted 86400000: ${fix}`]),
-  ]);
-  const lossy = await altered({ ...kept, 'cleanup.policy': 'delete', 'message.timestamp.after.max.ms': '1' });
-  expect([lossy.code, lossy.out]).toEqual([
+  await alter({ ...kept, 'cleanup.policy': 'compact', 'message.timestamp.after.max.ms': longMax });
+  await says(0, `  message.timestamp.after.max.ms is ${longMax}, wanted 86400000: ${fix}`);
+  await alter({ ...kept, 'cleanup.policy': 'delete', 'message.timestamp.after.max.ms': '1' });
+  await says(
     1,
-    expect.arrayContaining([
-      `  cleanup.policy is delete, wanted compact: ${fix}`,
-      '  message.timestamp.after.max.ms is 1, wanted 86400000: works all the same; leave it',
-    ]),
-  ]);
+    `  cleanup.policy is delete, wanted compact: ${fix}`,
+    '  message.timestamp.after.max.ms is 1, wanted 86400000: works all the same; leave it',
+  );
 });
