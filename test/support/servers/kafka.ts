@@ -67,6 +67,21 @@ export class TestKafka implements AsyncDisposable {
     await cluster.close();
   }
 
+  /** Alters settings of a topic; those that are not given are Kafka's defaults again. Resolves once the broker says them. */
+  async alterTopic(topic: TopicName | 'rejected', settings: Record<string, string>): Promise<void> {
+    const admin = await this.admin();
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: this.topicPrefix + topic };
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
+    const isAltered = async (): Promise<boolean> => {
+      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+      const said = new Map(resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]));
+      return configEntries.every(({ name, value }) => said.get(name) === value);
+    };
+    // It carries out what it has confirmed a little later.
+    while (!(await isAltered())) await sleep(50);
+  }
+
   /** A topic is deleted, and made again as `topics` does. */
   async makeAnew(name: TopicName | 'rejected'): Promise<void> {
     await (await this.admin()).deleteTopics({ topics: [this.topicPrefix + name] });

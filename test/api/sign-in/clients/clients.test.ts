@@ -34,7 +34,7 @@ describe('clients of the file', () => {
     [
       'with a short second secret',
       { ...web, client_secret: [secret, 'hush'.padEnd(31, '!')] },
-      /_secret.1 must be 32 to/,
+      /client_secret.1 must be 32 to 512/,
     ],
     ['with a long secret', { ...web, client_secret: 'hush'.repeat(129) }, /client_secret must be 32 to 512/],
     ['with three secrets', { ...web, client_secret: [secret, secret, secret] }, /or a list of two such/],

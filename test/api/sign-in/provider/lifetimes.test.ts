@@ -15,5 +15,5 @@ it.each([
   ['usedClient', 120 * day, 'docs/sign-in.md', '120 days after its last use'],
 ] as const)('%s lasts %i seconds, as %s promises: %s', (what, seconds, file, words) => {
   expect(lifetimes[what]).toBe(seconds);
-  expect(readFileSync(file, 'utf8')).toContain(words);
+  expect(readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8')).toContain(words);
 });

@@ -70,7 +70,8 @@ describe('a rider who signs in at the ride-management system', () => {
   test('who is no rider of the log is told so, and goes there anew with another account', async () => {
     const { browser, page } = await begin();
     const refused = await back(browser, page, undefined, 'stranger');
-    expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('<code>no_such_rider')]);
+    expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
+    expect(refused.page).toContain('<code>no_such_rider');
     const again = await browser.get(/href="([^"]+)">Use another account/.exec(refused.page)![1]!);
     const door = new URL(again.headers.get('location')!);
     expect(door.searchParams.get('prompt')).toBe('login');

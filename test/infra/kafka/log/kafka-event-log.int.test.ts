@@ -101,10 +101,7 @@ test('a partition unread for longer than half of delete.retention.ms stops it: t
   await using kafka = new TestKafka();
   await kafka.createTopics();
   // Of one topic: the least counts.
-  const configEntries = Object.entries({ 'cleanup.policy': 'compact', 'delete.retention.ms': '3000' });
-  const name = `${kafka.topicPrefix}metros`;
-  const resource = { type: 2, name, configEntries: configEntries.map(([name, value]) => ({ name, value })) };
-  await (await kafka.admin()).alterConfigs({ validateOnly: false, resources: [resource] });
+  await kafka.alterTopic('metros', { 'cleanup.policy': 'compact', 'delete.retention.ms': '3000' });
   let away = true;
   const lookUp = async () => {
     if (away) throw new SchemaAwayError('it is away');

@@ -60,7 +60,7 @@ it('a request in hand is answered first, and its connection ends with it', async
   const received = (await socket.toArray()).join('');
   await stopped;
   expect(received).toMatch(/^HTTP\/1\.1 200 .*late, and whole/s);
-}, 30_000);
+});
 
 it('a HOST that is not this machine’s is a wrong setting', async () => {
   // Of RFC 5737, for documentation: no machine has it.

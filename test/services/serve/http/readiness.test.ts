@@ -5,6 +5,7 @@ import {
   projectorReadiness,
   watchedReads,
 } from '../../../../services/serve/http/readiness.ts';
+import { keptLog } from '../../../support/processes/heard.ts';
 import { idleStatus } from '../../../support/processes/metrics.ts';
 
 const starting = { ready: false as const, reason: 'starting' };
@@ -45,8 +46,7 @@ it('the log says when reads get 503, each reason once, when they are answered ag
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const stop = new AbortController();
-    const logged: string[] = [];
-    const say = (line: unknown) => void logged.push(String(line));
+    const { lines: logged, log } = keptLog();
     const away = { ready: false as const, reason: 'away' };
     const noted = { ready: true as const, note: 'a note' };
     const states = [
@@ -60,7 +60,7 @@ it('the log says when reads get 503, each reason once, when they are answered ag
       { ready: true as const },
     ];
     const ready = async () => states.shift()!;
-    const done = logReadiness({ ready }, { info: say, warn: say }, stop.signal);
+    const done = logReadiness({ ready }, log, stop.signal);
     // A first connection takes a moment; then every 5 s.
     await vi.advanceTimersByTimeAsync(1_400);
     expect(logged).toEqual([]);
