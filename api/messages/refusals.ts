@@ -45,9 +45,9 @@ export const problems = {
   /** Malformed HTTP, which the parser refuses before there is a route. */
   malformed: problem(400, 'The request is not well-formed HTTP.', closing),
   methodNotAllowed: problem(405, 'This is read with GET or HEAD.', { Allow: allow }),
-  requestTimeout: problem(408, 'The request did not arrive in time.', closing),
+  requestTimeout: problem(408, 'The request did not arrive in time.'),
   targetTooLong: problem(414, 'URLs of up to 8,000 bytes are read.'),
-  headersTooLarge: problem(431, 'The header fields are too large.', closing),
+  headersTooLarge: problem(431, 'The header fields are too large.'),
   internal: problem(500, 'Something went wrong here; the request may be sent again.'),
   unavailable: problem(503, 'The calendar cannot be read just now; try again shortly.', { 'Retry-After': '1' }),
 } as const;

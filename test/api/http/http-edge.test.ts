@@ -94,6 +94,10 @@ it.each([
   expect(answer.headers['content-type']).toBe(type);
   if (!isPage) return;
   expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+  expect(answer.headers).toMatchObject({
+    'access-control-allow-origin': '*',
+    'strict-transport-security': 'max-age=31536000',
+  });
   expect(String(answer.body)).toContain('href="https://rides.example/docs"');
   expect(String(answer.body)).not.toContain('secret');
 });
@@ -141,6 +145,11 @@ describe('a malformed request', () => {
   const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
   const badHosts = ['Host: x\r\nHost: y', 'A: b', 'Host:', 'Host: :80', 'Host: x/y', 'Host: x:http', 'Host: caf\xe9'];
   const badLines = ['GET /healthz HTTP/2.0', 'GET * HTTP/1.1', 'OPTIONS ** HTTP/1.1', 'GET /d\xf6cs HTTP/1.1'];
+  const words: Record<number, string> = {
+    400: 'The request is not well-formed HTTP.',
+    405: 'This is read with GET or HEAD.',
+    431: 'The header fields are too large.',
+  };
   badLines.push('FOO /docs HTTP/1.1', 'GET docs HTTP/1.1', 'nonsense', 'GET /docs');
   it.each<[status: number, bytes: string]>([
     ...badHosts.map((fields): [number, string] => [400, head('GET /healthz HTTP/1.1', fields)]),
@@ -154,7 +163,7 @@ describe('a malformed request', () => {
     [431, requestText('GET', `/?${'x'.repeat(42_000)}`)],
   ])('is told so, with a Date and the headers of every failure, and ends its connection: %i', async (status, bytes) => {
     const { answers, closed, rest } = await service.converse(bytes);
-    expectFailure(answers[0]!, status);
+    expectFailure(answers[0]!, status, words[status]);
     expect([answers.length, answers[0]!.headers.connection, closed, rest.length]).toEqual([1, 'close', true, 0]);
   });
 
@@ -170,6 +179,17 @@ describe('a malformed request', () => {
       expect(answers[0]!.status).toBe(200);
     },
   );
+
+  it('has its connection closed soon where its client leaves it open', async () => {
+    const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true }, () =>
+      socket.write('BAD\r\n\r\n'),
+    );
+    await once(socket.resume(), 'end');
+    // What is written to a connection that is gone fails.
+    socket.on('error', () => {});
+    const isClosed = () => socket.destroyed || !socket.write('x');
+    await expect.poll(isClosed, { timeout: 30_000 }).toBe(true);
+  });
 
   it('ends nothing else when its client goes away at once', async () => {
     for (const bytes of ['nonsense\r\n\r\n', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n']) {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
@@ -73,9 +74,9 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
   it('answers OPTIONS, and a preflight with the headers that may be sent, whatever inputs and credentials are', async () => {
     const asked = 'authorization,content-type, x-requested-with';
     const preflight = { 'Access-Control-Request-Method': 'GET', 'Access-Control-Request-Headers': asked };
-    for (const [more, methods, allowed] of [
-      [{ Authorization: 'Bearer dead' }, undefined, undefined],
-      [preflight, 'GET, HEAD, OPTIONS', `${alwaysAllowed}, authorization, content-type, x-requested-with`],
+    for (const [more, age, methods, allowed] of [
+      [{ Authorization: 'Bearer dead' }, undefined, undefined, undefined],
+      [preflight, '86400', 'GET, HEAD, OPTIONS', `${alwaysAllowed}, authorization, content-type, x-requested-with`],
     ] as const) {
       const { status, headers } = await service.ask(`${path}?metro=%FF&q=`, more, 'OPTIONS');
       expect({ status, ...headers }).toMatchObject({
@@ -84,8 +85,8 @@ describe.each(everyOperation)('$name', ({ path, headers }) => {
         'access-control-allow-origin': '*',
         'access-control-expose-headers': 'ETag, WWW-Authenticate, Retry-After',
       });
-      const names = ['methods', 'headers', 'credentials'].map((name) => headers[`access-control-allow-${name}`]);
-      expect(names).toEqual([methods, allowed, undefined]);
+      const names = ['max-age', 'allow-methods', 'allow-headers', 'allow-credentials'];
+      expect(names.map((name) => headers[`access-control-${name}`])).toEqual([age, methods, allowed, undefined]);
     }
   });
 
@@ -134,4 +135,28 @@ it.each([
   const preflight = { 'Access-Control-Request-Method': 'GET', 'Access-Control-Request-Headers': asked };
   const { headers } = await service.ask(smallWorld.day, preflight, 'OPTIONS');
   expect(headers['access-control-allow-headers']).toBe(alwaysAllowed + allowed);
+});
+
+// docs/metrics.md
+it('answers of the interface and of sign-in are told with their operation, status and seconds, and no others', async () => {
+  const told: [string, number, number][] = [];
+  const slow = async () => await sleep(20, {});
+  const own = await startHttpService({
+    checker: { check: async () => await sleep(20, null) },
+    onAnswer: (...of) => told.push(of),
+    register: (app) => {
+      for (const path of ['/oauth/slow/:id', '/.well-known/slow', '/healthz']) app.get(path, slow);
+    },
+  });
+  for (const target of ['/api/me/nights', '/oauth/slow/7', '/.well-known/slow', '/healthz'])
+    await own.exchange(requestText('GET', target, withToken()));
+  await expect.poll(() => told.length).toBe(3);
+  expect(told.map(([operation, status]) => [operation, status])).toEqual([
+    ['getMyNights', 401],
+    ['/oauth/slow/:id', 200],
+    ['/.well-known/slow', 200],
+  ]);
+  // Twenty milliseconds, on a busy machine too.
+  expect(told.filter(([, , seconds]) => seconds < 0.01 || seconds > 15)).toEqual([]);
+  await own.close();
 });

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import zlib from 'node:zlib';
 import { expect, it } from 'vitest';
 import { EncodedBody, etagsOf } from '../../../api/messages/encoded-body.ts';
 
@@ -40,4 +42,15 @@ it('each form has an ETag, which names the encoding and its compressor', () => {
     `"tag-0-br5-${brotli}"`,
     `"tag-0-gzip6-${zlib}"`,
   ]);
+});
+
+it('each form is what its ETag says', () => {
+  const text = readFileSync(import.meta.filename);
+  const { BROTLI_PARAM_QUALITY, ZSTD_c_compressionLevel } = zlib.constants;
+  for (const [coding, expected] of [
+    ['zstd', zlib.zstdCompressSync(text, { params: { [ZSTD_c_compressionLevel]: 3 } })],
+    ['br', zlib.brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: 5 } })],
+    ['gzip', zlib.gzipSync(text, { level: 6 })],
+  ] as const)
+    expect(new EncodedBody(text, { lasting: true }).formFor(coding).bytes).toEqual(expected);
 });

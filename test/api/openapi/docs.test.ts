@@ -22,15 +22,28 @@ describe('/docs', () => {
   it('loads its scripts and styles from below itself alone, where they may be kept for ever', async () => {
     const page = await get('/docs', { sampleKey: 'rck_sample' });
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
-    const policy = "default-src 'none'; script-src 'self'; connect-src 'self' https://rides.example.org;";
-    expect(page.headers['content-security-policy']).toContain(policy);
+    const rules = ["default-src 'none'", "script-src 'self'", "connect-src 'self' https://rides.example.org"];
+    for (const place of ['base-uri', 'form-action', 'frame-ancestors']) rules.push(`${place} 'none'`);
+    rules.push("style-src 'self' 'unsafe-inline'", "img-src 'self' data:");
+    expect(page.headers['content-security-policy']).toBe(rules.join('; '));
+    expect(page.headers).toMatchObject({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
     expect(page.body).not.toMatch(/<script(?![^>]* src=)| on[a-z]+="/);
     const addresses = loaded(page.body);
     expect(addresses).toHaveLength(5);
+    const types: Record<string, string> = {
+      css: 'text/css; charset=utf-8',
+      js: 'text/javascript; charset=utf-8',
+      png: 'image/png',
+    };
     for (const address of addresses) {
       expect(address).toMatch(/^docs\/[\w-]{16}\/[a-z0-9-]+\.(js|css|png)$/);
       const { statusCode, headers } = await get(`/${address}`);
       expect([statusCode, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+      expect([address, headers['x-content-type-options'], headers['content-type']]).toEqual([
+        address,
+        'nosniff',
+        types[address.split('.').at(-1)!],
+      ]);
     }
   });
 
@@ -38,6 +51,7 @@ describe('/docs', () => {
     expect((await get('/docs')).body).toContain('developer keys');
     const { body } = await get('/docs', { sampleKey: 'rck_sample', sample: { metro: 'x', ride: '"><script src=x>' } });
     expect(body).toContain('<code>rck_sample</code>');
+    expect(body).toContain("curl -H 'X-Api-Key: rck_sample' ");
     expect(body).not.toContain('<script src=x>');
     expect(body).toContain('data-ride="&#34;&#62;&#60;script src=x&#62;"');
   });
