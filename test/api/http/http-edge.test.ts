@@ -117,10 +117,6 @@ it('an idle connection is kept for 72 seconds, as its answers say', async () => 
   expect(headers['keep-alive']).toBe('timeout=72');
 });
 
-it('/ leads to /docs', async () => {
-  expect(await at('GET', '/')).toMatchObject({ status: 302, headers: { location: 'docs' } });
-});
-
 it.each([
   ['Transfer-Encoding: gzip\r\n', ''],
   ['Transfer-Encoding: chunked\r\n', 'zz\r\nhello\r\n0\r\n\r\n'],

@@ -9,6 +9,10 @@ it('a text asked for again and again is worked out once, however many others com
   });
   for (let i = 0; i < 20_000; i++) expect([upper('often'), upper(`once ${i}`)]).toEqual(['OFTEN', `ONCE ${i}`]);
   upper('once 7');
-  // What is kept is bounded.
-  expect(['often', 'once 7'].map((text) => made.filter((one) => one === text).length)).toEqual([1, 2]);
+  const [kept, long] = [512, 513].map((length) => 'x'.repeat(length)) as [string, string];
+  for (const text of [kept, kept, long, long]) upper(text);
+  // What is kept is bounded, in number and length.
+  expect(['often', 'once 7', kept, long].map((text) => made.filter((one) => one === text).length)).toEqual([
+    1, 2, 1, 2,
+  ]);
 });

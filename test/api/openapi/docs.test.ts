@@ -18,6 +18,16 @@ async function get(url: string, options: Partial<DocsOptions> = {}, headers: Rec
 const loaded = (html: string): string[] =>
   [...html.matchAll(/<(?:script|link)\b[^>]*(?:src|href)="([^"]+)"/g)].map((m) => m[1]!);
 
+// docs/rules.md#other-paths, #cors
+it.each([
+  ['/', {}, 302, 'docs'],
+  ['/', { home: 'calendar' }, 302, 'calendar'],
+  ['/docs/', {}, 308, '../docs'],
+])('%s of %j leads on: %i to %s', async (url, options, status, to) => {
+  const { statusCode, headers } = await get(url, options);
+  expect([statusCode, headers.location, headers['access-control-allow-origin']]).toEqual([status, to, '*']);
+});
+
 describe('/docs', () => {
   it('loads its scripts and styles from below itself alone, where they may be kept for ever', async () => {
     const page = await get('/docs', { sampleKey: 'rck_sample' });
@@ -51,6 +61,8 @@ describe('/docs', () => {
     expect((await get('/docs')).body).toContain('developer keys');
     const { body } = await get('/docs', { sampleKey: 'rck_sample', sample: { metro: 'x', ride: '"><script src=x>' } });
     expect(body).toContain('<code>rck_sample</code>');
+    // As OAuth knows this page.
+    expect(body).toContain('data-client-id="docs"');
     expect(body).toContain("curl -H 'X-Api-Key: rck_sample' ");
     expect(body).not.toContain('<script src=x>');
     expect(body).toContain('data-ride="&#34;&#62;&#60;script src=x&#62;"');
@@ -60,9 +72,11 @@ describe('/docs', () => {
     const { body } = await get('/docs');
     expect(body).toContain('https://rides.example.org/api/metros/portland/days/2026-06-13</code>');
     expect(body).toContain('&#34;title&#34;: &#34;Taco Ride&#34;');
+    const links = new Set(['rider-app-example.html', 'spring-security-example.yaml']);
+    for (const name of ['website', 'night-times', 'sign-in', 'oidc-client-ts', 'better-auth'])
+      links.add(`${name}-example.js`);
     const guides = [...body.matchAll(/href="docs\/([\w-]+\.md)"/g)].map(([, name]) => name!);
     expect(guides).toHaveLength(5);
-    const links = new Set(['website-example.js', 'rider-app-example.html', 'night-times-example.js']);
     for (const name of guides) {
       const guide = await get(`/docs/${name}`);
       expect([guide.headers['content-type'], guide.body[0]]).toEqual(['text/plain; charset=utf-8', '#']);

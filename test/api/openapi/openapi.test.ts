@@ -84,13 +84,25 @@ it.each(operations)(
   },
 );
 
-it('answers of the service are as their schemas say', async () => {
+it('its words name the limits that hold', () => {
+  const wordsOf = (path: string): string => document.paths[path].get.description;
+  expect(wordsOf('/me/nights')).toContain('from 30 days ago to 90 days ahead');
+  expect(wordsOf('/me/known')).toContain('up to two names');
+  for (const name of ['known', 'friends', 'flagged']) expect(wordsOf(`/me/${name}`)).toContain('at most 31 days after');
+  expect(document.components.responses.UriTooLong.description).toContain('up to 8,000 bytes');
+});
+
+it('answers of the service are as their schemas and headers say', async () => {
   const service = await startHttpService();
   for (const { name, path, headers } of [...publicOperations, ...riderOperations]) {
     const { responses } = operations.find(({ operationId }) => operationId === name);
     const component = responses[200].content['application/json'].schema.$ref.split('/').at(-1);
-    const parsed = answerTypes[component]!.safeParse(json(await service.ask(path, headers)));
+    const answer = await service.ask(path, headers);
+    const parsed = answerTypes[component]!.safeParse(json(answer));
     expect([name, parsed.error?.message]).toEqual([name, undefined]);
+    const { ETag, ...constant } = responses[200].headers;
+    for (const [field, header] of Object.entries<Any>(constant))
+      expect([field, answer.headers[field.toLowerCase()]]).toEqual([field, resolve(header).example]);
   }
   await service.close();
 });

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { isLoopback, serviceUrl } from '../../../api/messages/service-url.ts';
+
+it('this machine is localhost, ::1 and all of 127.0.0.0/8', () => {
+  expect(['localhost', '127.0.0.1', '127.8.9.10', '::1', '[::1]'].filter(isLoopback)).toHaveLength(5);
+  expect(['127.0.0.1.example', '127.1', '128.0.0.1', '0.0.0.0', '::', 'localhost.example'].filter(isLoopback)).toEqual(
+    [],
+  );
+});
+
+// docs/rules.md#resource
+it.each(['https://rides.example/api', 'https://rides.example/api//'])(
+  'slashes at the end of %s are no part of it',
+  (url) => {
+    expect(serviceUrl(url)).toMatchObject({ basePath: '/api', resource: 'https://rides.example/api' });
+  },
+);
