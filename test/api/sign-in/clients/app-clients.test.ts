@@ -26,7 +26,8 @@ describe('dynamic registration', () => {
   };
 
   test('makes confidential clients, whose secret is then needed', async () => {
-    const { status, body } = await post({ redirect_uris: [callback] });
+    // A body may have 16 kB.
+    const { status, body } = await post({ redirect_uris: [callback], unknown: 'x'.repeat(16_000) });
     expect(status).toBe(201);
     expect(body).toMatchObject({
       client_secret: expect.stringMatching(/^[\w-]{43,}$/),
@@ -123,7 +124,13 @@ test.each([
 // docs/rules.md#metadata, #code-flow
 test('metadata says what is offered, and nothing else; the published keys have no private part', async () => {
   const { baseUrl } = service;
-  const read = async (path: string) => await (await fetch(origin + path)).json();
+  const read = async (path: string) => {
+    const answer = await fetch(origin + path);
+    const { headers } = answer;
+    expect(headers.get('cache-control')).toBe('public, max-age=300');
+    expect(headers.get('content-type')).toMatch(/^application\/(jwk-set\+)?json/);
+    return await answer.json();
+  };
   const { d: _, ...published } = service.keys[0];
   expect(await read('/oauth/jwks')).toEqual({ keys: [published] });
   expect(await read('/.well-known/oauth-authorization-server')).toEqual({

@@ -16,7 +16,10 @@ const by = (forwarded: string) => ({ 'x-forwarded-for': forwarded });
 async function registering(headers: Record<string, string>): Promise<number> {
   const body = JSON.stringify({ redirect_uris: [callback] });
   const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
-  return (await fetch(`${service.app.listeningOrigin}/oauth/register`, request)).status;
+  const { status, headers: answered } = await fetch(`${service.app.listeningOrigin}/oauth/register`, request);
+  // The hour began just now.
+  if (status === 429) expect(Number(answered.get('retry-after'))).toBeGreaterThan(3_000);
+  return status;
 }
 
 /** Starts a service at which an address has but one registration left. */

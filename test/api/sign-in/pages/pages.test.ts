@@ -114,6 +114,8 @@ describe('a form', () => {
     expect((await fetch(url, request)).status).toBe(status);
     const token = await fetch(`${origin}/oauth/token`, request);
     expect([token.status, await token.json()]).toMatchObject([status, { error: 'invalid_request' }]);
+    const headers = { connection: 'close', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+    expect(Object.fromEntries(token.headers)).toMatchObject(headers);
   });
 
   test('may do only what its page offers', async () => {

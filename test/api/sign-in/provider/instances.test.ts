@@ -112,7 +112,7 @@ test('without a way for riders to prove who they are, nobody signs in, and the p
   expect([at.response.status, at.page]).toEqual([503, expect.stringContaining('SIGN_IN_ISSUER')]);
   expect(at.response.headers.get('retry-after')).toBe('60');
   expect((await browser.post(at.url, { do: 'pick', rider: 'rider-ada' })).headers.get('location')).toBeNull();
-  expect(service.log.join('')).toMatch(/nobody can sign in: set SIGN_IN_ISSUER/);
+  expect(service.log.join('')).toMatch(/"level":40.*nobody can sign in: set SIGN_IN_ISSUER/);
   await service.close();
 });
 
@@ -133,9 +133,12 @@ test.each([
 );
 
 // docs/rules.md#sign-in-state
-test('what a restart of the store would lose is said at the start', async () => {
-  const risk = 'the Redis of sign-in has no persistence: set appendonly yes';
-  const service = await startSignInService({ store: { ...memorySignInState(), risk: async () => risk } });
+const risk = 'the Redis of sign-in has no persistence: set appendonly yes';
+test.each([
+  ['what a restart of the store would lose', async () => risk],
+  ['that this is not known', () => Promise.reject(new Error(risk))],
+])('%s is said at the start', async (_, tell) => {
+  const service = await startSignInService({ store: { ...memorySignInState(), risk: tell } });
   const warned = service.log.filter((line) => line.includes(risk));
   expect(warned).toEqual([expect.stringContaining('"level":40')]);
   await service.close();

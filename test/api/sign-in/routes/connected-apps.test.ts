@@ -58,6 +58,12 @@ describe('connected apps', () => {
     expect(told().filter((event) => event === 'disconnect')).toHaveLength(1);
   });
 
+  test('are not shown to a rider who cancels, who is not asked again either', async () => {
+    const browser = new TestBrowser(origin);
+    const { page, response } = await browser.submit((await browser.open(apps)).url, { do: 'cancel' });
+    expect([response.status, page]).toEqual([400, expect.stringContaining('This sign-in is over')]);
+  });
+
   test('leave the rider signed in, but give no app a token: their own code can’t be redeemed', async () => {
     const own = { client_id: 'connected-apps' };
     const browser = new TestBrowser(origin);

@@ -71,6 +71,8 @@ describe('an app that sends its rider to sign out', () => {
     // No script reads a cookie of ours.
     const cookies = posted.headers.getSetCookie();
     expect([cookies.length > 0, cookies.filter((line) => !/; httponly(;|$)/i.test(line))]).toEqual([true, []]);
+    // The riders' provider may know them for longer than browsers keep a cookie, which is 400 days.
+    expect(cookies.join()).toMatch(/_signed_out=1;[^,]* Max-Age=34560000/);
     expect(nextOf(page)).toBe('https://site.example/bye?state=a+b%26c');
     // For browsers that do not go on by themselves.
     expect(page).toContain('Go on to site.example');

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
@@ -59,6 +59,7 @@ describe('a rider who signs in at the ride-management system', () => {
     });
     expect(searchParams.has('prompt')).toBe(false);
     const consent = await back(browser, page);
+    expect(told).toEqual([['sign_in', { client: client.client_id, cause: 'provider' }]]);
     expect(consent.page).toContain('Ada Lovelace');
     const end = await browser.submit(consent.url, { do: 'allow' });
     const { body } = await service.redeem(client, new URL(end.url).searchParams.get('code')!, pkce.verifier);
@@ -72,23 +73,29 @@ describe('a rider who signs in at the ride-management system', () => {
     const refused = await back(browser, page, undefined, 'stranger');
     expect([refused.response.status, refused.page]).toEqual([403, expect.stringContaining('There is no rider')]);
     expect(refused.page).toContain('<code>no_such_rider');
+    expect(told).toEqual([['sign_in_refused', { cause: 'unknown_rider' }]]);
     const again = await browser.get(/href="([^"]+)">Use another account/.exec(refused.page)![1]!);
+    expect(again.headers.get('cache-control')).toBe('no-store');
+    expect(again.headers.getSetCookie().join()).toMatch(/_browser=[^,]* Max-Age=900$/);
     const door = new URL(again.headers.get('location')!);
     expect(door.searchParams.get('prompt')).toBe('login');
     expect((await browser.open(await upstream.signIn(door.href, 'rider-ada'))).page).toContain('Ada Lovelace');
   });
 
-  test('may bring back any text: the log has words of ours, and 20 lines of a kind a minute', async () => {
+  test.each([
+    ['a no', `stranger ${'x'.repeat(2000)}`, 40],
+    ['a fault', 'server_error', 50],
+  ])('may bring back %s in any words: the log has ours, and 20 lines of a kind a minute', async (_, error, level) => {
     service.log.length = 0;
     const { browser, door } = await begin();
     for (let i = 0; i < 22; i++) {
       const state = (await door()).searchParams.get('state')!;
-      const error = { error: `stranger ${'x'.repeat(2000)}`, error_description: 'stranger' };
-      const query = new URLSearchParams({ ...error, state, iss: upstream.issuer });
+      const query = new URLSearchParams({ error, error_description: 'stranger', state, iss: upstream.issuer });
       await browser.get(`${origin}/oauth/sign-in-callback?${query}`);
     }
     const lines = service.log.filter((line) => line.includes('SIGN_IN_ISSUER'));
     expect([lines.length, lines.join('').includes('stranger')]).toEqual([20, false]);
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level });
   });
 
   test('while it is not known who exists is told so, and goes on where they were', async () => {
@@ -98,6 +105,7 @@ describe('a rider who signs in at the ride-management system', () => {
     const away = await browser.open(comeBack);
     service.riders.away = false;
     expect([away.response.status, away.page]).toEqual([503, expect.stringContaining('not available right now')]);
+    expect(JSON.parse(service.log.at(-1)!)).toMatchObject({ level: 50, msg: 'sign-in failed' });
     const again = await browser.open(tryAgain(away.page));
     expect((await back(browser, again.page)).page).toContain('Ada Lovelace');
   });
@@ -118,8 +126,11 @@ test('an answer from the ride-management system is taken with its own state, in 
     expect((await mine.browser.open(wrong.href)).response.status).toBe(400);
   }
   expect((await other.browser.open(await mine.answer())).response.status).toBe(400);
+  expect(told.at(-1)).toEqual(['sign_in_refused', { cause: 'other_browser' }]);
   expect((await other.browser.get(`${mine.url}/start`)).status).toBe(400);
   const answer = await mine.answer();
+  // In another tab.
+  await mine.door();
   const answers = await Promise.all([1, 2, 3].map(() => mine.browser.get(answer)));
   expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
 });
@@ -163,7 +174,8 @@ test('a provider that is away is said to be, used again when it is back, and ask
   for (let i = 0; i < 600; i++) await rateLimits(ownStore).authorize('127.0.0.1');
   now = 20_000;
   const busy = await next.browser.get(`${next.url}/start`);
-  expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '40']);
+  for (const { status, headers } of [busy, await next.browser.get(own.authorizeUrl(by))])
+    expect([status, headers.get('retry-after')]).toEqual([429, '40']);
   await own.close();
 });
 
@@ -186,7 +198,10 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
   type Case = [string, Faults, Change?];
   test.each<Case>([
     ...[502, 429].map((status): Case => [`token endpoint ${status}`, { '/token': answerPage(status) }]),
-    ['token endpoint 400 server_error', { '/token': answerJson({ error: 'server_error' }, 400) }],
+    ...['server_error', 'temporarily_unavailable', 'slow_down', 'unauthorized_client'].map(
+      (error): Case => [`token endpoint 400 ${error}`, { '/token': answerJson({ error }, 400) }],
+    ),
+    ['token endpoint 429 as OAuth says it', { '/token': answerJson({ error: 'any' }, 429) }],
     ['token endpoint a page with 200', { '/token': answerPage(200) }],
     ['token endpoint no ID token', { '/token': answerJson({ access_token: 'x', token_type: 'Bearer' }) }],
     ['token endpoint that hangs up', { '/token': (response) => void response.destroy() }],
@@ -230,6 +245,30 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
     expect((await back(browser, page)).page).toContain('Ada Lovelace');
     await fresh.close();
   });
+});
+
+test('the provider has ten seconds for each answer, and its metadata are fetched again after an hour', async () => {
+  const waits = vi.spyOn(AbortSignal, 'timeout');
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    waits.mockRestore();
+  });
+  const fresh = await startSignInService({ port: freshPort!, who: { upstream } });
+  const by = await fresh.register();
+  const { browser, page } = await begin({ at: fresh, by });
+  expect((await back(browser, page)).page).toContain('Ada Lovelace');
+  expect(new Set(waits.mock.calls.flat())).toEqual(new Set([10_000]));
+  upstream.faults['/.well-known/openid-configuration'] = answerPage(503);
+  for (const [minutes, status] of [
+    [59, 303],
+    [2, 502],
+  ] as const) {
+    vi.advanceTimersByTime(minutes * 60_000);
+    const next = await begin({ at: fresh, by });
+    expect((await next.browser.get(`${next.url}/start`)).status).toBe(status);
+  }
+  await fresh.close();
 });
 
 test('a key that the provider has just rotated keeps nobody out', async () => {

@@ -1,0 +1,29 @@
+import { afterAll, expect, test } from 'vitest';
+import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
+import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
+
+let fault: Error;
+const find = () => Promise.reject(fault);
+const { origin, log, close } = await startSignInService({ store: { ...memorySignInState(), find } });
+afterAll(() => close());
+
+test.each([
+  [new StoreAwayError('away'), 503, 'temporarily_unavailable', '5', 'Sign-in is not available right now', '60'],
+  [new Error('a bug'), 500, 'server_error', null, 'Something went wrong here', null],
+])('of %s a program is told in JSON, a person by a page, and the log without a query: %i', async (...of) => {
+  const [given, status, error, wait, title, pageWait] = of;
+  fault = given;
+  log.length = 0;
+  const form = { grant_type: 'authorization_code', client_id: 'app', code: 'secret' };
+  const token = await fetch(`${origin}/oauth/token?x=secret`, { method: 'POST', body: new URLSearchParams(form) });
+  expect([token.status, await token.json(), token.headers.get('retry-after')]).toEqual([status, { error }, wait]);
+  expect(token.headers.get('cache-control')).toBe('no-store');
+  const page = await fetch(`${origin}/oauth/sign-out?client_id=secret`);
+  expect([page.status, page.headers.get('retry-after')]).toEqual([status, pageWait]);
+  expect(await page.text()).toContain(title);
+  expect(log.map((line) => JSON.parse(line))).toMatchObject(
+    ['token', 'sign-out'].map((name) => ({ level: 50, msg: 'sign-in failed', path: `/oauth/${name}` })),
+  );
+  expect(log.join('')).not.toContain('secret');
+});
