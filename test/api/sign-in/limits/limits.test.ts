@@ -83,7 +83,7 @@ test.each([
 });
 
 test.each([
-  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['::FFFF:192.0.2.7', '192.0.2.7'],
   ['2001:DB8:1:2:3:4:5:6', '2001:db8:1::/48'],
   ['::1', '0:0:0::/48'],
   ['fe80::1%eth0', 'fe80:0:0::/48'],
@@ -120,9 +120,13 @@ test.each([
 ] as const)(
   'of %s %i are let through from one address, %i from all, in %i seconds',
   async (name, max, allMax, seconds) => {
-    const limit = rateLimits(memorySignInState({ ...realClock, nowMs: () => 0 }))[name];
-    for (let i = 0; i < allMax; i++) expect(await limit(`192.0.2.${Math.floor(i / max)}`)).toBeNull();
-    expect([await limit('192.0.2.0'), await limit('203.0.113.1')]).toEqual([seconds, seconds]);
+    let nowMs = 0;
+    const limit = rateLimits(memorySignInState({ ...realClock, nowMs: () => nowMs }))[name];
+    for (let i = 1; i < allMax; i++) expect(await limit(`192.0.2.${Math.floor((i - 1) / max)}`)).toBeNull();
+    // Part of a second is waited as a whole one.
+    nowMs = 500;
+    const waits = [await limit('192.0.2.0'), await limit('203.0.113.1'), await limit('203.0.113.1')];
+    expect(waits).toEqual([seconds, null, seconds]);
   },
 );
 
