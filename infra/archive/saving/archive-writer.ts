@@ -144,8 +144,7 @@ class PartitionWriter {
         `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${nextOffset - 1} already`,
       );
     const bytes = this.#encode(record);
-    // An empty file stays: the next one would have the same name.
-    if (this.#file && this.#file.size >= this.#fileBytes && this.#file.entry().records > 0) this.close();
+    if (this.#file && this.#file.size >= this.#fileBytes) this.close();
     this.#file ??= this.#create(offset);
     this.#file.append(bytes);
     this.#ledger.add(record, bytes);
@@ -188,14 +187,13 @@ class PartitionWriter {
   /** Writes on in the last file if its format is ours. Otherwise a new file begins. */
   #resume(last: ManifestFile): void {
     const file = ContainerWriter.resume(pathWithin(this.#folder, last.name), last.records, this.#options.blockBytes);
-    const isOurs = file.header.schemaText === schemaTextOf(this.#topic);
-    if (isOurs && last.bytes < this.#fileBytes) {
+    if (file.header.schemaText === schemaTextOf(this.#topic)) {
       this.#file = file;
       return;
     }
     file.close();
     // An empty partition of another format: the file that takes its place has the same name.
-    if (isOurs || last.records > 0) return;
+    if (last.records > 0) return;
     rmSync(file.path);
     this.#files.delete(last.name);
   }

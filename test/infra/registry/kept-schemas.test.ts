@@ -62,6 +62,8 @@ it('no record is folded with a schema that could not be stored, or judged while 
   await expect(kept(texts, { 7: known }).schemas.lookUp(7)).rejects.toThrow(
     new SchemaAwayError('its text cannot be stored beside the views: Redis cannot be reached'),
   );
+  // Both are away: the registry is what to start.
+  await expect(kept(texts, {}).schemas.lookUp(7)).rejects.toThrow(new SchemaAwayError('away'));
   await expect(kept(texts, null).schemas.lookUp('0011223344556677')).rejects.toThrow(
     new SchemaAwayError('its text cannot be looked up beside the views: Redis cannot be reached'),
   );

@@ -45,7 +45,7 @@ describe('a schema id', () => {
     const schemas: Record<string, object> = {
       '/schemas/ids/5': { ...referring, references: [...referring.references, c] },
       '/subjects/b/versions/2?deleted=true': { schema: 'b', references: [c] },
-      '/subjects/c%2Fd/versions/1?deleted=true': { schema: 'c' },
+      '/subjects/c%2Fd/versions/1?deleted=true': { schema: 'c', schemaType: null },
     };
     const { registry, paths } = await registryOf((request, response) => json(response, 200, schemas[request.url!]));
     expect(await registry.lookUp(5)).toEqual({ schema: 'top', references: ['c', 'b'] });
@@ -74,14 +74,17 @@ describe('a schema id', () => {
 });
 
 test('credentials in the URL become basic authentication, and are in no message', async () => {
-  let authorization: string | undefined;
+  let headers: object = {};
   const { url } = await registryOf((request, response) => {
-    authorization = request.headers.authorization;
+    headers = request.headers;
     json(response, 401, {});
   });
   const registry = schemaRegistry({ url: url.replace('http://', 'http://us%40er:se%3Acret@') });
   await expect(registry.lookUp(1)).rejects.toThrow(away(url, 'answered 401'));
-  expect(authorization).toBe(`Basic ${Buffer.from('us@er:se:cret').toString('base64')}`);
+  expect(headers).toMatchObject({
+    authorization: `Basic ${Buffer.from('us@er:se:cret').toString('base64')}`,
+    accept: expect.stringContaining('application/vnd.schemaregistry.v1+json'),
+  });
 });
 
 describe('a registry is away, and no record is bad, when', () => {

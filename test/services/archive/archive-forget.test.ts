@@ -2,6 +2,7 @@ import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import avro from 'avsc';
 import { describe, expect, test } from 'vitest';
+import { forgetRider } from '../../../infra/archive/forgetting/forget-rider.ts';
 import { journalPath, replacementPath } from '../../../infra/archive/format/archive-journal.ts';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { readManifest } from '../../../infra/archive/format/archive-manifest.ts';
@@ -9,8 +10,9 @@ import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { archivedSchemas } from '../../../schemas/avro/avro-types.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
-import type { AnyRecord, TopicName } from '../../../schemas/events/records.ts';
+import { type AnyRecord, defaultTopicPrefix, type TopicName } from '../../../schemas/events/records.ts';
 import { runArchiveForget } from '../../../services/archive/archive-forget.ts';
+import type { Part } from '../../../services/cli/progress.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { checkArchive, TestArchive } from '../../support/worlds/archive.ts';
@@ -183,6 +185,18 @@ describe('archive forget', () => {
     const [file] = await saved.archive.files('riders');
     await saved.flip(file!);
     await expect(forget('d', saved.dir)).rejects.toThrow(`${file}: its bytes are not those that were saved`);
+  });
+
+  test('that is told to end while it reads, up to the last byte, changes nothing', async () => {
+    await using archive = await archiveOf([
+      ['riders', 'ada', rider('ada').value],
+      ['relations', 'ada/bob', relation('ada', 'bob')],
+    ]);
+    const stop = new AbortController();
+    const onProgress = ({ done, total }: Part) => void (done === total && stop.abort(new Error('stopped')));
+    const how = { dir: archive.dir, prefix: defaultTopicPrefix, rider: 'ada', signal: stop.signal, onProgress };
+    await expect(forgetRider(how)).rejects.toThrow('stopped');
+    expect(await places(archive)).toHaveLength(2);
   });
 
   test('that was killed is undone, or finished, by the next that writes; check says so', async () => {

@@ -175,6 +175,20 @@ describe('a save that goes on with an archive', () => {
     await expect(saved.save()).rejects.toThrow('riders has 3 partitions in the log, and 2 in the archive');
   });
 
+  test('refuses a registry in which an id has become another schema since values by it were kept', async () => {
+    await using saved = await SavedArchive.make();
+    const saveBy = async (fingerprint: string) => {
+      await saved.source.append('riders', 0, [{ ...rider('e'), rawValue: Buffer.from('by schema 7') }]);
+      const schemaOf = () => ({ id: 7, fingerprint, schema: '"int"', references: [] });
+      return saved.save({ schemaOf, compactionLagMs: async () => 60_000 });
+    };
+    const [one, another] = ['0011223344556677', '8899aabbccddeeff'] as const;
+    for (const records of [5, 1]) expect(await saveBy(one)).toMatchObject({ records });
+    await expect(saveBy(another)).rejects.toThrow(
+      'Cannot save to the archive: schema id 7 is another schema in it than in the registry; save to an empty folder',
+    );
+  });
+
   test('is the only one at a time; the lock of a process that has ended counts for nothing', async () => {
     await using saved = await SavedArchive.make();
     const unlock = lockArchive(saved.dir, 'archive save');

@@ -21,7 +21,8 @@ export class SavedArchive implements AsyncDisposable {
   /** With two partitions each, and riders in both. */
   static async make(): Promise<SavedArchive> {
     const source = await TestArchive.make(2);
-    await source.append('riders', 0, [rider('a', 1_000), rider('b', 1_001), rider('c', 1_002)]);
+    // Each in a block, and so a batch, of its own.
+    for (const [i, key] of ['a', 'b', 'c'].entries()) await source.append('riders', 0, [rider(key, 1_000 + i)]);
     await source.append('riders', 1, [rider('d')]);
     return new SavedArchive(source, await TestArchive.make());
   }

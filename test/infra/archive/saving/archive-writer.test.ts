@@ -92,9 +92,12 @@ test('an archive that is there already is gone on with in its last file, or in a
   const { timestampMs: timestamp, ...archived } = riderAt(5);
   const schema = { ...(archivedSchemas.riders as object), doc: 'Not ours' } as never;
   await archive.writeFile('riders', 0, 5, schema, [{ ...archived, timestamp }]);
+  // An empty one of theirs makes room for ours of the same name.
+  await archive.writeFile('riders', 1, 7, schema, []);
   const writer = await writerIn(archive.dir);
   writer.append('riders', riderAt(6));
+  writer.append('riders', { ...riderAt(7), partition: 1 });
   await writer.close();
-  expect(await archive.files('riders')).toHaveLength(3);
-  expect(await offsets(archive)).toEqual([3, 4, 5, 6]);
+  expect(await archive.files('riders')).toHaveLength(4);
+  expect(await offsets(archive)).toEqual([3, 4, 5, 6, 7]);
 });
