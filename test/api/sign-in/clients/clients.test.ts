@@ -18,6 +18,11 @@ describe('clients of the file', () => {
       { ...web, client_id: 'post', token_endpoint_auth_method: 'client_secret_post' },
     ]);
     expect(parse({ ...web, skip_consent: true })).toMatchObject([{ skip_consent: true }]);
+    const sizes = [
+      [1, 32],
+      [128, 512],
+    ] as const;
+    for (const [id, secret] of sizes) parse({ ...web, client_id: 'x'.repeat(id), client_secret: 'x'.repeat(secret) });
     expect(parse()).toEqual([]);
   });
 
@@ -36,7 +41,7 @@ describe('clients of the file', () => {
       { ...web, client_secret: [secret, 'hush'.padEnd(31, '!')] },
       /client_secret.1 must be 32 to 512/,
     ],
-    ['with a long secret', { ...web, client_secret: 'hush'.repeat(129) }, /client_secret must be 32 to 512/],
+    ['with a long secret', { ...web, client_secret: `${'hush'.repeat(128)}!` }, /client_secret must be 32 to 512/],
     ['with three secrets', { ...web, client_secret: [secret, secret, secret] }, /or a list of two such/],
     ['that needs a secret', { ...open, token_endpoint_auth_method: 'client_secret_post' }, /client_secret is missing/],
     ['that is public and has one', { ...web, token_endpoint_auth_method: 'none' }, /client_secret must not be there/],
@@ -84,9 +89,15 @@ describe('a redirect URI', () => {
   ])('%s is fine', (uri) => expect(redirectProblem(uri)).toBeNull());
   test.each([
     ...['http://a.example/cb', 'http://127.0.0.1.evil.example/', 'http://0.0.0.0/cb', 'javascript:alert(1)', '/cb', ''],
-    ...['data:text/html,x', 'https://user@a.example/cb', 'https://a.example/cb#', 'com.example.app://me@cb'],
+    ...[
+      'data:text/html,x',
+      'https://user@a.example/cb',
+      'https://:secret@a.example/cb',
+      'https://a.example/cb#',
+      'com.example.app://me@cb',
+    ],
     // Systems act on these by themselves, and no app owns a name without a domain (RFC 8252, 7.1).
-    ...['smb://evil.example/share', 'x-apple.systempreferences:x', 'com..example:/cb'],
+    ...['smb://evil.example/share', 'x-apple.systempreferences:x', 'a.example:/cb', 'com..example:/cb'],
     // Of these, URL parsers make one address, and who reads the text another.
     ...['https:///x', 'https:/a.example/cb', String.raw`https://evil.example\@good.example/`, 'https://@a.example/cb'],
     ...[String.raw`https://a.example/cb\x`, 'https://%61.example/cb', 'https://0x7f.1/cb', 'https://ä.example/'],
@@ -95,8 +106,11 @@ describe('a redirect URI', () => {
 });
 
 test.each<[string | null, unknown[]]>([
-  [null, ['Radausflüge 🚲', 'I ❤️ rides', 'Chạy xe đêm', 'רכיבה', 'a\u0323\u0302\u0301']],
-  ['characters that can’t be seen', ['Ride\u202eradnelaC', 'a\nb', 'a\ue000', 'a\ud800', '\u3164', 'a\u034f']],
+  [null, ['Radausflüge 🚲', 'I ❤️ rides', 'Chạy xe đêm', 'רכיבה', 'a\u0323\u0302\u0301', '🚲'.repeat(80)]],
+  [
+    'characters that can’t be seen',
+    ['Ride\u202eradnelaC', 'a\nb', 'a\ue000', 'a\ud800', '\u3164', 'a\u034f', ...'\u2028\u2029\u2003\u202f\u2800'],
+  ],
   ['three marks', [`a${'\u0301'.repeat(4)}`]],
   ['must be a text', [' ', 7]],
   ['at most 80', ['x'.repeat(81)]],
@@ -112,10 +126,18 @@ test('a client that introduces itself has a name of its own', () => {
   for (const client_name of [
     ...['RIDE-CALENDAR!', 'Ridé  Cálendar', '𝓡𝓲𝓭𝓮 Calendar', 'portland rides 🚲', 'Night Rider', 'Ride Calendar™'],
     // The last two have a Cyrillic and a Greek letter.
-    ...['Rlde Ca1endar', 'p0rtland rides', 'Ridе Club', 'Pοrtland Club'],
+    ...['Rlde Ca1endar', 'R|de Calendar', 'p0rtland rides', 'Ridе Club', 'Pοrtland Club'],
   ])
     expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, true]);
-  for (const client_name of ['Ride Calendar Helper', 'Яндекс GO', 'Ποδήλατο 2', 'LINEで自転車', '자전거app', undefined])
+  for (const client_name of [
+    'Ride Calendar Helper',
+    'Яндекс GO',
+    'Ποδήλατο 2',
+    'LINEで自転車',
+    'LINEバイク',
+    '자전거app',
+    undefined,
+  ])
     expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, false]);
 });
 

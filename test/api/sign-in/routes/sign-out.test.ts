@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
+import { realClock } from '../../../../projector/running/clock.ts';
 import { approve, callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
@@ -18,7 +19,8 @@ const native = {
 const document = 'https://app.example/client.json';
 
 let fetched = 0;
-const store = memorySignInState();
+// Time passes by the clock that the tests set.
+const store = memorySignInState({ ...realClock, nowMs: () => Date.now() });
 const service = await startSignInService({
   store,
   clients: [site, native].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
@@ -178,11 +180,17 @@ test('a session lasts twelve hours from its login, however much it is used, and 
     await approve(browser, authorizeUrl(native));
     expect(await isSignedIn(browser)).toBe(true);
   }
+  // A page may be left open for a quarter of an hour.
+  const [left, late] = [await browser.open(authorizeUrl(native)), await browser.open(authorizeUrl(native))];
+  later(0.24);
+  expect((await browser.submit(left.url, { do: 'allow' })).url).toContain('code=');
+  later(0.02);
+  expect((await browser.submit(late.url, { do: 'allow' })).page).toContain('This sign-in is over');
   const used = await browser.get(authorizeUrl(native));
   const cookies = used.headers.getSetCookie().filter((line) => line.includes('_session'));
   expect(cookies.length).toBeGreaterThan(0);
-  for (const cookie of cookies) expect(cookie).not.toMatch(/expires|max-age/i);
-  later(1.1);
+  for (const cookie of cookies) expect(cookie).toMatch(/; path=\/; samesite=lax; httponly$/i);
+  later(0.8);
   expect(await isSignedIn(browser)).toBe(false);
   expect((await browser.open(authorizeUrl(native))).page).toContain('Pick any rider');
 });
