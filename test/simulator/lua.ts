@@ -43,6 +43,8 @@ export class Lua {
   /** Where bytes are laid down for Lua to copy, and how many have room there. */
   #scratch = { at: c._malloc(65_536), bytes: 65_536 };
   #heap = Buffer.from(c.HEAPU8.buffer);
+  /** What a function of the host threw that is no LuaError. Lua is unwound first, or it would go on in the midst of the call. */
+  #fault: unknown = null;
 
   /** `source` returns the main function. `host`: functions of ours that it finds as globals. */
   constructor(source: string, host: Record<string, (args: LuaValue[]) => LuaValue>) {
@@ -64,6 +66,9 @@ export class Lua {
     const failed = c._lua_pcall(this.#state, args.length, 1, 0);
     const value = this.#value(-1);
     c._lua_settop(this.#state, 1);
+    const fault = this.#fault;
+    this.#fault = null;
+    if (fault !== null) throw fault;
     if (failed) throw new Error(`Lua failed: ${String(value)}`);
     return value;
   }
@@ -74,8 +79,8 @@ export class Lua {
       try {
         this.#push(called(args));
       } catch (cause) {
-        if (!(cause instanceof LuaError)) throw cause;
-        this.#push(cause.cause as LuaTable);
+        if (!(cause instanceof LuaError)) this.#fault = cause;
+        this.#push(cause instanceof LuaError ? (cause.cause as LuaTable) : String(cause));
         // Does not return: it throws what C's longjmp is here.
         c._lua_error(this.#state);
       }
