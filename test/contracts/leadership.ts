@@ -212,7 +212,8 @@ export function leadershipContract(name: string, makeFixture: () => Promise<View
         await w.commit(tag, [fieldsWrite(readerKey('ride1'), fields)], { round: 1 });
       }
       expect(await take()).toMatchObject({ open: [], compare: true });
-      await w.commit(tag, [], { position: { text: 'P', round: 9 }, compare: 'end' });
+      const ended = await w.commit(tag, [], { position: { text: 'P', round: 9 }, compare: 'end' });
+      expect(ended).toMatchObject({ committed: true, compare: false });
       expect(await take()).toEqual({ position: 'P', open: [], compare: false });
       expect(await w.commit(tag, [], { compare: 'begin' })).toMatchObject({ compare: true });
       expect(await take()).toMatchObject({ compare: true });

@@ -148,8 +148,10 @@ export class ApiProcess {
     const others = formats.filter((each) => each.keys.prefix !== keys.prefix);
     this.guard = new ReadGuard(
       {
-        processes: async () =>
-          all.every(({ isReady }) => isReady()) ? ((await Promise.all(all.map(processOf))) as string[]) : null,
+        async processes() {
+          if (!all.every(({ isReady }) => isReady())) throw new Error('not connected');
+          return (await Promise.all(all.map(processOf))) as string[];
+        },
         async look(tag) {
           const first = isCluster ? tag : tags[0]!;
           const own = [keys.fence(tag), keys.complete(tag), keys.coming(first), keys.led(tag), keys.fence(first)];

@@ -37,8 +37,8 @@ export class FailoverState {
   readonly #tags: TagBelief[];
   /** Counts changes of connections: an answer from before a change says nothing after it. */
   #connection = 0;
-  /** The Redis processes of the masters, once they were identified, and whether they were since the last change. */
-  #known: ReadonlySet<string> | null = null;
+  /** The Redis processes of the masters as they were identified last, and whether they were since the last change. */
+  #known: ReadonlySet<string> = new Set();
   #isIdentified = false;
 
   constructor(allTags: readonly number[]) {
@@ -71,7 +71,7 @@ export class FailoverState {
 
   /** Whether a stamp, just read, says that the absence of a view of this tag is true (docs/rules.md#absence). */
   isComplete(tag: number, stamp: string): boolean {
-    if (this.#known?.has(stamp)) return true;
+    if (this.#known.has(stamp)) return true;
     const { at } = this.#tags[tag]!;
     // The tag was stamped for another process: this one has taken over unseen.
     if (at === 'stamped') this.#tags[tag] = { at: 'unseen' };
@@ -90,13 +90,12 @@ export class FailoverState {
    */
   identify(connection: number, processes: readonly string[]): void {
     if (connection !== this.#connection) return;
-    const known = this.#known;
-    if (known !== null && processes.some((id) => !known.has(id))) this.#tags.fill({ at: 'unseen' });
+    if (processes.some((id) => !this.#known.has(id))) this.#tags.fill({ at: 'unseen' });
     this.#known = new Set(processes);
     this.#isIdentified = true;
   }
 
   look(connection: number, tag: number, look: StampLook): void {
-    if (connection === this.#connection && this.#known) this.#tags[tag] = lookedAt(this.#tags[tag]!, look, this.#known);
+    if (connection === this.#connection) this.#tags[tag] = lookedAt(this.#tags[tag]!, look, this.#known);
   }
 }

@@ -14,8 +14,8 @@ const checkMs = 1_000;
 
 /** What the guard asks of the Redis processes. */
 interface GuardedMasters {
-  /** The processes of all masters, as stamps name them. Resolves to null while the masters are not known. */
-  processes(): Promise<readonly string[] | null>;
+  /** The processes of all masters, as stamps name them. Rejects while the masters are not known. */
+  processes(): Promise<readonly string[]>;
   /** A tag's fence and notes, all read at the same moment. `formats`: also which other view formats have a fence. */
   look(tag: number, formats: boolean): Promise<Omit<StampLook, 'nowMs'> & FormatLook>;
 }
@@ -84,8 +84,7 @@ export class ReadGuard {
 
   async #ask(): Promise<void> {
     const { connection } = this.#state;
-    const processes = await this.#masters.processes();
-    if (processes) this.#state.identify(connection, processes);
+    this.#state.identify(connection, await this.#masters.processes());
     const formats = !this.formats.current;
     const look = async (tag: number): Promise<FormatLook> => {
       const seen = await this.#masters.look(tag, formats);
@@ -106,7 +105,7 @@ export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): Read
   const masters: GuardedMasters = {
     async processes() {
       // A cluster's masters are not known before.
-      if (client.status !== 'ready') return null;
+      if (client.status !== 'ready') throw new Error('not connected');
       const all = client instanceof Cluster ? client.nodes('master') : [client];
       const processes = all.map((node) => processOf((section) => node.info(section)));
       return (await Promise.all(processes)).filter((process) => process !== null);
@@ -138,5 +137,5 @@ export function redisReadGuard(client: Redis | Cluster, keyPrefix: string): Read
 export async function processOf(info: (section: string) => Promise<string>): Promise<string | null> {
   const [server, replication] = await Promise.all([info('server'), info('replication')]);
   if (!/^role:master/m.test(replication)) return null;
-  return `${/run_id:(\w+)/.exec(server)?.[1]}:${/master_replid:(\w+)/.exec(replication)?.[1]}`;
+  return `${/run_id:(\w+)/.exec(server)![1]}:${/master_replid:(\w+)/.exec(replication)![1]}`;
 }

@@ -39,9 +39,13 @@ export class UnledTags {
 }
 
 /** Looks at the fences of our view format until the signal aborts. Returns what counts the tags that nobody leads. */
-export function watchUnledTags(client: Redis | Cluster, keys: RedisKeys, signal: AbortSignal): () => number | null {
+export function watchUnledTags(
+  client: Pick<Redis, 'mget'>,
+  keys: RedisKeys,
+  signal: AbortSignal,
+  clock: Clock = backgroundClock,
+): () => number | null {
   const tags = new UnledTags();
-  const clock = backgroundClock;
   const look = client instanceof Cluster ? fencesOfCluster(client, keys) : fencesOfOne(client, keys, clock);
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -66,7 +70,7 @@ const fencesOfCluster =
     Promise.all(allTags.map(async (tag) => (await client.mget(keys.fence(tag)))[0]!));
 
 /** Reads the fence that moves for all tags; now and then, and when another projector leads, whether all name its owner. */
-function fencesOfOne(client: Redis, keys: RedisKeys, clock: Clock): Look {
+function fencesOfOne(client: Pick<Redis, 'mget'>, keys: RedisKeys, clock: Clock): Look {
   let all: (string | null)[] = [];
   let allMs = Number.NEGATIVE_INFINITY;
   return async () => {

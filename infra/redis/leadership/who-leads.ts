@@ -109,8 +109,8 @@ export async function readPositions(connection: RedisConnection, keys: RedisKeys
 
 /** `looks`: each tag's sign of life, `<owner>:<time>`. Several standbys write over one another: each shows in some look. */
 function standbysIn(looks: readonly (readonly (string | null)[])[]): string[] {
-  const [first = [], ...later] = looks;
-  const moved = later.flatMap((look) => look.filter((sign, tag) => hasMoved(first[tag], sign)));
+  const [first, ...later] = looks;
+  const moved = later.flatMap((look) => look.filter((sign, tag) => hasMoved(first![tag], sign)));
   return [...new Set(moved.map((sign) => sign!.split(':')[0]!))].sort();
 }
 

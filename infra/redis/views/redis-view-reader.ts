@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { type ChangeListener, StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
+import type { ChangeListener, StoreAwayError, ViewReader } from '../../../api/ports/view-reader.ts';
 import { Stop } from '../../../projector/running/stop.ts';
 import { readerKey } from '../../../schemas/views/reader-fields.ts';
 import { allTags, completeKey } from '../../../schemas/views/view-keys.ts';
@@ -35,9 +35,8 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
     const key = keys.toRedis(completeKey(0));
     const hash = keys.toRedis(readerKey('probe'));
     const sent = [client.mget(key), client.get(key), client.hmget(hash, 'probe'), client.info('server')];
-    const replies = await Promise.allSettled(sent);
-    const errors = replies.flatMap((reply) => (reply.status === 'rejected' ? [reply.reason] : []));
-    return missingRights([...errors, tracking?.refused()]);
+    const replies = (await Promise.allSettled(sent)) as { reason?: unknown }[];
+    return missingRights([...replies.map(({ reason }) => reason), tracking?.refused()]);
   };
   const reads = guardedReads({
     commands: {
@@ -71,11 +70,11 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         const asked = { setting: 'REDIS_URL', cluster: settings.cluster };
         const refusal = redisRefusal(fault, asked) ?? redisRefusal(error, asked);
         if (refusal) return { ready: false, reason: `Redis ${refusal.words}` };
-        const isUnsure = error instanceof StoreAwayError && error.cause === undefined && fault === null;
+        const isUnsure = (error as StoreAwayError).cause === undefined && client.status === 'ready';
         const away = `Redis ${redisAway(error, fault)}`;
         return {
           ready: false,
-          reason: (await lacking) ?? (isUnsure && client.status === 'ready' ? notComplete : away),
+          reason: (await lacking) ?? (isUnsure ? notComplete : away),
         };
       }
     },

@@ -14,6 +14,7 @@ beforeEach(() => {
 // docs/rules.md#ready-api
 describe('the views of our format', () => {
   it('are served where they are the only ones, though nobody leads them, and stay so', () => {
+    expect([state.current, state.reason]).toEqual([false, null]);
     state.look([none, none], 0);
     expect([state.current, state.reason]).toEqual([false, null]);
     state.look([{ ...none, fence: fence('a', 1, 'free') }, none], 500);
@@ -45,10 +46,15 @@ describe('the views of our format', () => {
     expect(state.reason).toMatch(/^the store also holds views of format 3, and no projector of format \d+ leads/);
   });
 
-  it('are not served where they moved before long only', () => {
-    for (const sequence of [1, 2]) state.look([{ fence: fence('a', sequence), led: null, others }], 500 * sequence);
-    state.look([{ fence: fence('a', 2), led: 'a', others }], 4_100);
-    expect(state.current).toBe(false);
+  it('are not served at the first look, nor where they moved more than three seconds ago', () => {
+    for (const sequence of [1, 2]) {
+      state.look([{ fence: fence('a', sequence), led: sequence === 1 ? 'a' : null, others }], 500 * sequence);
+      expect(state.current).toBe(false);
+    }
+    for (const ms of [4_001, 4_000]) {
+      state.look([{ fence: fence('a', 2), led: 'a', others }], ms);
+      expect(state.current).toBe(ms === 4_000);
+    }
   });
 
   it('are not served, and each other format is named once, where there are several', () => {

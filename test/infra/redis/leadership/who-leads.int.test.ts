@@ -15,7 +15,7 @@ it('operators are told who leads, who stands by, how far it has written, and of 
   const [own, led, left] = [viewFormat, viewFormat + 1, viewFormat + 2].map((format) =>
     redisKeys(store.keyPrefix, format),
   );
-  const fenced = (tag: number, n: number): string => (tag === 0 ? `4:${n}:bo:free` : `5:${n}:ada:led`);
+  const fenced = (tag: number, n: number): string => [`4:${n}:bo:free`, '', `6:${n}:cy:led`][tag] || `5:${n}:ada:led`;
   await redis.mset(allTags.flatMap((tag) => [own!.fence(tag), fenced(tag, 0)]));
   await redis.mset(own!.position(1), 'P1', own!.unreadable(), '1500', left!.fence(0), '1:1:cy:led');
   await redis.mset(led!.fence(0), '6:1:cy:led', led!.fence(1), '7:0:dee:led');
@@ -23,14 +23,17 @@ it('operators are told who leads, who stands by, how far it has written, and of 
   const beats = setInterval(() => {
     n += 1;
     const moving = allTags.filter((tag) => tag !== 1).flatMap((tag) => [own!.fence(tag), fenced(tag, n)]);
-    void redis.mset(...moving, led!.fence(1), `7:${n}:dee:led`, own!.coming(3), `eve:${n}`);
+    void redis.mset(...moving, led!.fence(1), `7:${n}:dee:led`, own!.coming(3), `eve:${n}`, own!.coming(4), `dan:${n}`);
   }, 100);
   try {
     const state = await readStoreState(store, new AbortController().signal);
     expect(state).toMatchObject({
-      leaders: [{ epoch: 5, tags: 63, alive: true }],
+      leaders: [
+        { epoch: 6, tags: 1, alive: true },
+        { epoch: 5, tags: 62, alive: true },
+      ],
       tagsUnled: 2,
-      standbys: ['eve'],
+      standbys: ['dan', 'eve'],
       otherFormats: [viewFormat + 1],
       unreadableMs: 1_500,
     });

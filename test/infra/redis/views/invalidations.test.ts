@@ -27,9 +27,13 @@ function scene() {
 }
 
 it('changes are surely heard once every tag is, until one is silent for more than two seconds', async () => {
-  const { invalidations, clock, beat, since } = scene();
+  const { keys, invalidations, clock, message, beat, since } = scene();
   expect(beat(allTags.slice(1))).toEqual([]);
   expect(beat([0])).toEqual(['hearing']);
+  message(keys.publicPrefix);
+  await clock.sleep(2_000);
+  invalidations.noticePause();
+  expect(beat()).toEqual([]);
   await clock.sleep(1_500);
   beat(allTags.slice(1));
   await clock.sleep(500);

@@ -56,6 +56,24 @@ export function viewScriptCases(): void {
     };
   });
 
+  it('a standby says that it lives, and a leader how old its oldest change is, for all tags of one Redis', async () => {
+    const { writer, text } = scene();
+    const { leadership } = writer('one');
+    await leadership.coming([tag, tag + 1]);
+    expect([await text(keys.coming(tag)), await text(keys.coming(tag + 1))]).toEqual([
+      expect.stringMatching(/^one:\d+$/),
+      null,
+    ]);
+    for (const [ageMs, said] of [
+      [1_500, '1500'],
+      [0, '0'],
+      [null, ''],
+    ] as const) {
+      await leadership.unreadable(ageMs);
+      expect(await text(keys.unreadable())).toBe(said);
+    }
+  });
+
   describe('a script', () => {
     // docs/rules.md#complete
     it.each([keys.toRedis(ada), notes.open])('that finds another type in %s doubts the tag', async (key) => {
@@ -149,6 +167,14 @@ export function viewScriptCases(): void {
       expect(await w.commit(tag, [])).toEqual({ committed: false, reason: 'lost' });
       await ask('SET', notes.fence, taken);
       expect(await w.leadership.take(tag, before, false)).toBeNull();
+    });
+
+    it('of a beat for tags of which one was never taken is lost', async () => {
+      const { writer } = scene();
+      const one = writer('one');
+      await one.take();
+      for (const tags of [[tag, tag + 1], [tag + 1, tag], [tag + 1]])
+        expect(await one.beat!(tags, { stamp: '' })).toEqual({ committed: false, reason: 'lost' });
     });
 
     it('refuses who is fenced by another owner who took the tag since, and who has lost it otherwise', async () => {

@@ -48,7 +48,9 @@ it('what is stored in some tags is listed and read with what is of another type,
   for (const whole of [true, false]) expect(await listed(allTags, whole)).toEqual(stored(whole).sort(byId));
   expect(await listed([5], false)).toEqual([stored(false)[4]]);
   expect(await listed([-1], false)).toMatchObject([{ tag: -1, id: 'in no tag' }]);
-  expect(await Array.fromAsync(live.list())).toHaveLength(stored(true).length + 1);
+  const inNoTag = { tag: -1, kind: 'foreign', id: 'in no tag', bytes: Buffer.from('x'), whole: true };
+  expect((await Array.fromAsync(live.list())).sort(byId)).toEqual([...stored(true), inNoTag].sort(byId));
+  expect(live.spell(loop!)).toBe(keys.of(loop!.tag, 'ride', 'loop'));
   expect(await readStored(connection, keys, [rideKey('none'), readerKey('none')].map(parseKey))).toEqual([null, null]);
   expect(await live.read([loop!, ada!, card!, bo!, lost])).toEqual(stored(true));
 });
@@ -70,4 +72,10 @@ it('the notes of a tag are told, and it is compared once somebody asks, whatever
   // The leader finds by itself that the list of the other tag is none.
   await live.askCompare([5, 6]);
   expect(await live.notes([5, 6])).toEqual([{ ...note, compare: true }, none]);
+  // A beat, which reads no lists, is told so, each time anew.
+  const asked = async () => String(await ask('GET', keys.asked()));
+  const before = await asked();
+  await live.askCompare([5]);
+  expect([before, await asked()]).not.toContain('null');
+  expect(await asked()).not.toBe(before);
 });

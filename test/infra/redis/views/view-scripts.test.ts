@@ -18,6 +18,47 @@ it('the masters have as much room as if each were as full as the fullest', async
   expect(await roomOf('used_memory:5\r\n')).toBeNull();
 });
 
+// docs/rules.md#fill
+it('a Redis that would drop views is refused, and one that keeps them is asked once', async () => {
+  let [policy, asked] = ['allkeys-lru', 0];
+  const ask = async () => {
+    asked += 1;
+    return Buffer.from(`# Memory\r\nmaxmemory_policy:${policy}\r\n`);
+  };
+  const leadership = viewWriterOver(
+    { ...new SharedStore().connection, masters: async () => [ask] },
+    redisKeys(''),
+    'one',
+  ).leadership!;
+  const message = expect.stringContaining('maxmemory-policy is allkeys-lru, want noeviction');
+  for (const times of [1, 2]) {
+    await expect(leadership.look([1])).rejects.toMatchObject({ retry: false, message });
+    expect(asked).toBe(times);
+  }
+  policy = 'noeviction';
+  for (let i = 0; i < 2; i++) expect(await leadership.look([1])).toEqual([{ fence: '', position: null }]);
+  expect(asked).toBe(3);
+});
+
+it('a look is told a second time only what has changed', async () => {
+  const { connection, ...store } = new SharedStore();
+  const replies: unknown[] = [];
+  const command: typeof connection.command = async (...args) => {
+    const reply = await connection.command(...args);
+    replies.push(reply);
+    return reply;
+  };
+  const { leadership } = viewWriterOver({ ...connection, command }, store.keys, 'one');
+  await lead(viewWriterOver(connection, store.keys, 'other'), [1, 2]);
+  for (let i = 0; i < 2; i++) await leadership!.look([1, 2]);
+  const [fence, second] = [expect.any(Buffer), expect.any(Buffer)];
+  // The script is not known to Redis at first.
+  expect(replies.slice(-2)).toEqual([
+    [fence, [second], [Buffer.from('')], [1, 1]],
+    [fence, [], [], []],
+  ]);
+});
+
 it('a batch that Redis refuses is not written, and is once it is sent again', async () => {
   const { connection } = new SharedStore();
   let refusal = '';
