@@ -40,6 +40,11 @@ describe.each([day, '/openapi.json'])('%s', (path) => {
     expect(decompress(answer.body)).toEqual(plain.body);
     expect(answer.body.length).toBeLessThan(plain.body.length / 2);
     expect(answer.headers.etag).toContain(coding);
+    // `*`, and its own ETag behind another's, are told that of this form.
+    for (const sent of ['*', `${plain.headers.etag}, ${answer.headers.etag}`]) {
+      const { status, headers } = await ask(path, { 'Accept-Encoding': coding, 'If-None-Match': sent });
+      expect([sent, status, headers.etag]).toEqual([sent, 304, answer.headers.etag]);
+    }
     // HEAD agrees, and either ETag validates for either reader.
     const head = await ask(path, { 'Accept-Encoding': coding }, 'HEAD');
     for (const name of ['content-length', 'content-encoding', 'etag', 'vary'])

@@ -13,10 +13,12 @@ import { expectFailure } from './expect-failure.ts';
 
 /** What node:http would answer by itself, and paths beside the interface, over sockets. */
 
+const bug = new Error('a bug');
 const service = await startHttpService({
   register: async (app) => {
     registerDocs(app, { baseUrl: 'https://rides.example/api' });
     registerOperatorRoutes(app, processMetrics(silentLog), async () => ({ ready: true }));
+    app.get('/broken', () => Promise.reject(bug));
     await registerSignIn(app, await signInDeps('https://rides.example/api'));
   },
 });
@@ -40,7 +42,7 @@ describe.each(registered)('%s', (target, allow) => {
   it(`answers other methods 405 with Allow: ${allow}`, async () => {
     for (const method of ['PUT', 'PROPFIND']) {
       const answer = await at(method, target, { 'Content-Type': 'application/json' }, '{');
-      expectFailure(answer, 405);
+      expectFailure(answer, 405, expect.stringMatching(/^This takes [A-Z, ]+ or [A-Z]+\.$/));
       expect(answer.headers.allow).toBe(allow);
     }
     if (allow.includes('HEAD')) return;
@@ -98,8 +100,14 @@ it.each([
     'access-control-allow-origin': '*',
     'strict-transport-security': 'max-age=31536000',
   });
-  expect(String(answer.body)).toContain('href="https://rides.example/docs"');
+  expect(String(answer.body)).toMatch(/There is no such page.*href="https:\/\/rides.example\/docs"/s);
   expect(String(answer.body)).not.toContain('secret');
+});
+
+// docs/rules.md#problems
+it('a fault of ours beside the interface is 500 as problem details, and is told', async () => {
+  expectFailure(await at('GET', '/broken'), 500, 'Something went wrong here; the request may be sent again.');
+  expect(service.faults.splice(0)).toEqual([bug]);
 });
 
 // docs/rules.md#options
@@ -133,7 +141,7 @@ it.each([
 // docs/rules.md#malformed-requests
 it('header fields of almost 40 kB are read, and a request has 30 seconds to arrive', async () => {
   expect((await at('GET', '/healthz', { 'X-Long': 'x'.repeat(39_000) })).status).toBe(200);
-  expect(service.app.server.requestTimeout).toBe(30_000);
+  expect(service.app.server).toMatchObject({ requestTimeout: 30_000, connectionsCheckingInterval: 5_000 });
 });
 
 // docs/rules.md#malformed-requests

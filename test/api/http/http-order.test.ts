@@ -129,6 +129,7 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
       const answer = await service.ask(path, { Authorization: authorization });
       expect([answer.status, answer.body]).toEqual([200, plain.body]);
     }
+    expect((await service.ask(path, { Authorization: 'Bearer ada x' })).status).toBe(401);
     const query = `${path}${path.includes('?') ? '&' : '?'}access_token=ada&token=ada&bearer=ada&authorization=ada`;
     expect((await service.ask(query)).status).toBe(401);
     const form = { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: 'access_token=ada' };

@@ -90,6 +90,18 @@ it('its words name the limits that hold', () => {
   expect(wordsOf('/me/known')).toContain('up to two names');
   for (const name of ['known', 'friends', 'flagged']) expect(wordsOf(`/me/${name}`)).toContain('at most 31 days after');
   expect(document.components.responses.UriTooLong.description).toContain('up to 8,000 bytes');
+  expect(document.components.headers.RetryAfter.example).toBe(1);
+  for (const words of [
+    ...["curl -H 'X-Api-Key: <your key>' https://rides.example.org/calendar/api/metros/", 'in the header `X-Api-Key`'],
+    ...[
+      'lives ten minutes',
+      'at most 31 days after `from`',
+      'at most 8,000 bytes',
+      'https://rides.example.org/docs shows',
+    ],
+    ...['from 30 days before to 90 days after', 'of 1 kB or more', 'ask again after `Retry-After` seconds'],
+  ])
+    expect(document.info.description).toContain(words);
 });
 
 it('answers of the service are as their schemas and headers say', async () => {

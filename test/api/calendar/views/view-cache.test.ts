@@ -179,5 +179,8 @@ describe('the view cache', () => {
     await put('after');
     paused = true;
     expect([cache.peek(key), await textOf()]).toEqual([undefined, 'after']);
+    await put('later');
+    paused = true;
+    expect(await textOf()).toBe('later');
   });
 });
