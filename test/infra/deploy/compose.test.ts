@@ -39,13 +39,17 @@ describe('compose', () => {
       expect([...files].map(([, name]) => name)).toEqual(names);
     }
     for (const part of ['redis', 'auth-redis']) expect(service(part)).toContain('--aclfile, /secrets/users.acl]');
+    // None that a container can change, or that Docker makes where there is none yet.
+    expect(read('compose.yaml')).toContain('target: /secrets, read_only: true, bind: { create_host_path: false } }\n');
   });
 
   it('has the metrics on a port of their own, which Prometheus and the proxy’s checks ask and the proxy does not pass on', () => {
     const [, port] = /^ {2}METRICS_PORT: (\d+)$/m.exec(read('compose.yaml'))!;
     for (const part of ['projector', 'api']) expect(service(part)).toMatch(/<<: .*\*metrics\b/);
     expect(read('prometheus.yaml')).toContain(`names: [projector, api], type: A, port: ${port},`);
-    expect(read('haproxy.cfg')).toMatch(new RegExp(`^  server-template api \\d+ api:8080 check port ${port} `, 'm'));
+    expect(read('haproxy.cfg')).toMatch(
+      new RegExp(`^  server-template api 10 api:8080 check port ${port} inter 1s fall 2 rise 1 `, 'm'),
+    );
     expect(read('haproxy.cfg')).toContain('\n  option httpchk GET /readyz\n');
     expect(port).not.toBe('8080');
     // As installations.yaml and the backups name it.
@@ -75,6 +79,7 @@ describe('compose', () => {
     // Riders' tokens pass nowhere unencrypted.
     for (const line of [
       'http-request redirect scheme https unless { ssl_fc }',
+      'http-request deny deny_status 429 if { sc_http_req_rate(0) gt 500 }',
       'ssl-default-bind-options ssl-min-ver TLSv1.2',
     ])
       expect(example).toContain(`  ${line}`);
@@ -87,6 +92,10 @@ describe('compose', () => {
       expect(service(part)).toContain('deploy: { replicas: 2 }\n');
     }
     expect(read('compose.yaml').match(/^ {2}restart: .*$/gm)).toEqual(['  restart: unless-stopped']);
+    expect(read('systemd/example/kafka.service')).toContain('\nRestart=always\n');
+    // What runs to its end; the others wait for that of `topics`.
+    for (const part of ['topics', 'operator', 'backup-archive', 'backup-sign-in'])
+      expect(service(part)).toContain("    restart: 'no'\n");
     expect(service('kafka')).toContain("KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false'");
     expect(read('systemd/example/kafka.properties')).toContain('\nauto.create.topics.enable=false\n');
   });
@@ -160,12 +169,21 @@ describe('compose', () => {
 it('Debezium’s connector publishes to the log’s topics, and an empty payload as a tombstone', () => {
   const properties = read('debezium-outbox.properties');
   expect(properties).toContain(`route.topic.replacement=${defaultTopicPrefix}\${routedByValue}\n`);
-  expect(properties).toContain('route.tombstone.on.empty.payload=true\n');
+  for (const line of [
+    'transforms.outbox.route.tombstone.on.empty.payload=true',
+    // Rows of before are in the load; a row may be deleted before its transaction ends; values are bytes.
+    'snapshot.mode=no_data',
+    'skipped.operations=u,d,t',
+    'key.converter=org.apache.kafka.connect.storage.StringConverter',
+    'value.converter=io.debezium.converters.BinaryDataConverter',
+  ])
+    expect(properties).toContain(`\n${line}\n`);
 });
 
 // docs/metrics.md#traces
 it('traces hold no query of a request, and of Redis the names of commands alone', async () => {
   const got: {
+    ignoreIncomingRequestHook?(request: { url: string }): boolean;
     requestHook?(span: object, request: { url: string }): void;
     dbStatementSerializer?(command: string, args: string[]): string;
   } = {};
@@ -184,6 +202,8 @@ it('traces hold no query of a request, and of Redis the names of commands alone'
   new Function('libraries', 'register', 'process', code.replaceAll('import.meta.url', "''"))(libraries, () => {}, {
     once() {},
   });
+  const ignored = ['/healthz', '/readyz', '/metrics', '/api/me'].map((url) => got.ignoreIncomingRequestHook!({ url }));
+  expect(ignored).toEqual([true, true, true, false]);
   const attributes: string[][] = [];
   const span = { setAttribute: (...attribute: string[]) => attributes.push(attribute) };
   for (const url of ['/oauth/callback?code=secret', '/docs']) got.requestHook!(span, { url });

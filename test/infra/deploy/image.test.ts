@@ -30,12 +30,18 @@ test('the image listens at every address, at the port that it exposes, and keeps
     name,
     value,
   ]);
-  const { HOST, PORT, DATA_DIR, NODE_OPTIONS } = Object.fromEntries(named);
-  expect({ HOST, NODE_OPTIONS }).toEqual({
+  const { HOST, PORT, DATA_DIR, NODE_OPTIONS, NODE_ENV } = Object.fromEntries(named);
+  expect({ HOST, NODE_ENV, NODE_OPTIONS }).toEqual({
     HOST: '0.0.0.0',
+    NODE_ENV: 'production',
     NODE_OPTIONS: '"--enable-source-maps --max-old-space-size-percentage=75"',
   });
-  for (const line of [`EXPOSE ${PORT}`, `VOLUME ${DATA_DIR}`]) expect(dockerfile).toContain(`\n${line}\n`);
+  for (const line of [`EXPOSE ${PORT}`, `VOLUME ${DATA_DIR}`, 'CMD ["start"]'])
+    expect(dockerfile).toContain(`\n${line}\n`);
+  // What no build may see: secrets are made in that folder.
+  expect(readFileSync(new URL('../../../infra/deploy/Dockerfile.dockerignore', import.meta.url), 'utf8')).toMatch(
+    /^\*\n[\s\S]*^infra\/deploy$/m,
+  );
 });
 
 test('the image’s labels, and the tag in the Kubernetes example, say what package.json says', () => {

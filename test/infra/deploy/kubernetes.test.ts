@@ -126,6 +126,23 @@ it.each([...parts, 'backup-sign-in'] as const)(
 );
 
 describe('the manifests', () => {
+  it.each(['base', 'monitoring'])('of %s are all taken in', (name) => {
+    const files = globSync(`${name}/*.yaml`, { cwd: folder }).map((path) => path.slice(name.length + 1));
+    const [, listed] = /^resources:\n((?: {2}- .*\n)+)/m.exec(read(`${name}/kustomization.yaml`))!;
+    expect([...listed!.matchAll(/- (.*)/g)].map(([, file]) => file).sort()).toEqual(
+      files.filter((file) => file !== 'kustomization.yaml').sort(),
+    );
+  });
+
+  it('lead requests to the API’s own port, and scale it at 70 % of a core', () => {
+    expect(document('base/api.yaml', 'Service', 'api')).toContain('port: 80, targetPort: http }');
+    expect(workload('api')).toContain('name: http, containerPort: 8080 }');
+    expect(read('example/ingress.yaml')).toMatch(/- path: \/\n +pathType: Prefix\n.*name: api, port: \{ name: http \}/);
+    const [, cpu] = /requests: \{ cpu: (\d+)m,/.exec(workload('api'))!;
+    const [, used] = /averageUtilization: (\d+)/.exec(document('base/api.yaml', 'HorizontalPodAutoscaler', 'api'))!;
+    expect((Number(cpu) / 1000) * Number(used)).toBe(70);
+  });
+
   it('are as Kubernetes’s schemas have them, and have no field besides', async () => {
     const programs = await pythonWith('kubernetes-validate', '1.37.0');
     const files = globSync('{base,example}/*.yaml', { cwd: folder }).filter((name) => !name.includes('kustomization'));
@@ -169,9 +186,11 @@ spec:
     ]);
     const backups = [...listed.matchAll(/backup: ([\w-]+) \}/g)].map(([, name]) => `backup-${name}`);
     expect(backups).toEqual(['backup-archive', 'backup-sign-in']);
-    for (const name of backups)
+    for (const name of backups) expect(document(`base/${name}.yaml`, 'CronJob', name)).toContain('mountPath: /kept }');
+    // Each night, one at a time.
+    for (const name of ['topics', ...backups])
       expect(document(`base/${name}.yaml`, 'CronJob', name)).toMatch(
-        /schedule: \d+ \d+ \* \* \*\n[\s\S]*mountPath: \/kept /,
+        /schedule: \d+ \d+ \* \* \*\n +concurrencyPolicy: Forbid\n +startingDeadlineSeconds: 3600\n/,
       );
     expect(workload('backup-archive')).toContain('args: [archive, save, /kept/archive]');
     const rdb = '/kept/sign-in.rdb';
@@ -181,7 +200,8 @@ spec:
     const [, job] = /up\{job="([\w-]+)"/.exec(readFileSync(`${folder}../alerts.yaml`, 'utf8'))!;
     for (const part of ['projector', 'api'] as const) expect(workload(part)).toContain(`app: ${job}, part: ${part} }`);
     const monitor = read('monitoring/pod-monitor.yaml');
-    for (const line of ['jobLabel: app\n', 'port: metrics,']) expect(monitor).toContain(line);
+    for (const line of ['jobLabel: app\n', 'port: metrics,', 'values: [projector, api] }'])
+      expect(monitor).toContain(line);
   });
 });
 
@@ -226,6 +246,11 @@ describe('the deployments', () => {
     for (const part of ['projector', 'api'] as const) {
       expect(workload(part)).toContain('rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }');
       expect(document(`base/${part}.yaml`, 'PodDisruptionBudget', part)).toContain('maxUnavailable: 1\n');
+      expect(workload(part)).toContain('topologyKey: kubernetes.io/hostname\n');
+      // A process that answers late is not ended for that.
+      expect(workload(part)).toMatch(
+        /livenessProbe:\n.*\n +periodSeconds: 10\n +timeoutSeconds: 5\n +failureThreshold: [36]\n/,
+      );
     }
     // A fold of a large log takes minutes.
     expect(workload('projector')).toMatch(/startupProbe:\n.*\n +periodSeconds: 5\n +failureThreshold: 120\n/);

@@ -45,6 +45,7 @@ describe.each(['projector', 'api'])('the unit of %s', (part) => {
   it('is started again whatever ended it, within its memory, by a user of its own, and shows no credential', () => {
     const lines = [
       'Restart=always',
+      'RestartSec=5',
       'StartLimitIntervalSec=0',
       'MemoryMax=\\d+G',
       `DynamicUser=yes\nUser=ride-calendar-${part}\nStateDirectory=ride-calendar/${part}`,
