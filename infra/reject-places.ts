@@ -1,7 +1,7 @@
 import type { RejectPlace } from '../projector/ports/event-log.ts';
 
 /** Some 400 MB of places. With more bad records than this, an early one may be set aside twice. */
-const placesMax = 4_000_000;
+export const placesMax = 4_000_000;
 
 /** Remembers which bad records are set aside already: the latest `max` of them (docs/rules.md#rejected-once). */
 export class RejectPlaces {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RejectPlaces } from '../../infra/reject-places.ts';
+import { placesMax, RejectPlaces } from '../../infra/reject-places.ts';
 
 const reject = (offset: number, timestampMs: number, topic: 'rides' | 'riders' = 'rides', partition = 0) => {
   return { topic, partition, offset, timestampMs, reason: 'x', raw: { key: null, value: null, headers: {} } };
@@ -14,7 +14,8 @@ test('a place is known by topic, partition, offset and time, and an unknown one 
   expect(places.unknown([reject(2 ** 40, 5), ...others, ...others])).toEqual(others);
 });
 
-test('the oldest places are forgotten, so that a flood of bad records does not fill the memory', () => {
+test('the oldest places are forgotten, beyond four million, so that a flood of bad records does not fill the memory', () => {
+  expect(placesMax).toBe(4_000_000);
   const places = new RejectPlaces(2);
   for (const offset of [1, 2, 2, 3]) places.add(reject(offset, 0));
   expect(places.unknown([1, 2, 3].map((offset) => reject(offset, 0)))).toEqual([reject(1, 0)]);

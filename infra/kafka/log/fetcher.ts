@@ -36,8 +36,8 @@ export interface FetchHandler {
   topics(): Promise<readonly KafkaTopic[]>;
   /** An open transaction has hidden the following records for a while, or no longer hides them: `heldBack` says which. */
   onHeldBack?(partition: FollowedPartition): void;
-  /** The longest time, in milliseconds, that a partition may be unread before records of it can be missed. */
-  awayMsMax?: number;
+  /** delete.retention.ms: tombstones that were unread for longer may be gone. */
+  retentionMs?: number;
 }
 
 interface FetcherDeps extends Asking {
@@ -244,7 +244,7 @@ export class Fetcher {
       }
       partition.backOff?.succeeded();
       partition.backOff = null;
-      if (advance(partition, found, now, this.#deps.handler.awayMsMax)) served.add(partition);
+      if (advance(partition, found, now, this.#deps.handler.retentionMs)) served.add(partition);
       if (noteHeldBack(partition, found, now)) this.#deps.handler.onHeldBack?.(partition);
     }
     this.#pause(failing);

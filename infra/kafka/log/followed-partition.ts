@@ -66,17 +66,19 @@ export function followedPartition(from: StartingPoint, { nowMs, upMs }: Instant)
   return { ...from, ...unread, ...free, fetched: [] };
 }
 
-/** Queues what was fetched; whether there was any. Throws LogTruncatedError if it was unread for over `awayMsMax`. */
+/** Queues what was fetched; whether there was any. Throws LogTruncatedError if it was unread for over half of `retentionMs`. */
 export function advance(
   partition: FollowedPartition,
   found: FetchedPartition,
   { nowMs, wallMs, upMs }: Instant,
-  awayMsMax = Number.POSITIVE_INFINITY,
+  retentionMs = Number.POSITIVE_INFINITY,
 ): boolean {
   const moved = found.nextOffset > partition.offset;
   partition.end = found.highWatermark;
   partition.stableEnd = found.lastStableOffset;
   if (moved) {
+    // Half: reading on to the end takes time too.
+    const awayMsMax = retentionMs / 2;
     if (upMs - partition.caughtUpAtUpMs > awayMsMax) throw awayTooLong(partition, awayMsMax);
     partition.offset = found.nextOffset;
     partition.lastEpoch = found.lastEpoch;

@@ -113,7 +113,7 @@ class Following {
         },
         topics: () => this.#findTopics(),
         onHeldBack: (partition) => this.#heldBack(partition),
-        awayMsMax: retentionMs / 2,
+        retentionMs,
       };
       const offsets = (topic: string) => from[this.#parts.topics.shortName(topic)];
       const fetcher = new Fetcher(topics, offsets, { ...this.#parts, cluster, handler, checkEveryMs });
