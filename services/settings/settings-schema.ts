@@ -45,7 +45,7 @@ const listOf = <T>(item: z.ZodType<T, string>) =>
   z
     .string()
     .transform((value) => value.split(',').map((each) => each.trim()))
-    .pipe(z.array(item).min(1));
+    .pipe(z.array(item));
 
 /** `murmur2,attendance:crc32`: a partitioner for all topics, then others for some. */
 const partitionersByTopic = z
