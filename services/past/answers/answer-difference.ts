@@ -41,13 +41,12 @@ function membersOf(value: Json | undefined): Map<string, Json> | null {
   return new Map(value.map((element, i) => [ids[i]!, element]));
 }
 
-/** The id of a list's element: ride and day for a night, id or handle for a rider. */
+/** The id of a list's element: ride and day for a night, the handle for a rider. */
 function idOf(element: Json): string | null {
   if (element === null || typeof element !== 'object' || Array.isArray(element)) return null;
-  const { ride, day, rider, handle, night } = element;
+  const { ride, day, handle, night } = element;
   if (night !== undefined) return idOf(night);
   if (typeof ride === 'string') return typeof day === 'string' ? `${ride}/${day}` : ride;
-  if (typeof rider === 'string') return rider;
   return typeof handle === 'string' ? handle : null;
 }
 

@@ -57,7 +57,7 @@ it('wrong settings are named each', async () => {
 });
 
 const folder = testFolder();
-for (const name of ['note', 'second']) writeFileSync(join(folder, name), '');
+for (const name of ['note', 'second']) writeFileSync(join(folder, name), '/me/nights r0020 more');
 const noName = "the folder's name is empty";
 const noKafka = 'KAFKA_BROKERS is missing';
 const notEmpty = 'is not empty (it holds note and 1 more), want a new or empty folder';
@@ -124,6 +124,7 @@ const wrong: [env: Record<string, string>, usage: [line: string, words: string][
       ['history', 'want a PATH or --from-file'],
       ['history --from-file nosuch', "--from-file nosuch can't be read (ENOENT)"],
       ['history --from-file test/README.md', '--from-file test/README.md, line 1: "#" is no path'],
+      [`history --from-file ${folder}/note`, 'note, line 1: it has more than a path and a rider'],
       ['history /nights', 'is no path of the interface'],
       ['history /me/nights', 'want --rider ID'],
       ['history /metros/portland/days/2015-6-13', 'is a 400: day is not a date, YYYY-MM-DD'],
@@ -131,6 +132,9 @@ const wrong: [env: Record<string, string>, usage: [line: string, words: string][
       ['replay', 'want either --as-of TIME or --offsets FILE'],
       ['replay --offsets x --by changed_at', '--offsets says by what it goes, leave --by out'],
       ['replay --offsets package.json', 'is no file of offsets (as_of)'],
+      ['replay --offsets /nope', "--offsets /nope can't be read (ENOENT)"],
+      [`replay --offsets ${folder}/note`, 'is not JSON, want a file that replay --as-of TIME --json wrote'],
+      [`${asOf} --serve --rider r@`, '--rider is not a rider id'],
       [`${asOf} --rider r0020`, '--rider is of --get PATH or --serve'],
       [`${asOf} --get ${day} --serve`, 'want --serve or --get PATH, not both'],
     ],

@@ -16,9 +16,10 @@ type Row = Record<string, unknown>;
 const instant = '2015-06-13T19:00:00Z';
 const dir = testFolder();
 let tables: ExportInDuckDb;
+let said: Awaited<ReturnType<typeof run>>;
 
 beforeAll(async () => {
-  expect((await run('export', at('all'), '--personal')).code).toBe(0);
+  said = await run('export', at('all'), '--personal');
   tables = await ExportInDuckDb.open(at('all'));
 });
 afterAll(() => tables[Symbol.dispose]());
@@ -80,8 +81,14 @@ describe('an export', () => {
     expect(await rowsWith('public', 'r0020')).toBe(0);
     expect(await rowsWith('all', 'r0020')).toBeGreaterThan(0);
     for (const name of ['all', 'public']) expect(await rowsWith(name, 'Lantern')).toBe(0);
-    await run('export', at('secrets'), '--secrets');
+    const { out } = await run('export', at('secrets'), '--secrets');
+    expect(out.at(-2)).toBe('It holds the places of secret meetings');
     expect(await rowsWith('secrets', 'Lantern')).toBeGreaterThan(0);
+    const led = async (name: string) => {
+      using some = await ExportInDuckDb.open(at(name));
+      return Number((await some.rows('SELECT count(leaders) AS n FROM rides'))[0]!.n) > 0;
+    };
+    expect([await led('public'), await led('all')]).toEqual([false, true]);
     // An open place of a ride that has no page is hidden with its district.
     const neverShown = async (name: string) => {
       using some = await ExportInDuckDb.open(at(name));
@@ -97,18 +104,34 @@ describe('an export', () => {
 
   it('hides a place in all versions of a night whose last one is secret, and in each that was', async () => {
     await using archive = await TestArchive.make(1);
-    const was = (date: string, place_name: string, secret: boolean) =>
-      night('loop', date, place({ place_name, secret })) as { topic: 'nights'; key: string; value: Night };
+    const was = (date: string, place_name: string, secret: boolean, more = {}) =>
+      night('loop', date, place({ place_name, secret, ...more })) as { topic: 'nights'; key: string; value: Night };
     const pdx = [metro('pdx'), ride('loop')] as { topic: 'rides'; key: string; value: Ride }[];
     const closed = [was('2015-06-13', 'Lantern One', false), was('2015-06-13', 'Lantern Two', true)];
     const opened = [was('2015-06-14', 'Lantern Three', true), was('2015-06-14', 'Fountain', false)];
-    await archive.write([...pdx, ...closed, ...opened]);
-    expect((await ran(['export', at('versions')], { ARCHIVE_DIR: archive.dir })).code).toBe(0);
+    // Its district, where the leader shows it.
+    const near = [true, false].map((show_neighbourhood, i) =>
+      was(`2015-06-1${i + 5}`, 'Lantern Four', true, { show_neighbourhood, district: `shown-${show_neighbourhood}` }),
+    );
+    await archive.write([...pdx, ...closed, ...opened, ...near]);
+    // Without an instant every record counts, whatever the clock says.
+    const env = { ARCHIVE_DIR: archive.dir, NOW: '2000-01-01T00:00:00Z' };
+    expect((await ran(['export', at('versions')], env)).code).toBe(0);
     expect([await rowsWith('versions', 'Lantern'), await rowsWith('versions', 'Fountain')]).toEqual([0, 3]);
+    expect([await rowsWith('versions', 'shown-true'), await rowsWith('versions', 'shown-false')]).toEqual([1, 0]);
   });
 
   it('has the final answers with their ETags, and a manifest of its files, by whose offsets replay gives the same', async () => {
     const manifest = JSON.parse(readFileSync(join(at('all'), 'manifest.json'), 'utf8'));
+    const of = { version: 1, as_of: '2026-11-01T00:00:00.000Z', by: 'timestamp', personal: true, secrets: false };
+    const log = { log: `the archive ${portlandDirectory}`, compacted: false, exact_since: null, rejected_records: 4 };
+    expect(manifest).toMatchObject({ ...of, ...log });
+    expect([said.code, ...said.out.slice(-3)]).toEqual([
+      0,
+      `Read ${manifest.records} records, left out 4 rejected ones; written: ${at('all')}`,
+      'It holds riders’ personal data: an erased rider stays in it until it is made anew',
+      `With DuckDB: cd ${at('all')} && duckdb -init calendar.sql`,
+    ]);
     for (const { file, sha256 } of Object.values(manifest.tables) as { file: string; sha256: string }[]) {
       expect(hash('sha256', readFileSync(join(at('all'), file)))).toBe(sha256);
     }

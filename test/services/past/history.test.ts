@@ -1,15 +1,18 @@
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manifestName, readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import { differencesOf, differenceText } from '../../../services/past/answers/answer-difference.ts';
+import { metro, ride } from '../../reference/example-log.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
+import { TestArchive } from '../../support/worlds/archive.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const dir = testFolder();
 
 const run = (...args: string[]) => ran(args, { ARCHIVE_DIR: portlandDirectory, NOW: '2026-11-01T00:00:00Z' });
+const unknown = 'May not be exact: since when the archive has every record is not known';
 
 describe('history', () => {
   it('says when a night was called off, and by which record; --json is a line for each version, with the answer’s own bytes', async () => {
@@ -19,10 +22,18 @@ describe('history', () => {
     const at = out.findIndex((line) => line.includes('2020-03-31 status: "on" → "cancelled"'));
     expect(out[at - 1]).toBe('2020-03-21T19:12:42.711Z  nights/1@107 sh20r6756/2020-03-31');
     expect(out).toContain('2020-04-01T07:00:00.000Z  midnight passed');
+    expect(out.slice(1, 4)).toEqual([
+      '  status 404 → 200',
+      '  + ride: "sh20r6756"',
+      expect.stringContaining('+ title'),
+    ]);
     const lines = (await run('history', ...args, '--json')).out;
     const off = lines.findIndex((line) => line.includes('"offset":107'));
     const asOf = await run('replay', '--as-of', JSON.parse(lines[off]!).at, '--get', '/rides/sh20r6756');
-    expect(JSON.parse(lines[off]!)).toMatchObject({ at: '2020-03-21T19:12:42.711Z', status: 200 });
+    const at1 = '2020-03-21T19:12:42.711Z';
+    const place = { topic: 'nights', partition: 1, offset: 107, key: 'sh20r6756/2020-03-31' };
+    const records = [{ ...place, timestamp: at1, changed_at: at1, tombstone: false }];
+    expect(JSON.parse(lines[off]!)).toMatchObject({ at: at1, status: 200, records });
     expect(lines[off]).toContain(`"answer":${asOf.out[0]}}`);
   });
 
@@ -63,8 +74,26 @@ describe('history', () => {
     expect(await doubts()).toEqual([]);
     const { simulated: _, ...manifest } = readManifest(archive)!;
     writeManifest(archive, { ...manifest, exact_since: null });
-    const unknown = 'May not be exact: since when the archive has every record is not known';
     expect(await doubts()).toEqual([`${unknown}: no save of it has come to the end of the log`]);
+    // By the instant of the records, not the clock's, and by the first of two.
+    writeManifest(archive, { ...manifest, exact_since: '2026-09-02T00:00:00Z', saved_until: '2026-09-04T00:00:00Z' });
+    const [before, within, after] = [1, 3, 5].map((day) => `2026-09-0${day}T00:00:00Z`) as [string, string, string];
+    for (const [command, said] of [
+      [`history /rides/nosuch --to ${within}`, []],
+      ['history /rides/nosuch', ['was saved until']],
+      [`changes --from ${before} --to ${within}`, ['has every record since']],
+      [`replay --as-of ${after} --now ${within} --get /rides/nosuch`, ['was saved until']],
+      [`export ${archive}-then --as-of ${before}`, ['has every record since']],
+      [`export ${archive}-now`, []],
+    ] as const) {
+      const { err } = await run(...command.split(' '), '--archive', archive);
+      const doubted = err.filter((line) => line.startsWith('May not be exact'));
+      expect([command, doubted]).toEqual([command, said.map((words) => expect.stringContaining(words))]);
+    }
+    const { out } = await run('replay', '--as-of', within, '--archive', archive);
+    expect(out[1]).toBe('The archive has every record since 2026-09-02T00:00:00Z');
+    const exported = JSON.parse(readFileSync(`${archive}-now/manifest.json`, 'utf8'));
+    expect(exported).toMatchObject({ exact_since: '2026-09-02T00:00:00Z', log: `the archive ${archive}` });
     rmSync(join(archive, manifestName));
     const folder = join(archive, 'ride-calendar.rides');
     const cut = join(folder, readdirSync(folder)[0]!);
@@ -90,15 +119,34 @@ describe('changes', () => {
     }
   });
 
-  it('of one clock leaves midnights out; what never differs is exit code 0', async () => {
-    const same = await run('changes', '--from', '2020-03-21T19:00:00Z', '--to', '2020-03-21T19:00:00Z');
-    expect({ ...same, out: same.out.length }).toMatchObject({ code: 0, out: 1 });
-    const day = ['--from', '2015-06-13T06:59:00Z', '--to', '2015-06-13T07:01:00Z', '--json'];
-    const passing = await run('changes', ...day);
-    expect(passing.out.map((line) => JSON.parse(line)).some(({ records }) => records.length === 0)).toBe(true);
-    const held = await run('changes', ...day, '--now', '2015-06-13T07:00:00Z');
-    expect(held.out.map((line) => JSON.parse(line)).some(({ records }) => records.length === 0)).toBe(false);
+  it('exits 1 where one ride alone differs; counts what differs by midnight alone, which one clock leaves out; what never differs is exit code 0', async () => {
+    const ride = await run('changes', '--from', '2015-06-08T13:41:16Z', '--to', '2015-06-08T13:41:18Z');
+    const one = /^0 days and 1 ride differ between 2015-06-08T13:41:16.000Z and .*, by 1 record$/;
+    expect([ride.code, ride.out.at(-1)]).toEqual([1, expect.stringMatching(one)]);
+    const midnight = ['--from', '2015-06-13T06:59:00Z', '--to', '2015-06-13T07:00:00Z'];
+    const { out, err } = await run('changes', ...midnight);
+    expect(out.at(-1)).toMatch(/^1 day and 9 rides differ between .*, by 0 records, 10 of them by midnight alone$/);
+    expect(out.join('\n')).toContain('past: false → true\n  by no record: midnight passed\n');
+    expect(err).toEqual([`${unknown}: no manifest says so`]);
+    const held = await run('changes', ...midnight, '--now', '2015-06-13T07:00:00Z');
+    expect(held).toMatchObject({
+      code: 0,
+      out: [expect.stringMatching(/^No answer differs between 2015-06-13T06:59/)],
+    });
   });
+});
+
+it('history and changes go by the log’s timestamps unless told to go by upstream’s time; history ends now, which is NOW', async () => {
+  await using archive = await TestArchive.make(1);
+  // Published in 2023, changed in 1970.
+  await archive.write([metro('pdx'), ride('loop')]);
+  const by = async (command: string, ...more: string[]) =>
+    ran([...command.split(' '), ...more], { ARCHIVE_DIR: archive.dir, NOW: '2010-01-01T00:00:00Z' });
+  const late = await by('history /rides/loop');
+  expect([late.code, late.err.at(-1)]).toEqual([1, '/rides/loop has no version up to 2010-01-01T00:00:00.000Z']);
+  expect((await by('history /rides/loop', '--by', 'changed_at')).code).toBe(0);
+  const since = 'changes --from 2010-01-01T00:00:00Z --to 2024-01-01T00:00:00Z';
+  expect([await by(since), await by(since, '--by', 'changed_at')]).toMatchObject([{ code: 1 }, { code: 0 }]);
 });
 
 describe('the difference of two answers', () => {
@@ -120,5 +168,21 @@ describe('the difference of two answers', () => {
       '+ nights c/2020-01-01: Ride c, on, 3 going',
       'names: ["a"] → ["a","b"]',
     ]);
+  });
+
+  it('goes by the nights and riders of a rider’s own answers too, unless two have one handle; of what comes anew says how much', () => {
+    const rider = (handle: string, more = {}) => ({ handle, name: null, close: false, ...more });
+    const friends = (...all: object[]) => ({ nights: [{ night: night('a'), friends: all }] });
+    expect(texts(friends(rider('x'), rider('y')), friends(rider('y', { close: true })))).toEqual([
+      expect.stringMatching(/^- nights a\/2020-01-01 friends x: \{"handle"/),
+      'nights a/2020-01-01 friends y close: false → true',
+    ]);
+    const [same, other] = [friends(rider('x'), rider('x')), friends(rider('x'))];
+    expect(texts(same, other)).toEqual([expect.stringMatching(/^nights a\/2020-01-01 friends: \[.*\] → \[.*\]$/)]);
+    const own = { nights: [], flagged: [{ ride: 'a', day: '2020-01-01', riders: [] }] };
+    const anew = differencesOf('', JSON.stringify(own)).map(differenceText);
+    expect(anew).toEqual(['+ nights: []', '+ flagged (1)']);
+    const one = { nights: [{ why: 'led', night: night('a') }] };
+    expect(texts({ nights: [] }, one)).toEqual(['+ nights a/2020-01-01: Ride a, on']);
   });
 });
