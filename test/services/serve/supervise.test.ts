@@ -53,8 +53,10 @@ it('a projector that ends beside complete views, or cannot be opened, is begun a
 });
 
 it('a projector that ends with nothing to serve ends the process', async () => {
-  const { running, supervised } = scene({ complete: false });
+  const { running, waits, supervised } = scene({ complete: false });
   const kept = await supervised();
   running[0]!.end(new Error('no topics'));
   await expect(kept.done).rejects.toThrow('no topics');
+  // A reader that is new has to connect first.
+  expect(waits).toEqual([2_000]);
 });

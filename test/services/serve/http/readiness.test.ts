@@ -3,6 +3,7 @@ import {
   apiReadiness,
   logReadiness,
   projectorReadiness,
+  readyOrAwhile,
   watchedReads,
 } from '../../../../services/serve/http/readiness.ts';
 import { keptLog } from '../../../support/processes/heard.ts';
@@ -40,6 +41,27 @@ it('a projector’s note says what keeps views from following the log, then what
   const reason = 'the views are not yet at the ends of the log sampled at the start';
   expect(await of(false, [], ['misplaced'])).toEqual({ ready: false, reason });
   expect(await of(false, ['no riders'], [])).toEqual({ ready: false, reason: `${reason}: no riders` });
+});
+
+it('a process listens once reads can be answered, after 2 s of looking whatever it finds, or once it is told to stop', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    /** How often it looks, where each look takes half a second. */
+    const looks = async (readyAt: number, stopAt: number) => {
+      const stop = new AbortController();
+      let count = 0;
+      const ready = async () => {
+        vi.advanceTimersByTime(500);
+        if (++count === stopAt) stop.abort();
+        return count === readyAt ? ({ ready: true } as const) : starting;
+      };
+      await readyOrAwhile({ ready }, stop.signal);
+      return count;
+    };
+    expect([await looks(0, 0), await looks(2, 0), await looks(0, 3)]).toEqual([4, 2, 3]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('the log says when reads get 503, each reason once, when they are answered again, and each note once', async () => {
