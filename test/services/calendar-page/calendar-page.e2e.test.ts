@@ -72,6 +72,7 @@ it('is where / leads, shows tonight by the metro’s own date, goes to other day
   expect(await page.textContent('h1')).toBe('Tomorrow: Sunday, June 14');
   await page.click('#week');
   await shows(page, 'section:nth-of-type(7)');
+  expect(await page.getAttribute('#after', 'href')).toContain('day=2015-06-21');
   await page.click('article a >> nth=0');
   await shows(page, '.text');
   expect(page.url()).toContain('ride=');
@@ -176,6 +177,85 @@ it('says a 503 in words, asks again, then every ten seconds: riders’ texts are
   expect(await page.textContent('#news')).toBe('These rides changed just now.');
 });
 
+it('asks again ten seconds after an answer', async () => {
+  await using page = await context.newPage();
+  await page.clock.install();
+  let asked = 0;
+  await page.route('**/api/metros/**', (route) => {
+    asked++;
+    return route.continue();
+  });
+  await page.goto(`${service.origin}/calendar?metro=portland`);
+  await shows(page, 'article');
+  await page.evaluate("document.querySelector('code').textContent = ''");
+  await page.clock.pauseAt(Date.now() + 3_600_000);
+  await page.waitForSelector('code:not(:empty)', { state: 'attached', timeout: 60_000 });
+  const before = asked;
+  await page.clock.runFor(9_999);
+  expect(asked).toBe(before);
+  await page.clock.runFor(1);
+  await expect.poll(() => asked).toBe(before + 1);
+});
+
+it('has modules to copy: what they say of days, nights and faults, and that asking again costs a 304', async () => {
+  await using visitor = await visit();
+  const { page, open } = visitor;
+  await open('/calendar');
+  const inPage = (code: string): Promise<unknown> => page.evaluate(`(async () => { ${code} })()`);
+  const days = await inPage(`
+    const { dayInWords, isDay } = await import('/calendar/dates.js');
+    const words = (day) => dayInWords(day, '2015-06-13');
+    return [words('2015-06-12'), words('2016-01-01'), isDay('2015-02-28'), isDay('2015-02-30')];`);
+  expect(days).toEqual(['Yesterday: Friday, June 12', 'Friday, January 1 2016', true, false]);
+  const cards = await inPage(`
+    const { nightCard, inTime } = await import('/calendar/nights.js');
+    const friends = [...'abcdefg'].map((handle) => ({ handle, name: null }));
+    const card = nightCard({ past: true, going_count: 1, meeting: {} }, { own: { why: 'saved', friends } });
+    const nights = [1, 2, 3].map((n) => ({ night: { n, past: n < 3 } }));
+    const order = inTime(nights, [], []).flatMap(({ nights }) => nights.map(({ night }) => night.n));
+    return [...[...card.querySelectorAll('p, h3')].map(({ textContent }) => textContent), order];`);
+  const friends = '@a, @b, @c, @d, @e, and 2 more are going';
+  const own = ['You saved it', friends, '1 were going', [3, 2, 1]];
+  expect(cards).toEqual(['–', 'Ride without a title', 'Meeting point not given', ...own]);
+  await page.route('**/rides/busy', (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '7' } }));
+  const asked = await inPage(`
+    const { createApi } = await import('/calendar/api.js');
+    const { baseUrl, key } = await (await fetch('/calendar/config.json')).json();
+    const get = createApi(baseUrl, async (isOther) => ({ 'X-Api-Key': isOther ? 'other' : key }));
+    const fault = (...asked) => get(...asked).catch(({ message, status, retryAfter }) => [message, status, retryAfter]);
+    const [first, again] = [await get('/rides/pp15r4935'), await get('/rides/pp15r4935')];
+    const faults = [await fault('/rides/nosuch'), await fault('/rides/busy'), await fault('/me/nights', {}, true)];
+    return [again.request, first.answer.title === again.answer.title, ...faults];`);
+  expect(asked).toEqual([
+    expect.stringMatching(/ → 304, 0 bytes, /),
+    true,
+    ['The calendar has no such city, or no such ride any more.', 404, null],
+    ['The calendar answered with status 429.', 429, 7],
+    ['The calendar does not know this key.', 401, null],
+  ]);
+});
+
+it('signs nobody in by a link that it did not ask for, of another server, or where the rider said no; localhost is led to its one address', async () => {
+  await using page = await context.newPage();
+  const posted: string[] = [];
+  page.on('request', (request) => request.method() === 'POST' && posted.push(request.url()));
+  await page.goto(`${service.origin.replace('127.0.0.1', 'localhost')}/calendar?metro=portland`);
+  await page.waitForURL(`${service.origin}/calendar?metro=portland`);
+  await shows(page, 'article');
+  const back = '?metro=portland&day=2015-06-12';
+  const led = async (query: string) => {
+    await page.evaluate(`sessionStorage.setItem('asked', '{"state":"ours","verifier":"v","back":"${back}"}')`);
+    await page.goto(`${service.origin}/calendar?${query}`);
+    await shows(page, 'article');
+    return [new URL(page.url()).search, await page.textContent('#notice'), await page.textContent('#account')];
+  };
+  expect(await led('state=other&code=c')).toEqual(['', '', 'Sign in']);
+  expect(await led('state=ours&error=access_denied')).toEqual([back, 'You are not signed in.', 'Sign in']);
+  const failed = [back, 'Signing in did not work. Try again.', 'Sign in'];
+  expect(await led('state=ours&code=c&iss=https://other.example')).toEqual(failed);
+  expect(posted).toEqual([]);
+});
+
 it('beside a log of one’s own asks for a developer key where nobody can sign in', async () => {
   const answer = await fetch(`${service.origin}/calendar/config.json`);
   const config = (await answer.json()) as { key: string };
@@ -208,18 +288,22 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   expect(await barriers(page)).toEqual([]);
   expect(complaints).toEqual([]);
 
-  // A token is refreshed before it ends, once for all that is asked meanwhile.
+  // A token is refreshed half a minute before it ends, once for all that is asked meanwhile.
   const refreshes: string[] = [];
   page.on('request', (request) => {
     if (request.url().endsWith('/oauth/token')) refreshes.push(request.postData() ?? '');
   });
   await page.evaluate(
-    "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), endsMs: 0 }))",
+    "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), endsMs: Date.now() + 29_000 }))",
   );
   await page.click('#week');
   await shows(page, 'section:nth-of-type(7)');
   expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
   expect(await page.textContent('#account')).toBe('Sign out');
+
+  // A ride's nights are marked as far as the API looks ahead.
+  await page.click('article a >> nth=0');
+  await page.waitForSelector('code:has-text("from=2015-06-13&to=2015-07-14")', { state: 'attached', timeout: 60_000 });
 
   // A duplicated tab starts with a copy of the storage. It is signed out, says so, and leaves the first one signed in.
   const [copy] = await Promise.all([page.waitForEvent('popup'), page.evaluate("void open('/calendar?view=week')")]);
@@ -238,8 +322,11 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   await page.click('#account');
   await isIn();
 
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
   await page.click('#account');
   await page.waitForURL('**/oauth/sign-out*');
+  expect(asked).toContain(`${service.origin}/oauth/revoke`);
   await page.click('main button');
   await shows(page, '#account:has-text("Sign in")');
   expect(new URL(page.url()).pathname).toBe('/calendar');
@@ -247,6 +334,7 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   // Whoever sits there next says who they are.
   await page.click('#account');
   await shows(page, '.riders');
+  expect(asked.find((url) => url.includes('/oauth/authorize?'))).toContain('prompt=login');
   expect(new URL(page.url()).pathname).toContain('/oauth/');
 });
 
@@ -257,5 +345,8 @@ it('has files that are its own origin’s alone, and let no inline script or sty
     expect(headers.get('access-control-allow-origin')).toBe(null);
     expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
     expect(headers.get('content-security-policy')).not.toContain('unsafe');
+    expect(headers.get('content-security-policy')).toContain("require-trusted-types-for 'script'");
   }
+  const { status, headers } = await fetch(`${service.origin}/calendar/`, { redirect: 'manual' });
+  expect([status, headers.get('location')]).toEqual([308, '../calendar']);
 });
