@@ -94,7 +94,7 @@ type RegisteredPaths = { segments: string[]; methods: string | string[] }[];
 function methodsAt(target: string, paths: RegisteredPaths): string[] {
   const path = decodeText(splitTarget(target).path)?.split('/') ?? [];
   const fits = (segment: string, i: number): boolean =>
-    segment === path[i] || (segment.startsWith(':') && path[i] !== '' && path[i]!.length <= parameterLengthMax);
+    segment === path[i] || (segment.startsWith(':') && path[i]!.length <= parameterLengthMax);
   const found = paths.filter(({ segments }) => segments.length === path.length && segments.every(fits));
   return [...new Set(found.flatMap(({ methods }) => methods))];
 }
@@ -121,6 +121,8 @@ export function createApp(deps: AppDeps): FastifyInstance {
       return answer.status;
     } catch (cause) {
       deps.onFault(cause);
+      // Else node:http keeps the reason phrase of the answer that failed.
+      response.statusMessage = '';
       if (response.headersSent) response.destroy();
       else send(response, refuse.failure(problems.internal));
       return 500;

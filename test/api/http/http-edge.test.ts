@@ -27,7 +27,7 @@ afterAll(() => service.close());
 const at = (method: string, target: string, headers: Record<string, string> = {}, body = ''): Promise<RawAnswer> =>
   service.exchange(requestText(method, target, headers, body));
 
-const pages = ['/oauth/sign-in/some-sign-in', '/oauth/sign-out', '/oauth/connected-apps'];
+const pages = ['/oauth/sign-in/some-sign-in', '/oauth/sign-in/', '/oauth/sign-out', '/oauth/connected-apps'];
 const registered = Object.entries({
   'GET, HEAD': ['/', '/docs', '/healthz', '/oauth/authorize?client_id=x', '/oauth/authorize/some'],
   'GET, HEAD, OPTIONS': ['oauth-protected-resource/api', 'oauth-authorization-server'].map(
@@ -89,6 +89,7 @@ it.each([
   ['/nowhere', '*/*', false],
   ['/nowhere', 'application/json, text/html;q=0.9', false],
   ['/%61pi/nope', browser, false],
+  ['/apix', browser, true],
 ])('%s is 404 to Accept: %s, as a page: %s', async (target, accept, isPage) => {
   const answer = await at('GET', target, { Accept: accept });
   expect(answer.status).toBe(404);
@@ -108,6 +109,11 @@ it.each([
 it('a fault of ours beside the interface is 500 as problem details, and is told', async () => {
   expectFailure(await at('GET', '/broken'), 500, 'Something went wrong here; the request may be sent again.');
   expect(service.faults.splice(0)).toEqual([bug]);
+});
+
+it('a form without a body is refused as any other wrong one', async () => {
+  const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  expect((await at('POST', '/oauth/token', type)).status).toBe(400);
 });
 
 // docs/rules.md#options

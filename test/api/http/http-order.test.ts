@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
+import { encodeView } from '../../../schemas/views/view-values.ts';
 import { json, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { publicOperations, riderOperations, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
@@ -148,15 +149,22 @@ describe.each(riderOperations)('$name', ({ name, path }) => {
     });
 });
 
-it('a fault of ours such as a stored view of no form is 500 as problem details, says nothing of what it is, and harms no other request', async () => {
-  const spoilt = await startHttpService();
-  const value = Buffer.from('no digest and no header, but for a while\n\n{}');
-  await spoilt.projector.lanes.add(tagOf('loop'), { kind: 'ride', id: 'loop', value });
-  await spoilt.projector.lanes.drain();
-  // From the store, then from what is kept.
-  for (const answer of [await spoilt.ask(smallWorld.ride, withKey()), await spoilt.ask(smallWorld.ride, withKey())])
-    expectFailure(answer, 500, 'Something went wrong here; the request may be sent again.');
-  expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
-  expect(spoilt.faults).toHaveLength(2);
-  await spoilt.close();
-});
+const spoiltDigest = encodeView({ zone: 'UTC', days: [], past: [] }, Buffer.from('{}')).fill('\n', 0, 1);
+it.each([
+  ['of no form', Buffer.from('no digest and no header, but for a while\n\n{}')],
+  ['whose digest is no header', spoiltDigest],
+])(
+  'a stored view %s is 500 as problem details, says nothing of what it is, and harms no other request',
+  async (_, value) => {
+    const told: number[] = [];
+    const spoilt = await startHttpService({ onAnswer: (_operation, status) => void told.push(status) });
+    await spoilt.projector.lanes.add(tagOf('loop'), { kind: 'ride', id: 'loop', value });
+    await spoilt.projector.lanes.drain();
+    // From the store, then from what is kept.
+    for (const answer of [await spoilt.ask(smallWorld.ride, withKey()), await spoilt.ask(smallWorld.ride, withKey())])
+      expectFailure(answer, 500, 'Something went wrong here; the request may be sent again.');
+    expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
+    expect([spoilt.faults.length, told]).toEqual([2, [500, 500, 200]]);
+    await spoilt.close();
+  },
+);
