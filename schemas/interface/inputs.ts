@@ -30,7 +30,7 @@ const date = z.iso.date(dateFault).refine((text) => !text.startsWith('0000'), da
 const searchWords = z
   .string()
   .refine((text) => {
-    if (text.length < 2 || text.length > 400) return false;
+    if (text.length > 400) return false;
     const { length } = [...text];
     return length >= 2 && length <= 200;
   }, 'is not of 2 to 200 characters')

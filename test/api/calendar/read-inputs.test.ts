@@ -108,6 +108,13 @@ describe('a query', () => {
     const bands = 'under_5, 5_to_10, 10_to_20, 20_to_40, over_40';
     expect(detailOf(day('far=x'))).toBe(`is not a comma-separated list of any of: ${bands}`);
     expect(detailOf(day('far=under_5,under_5'))).toBe('is a comma-separated list in which an item is repeated');
+    const slugs = 'is not a comma-separated list of district slugs: each 1 to 80 of a-z, 0-9 and hyphen';
+    expect(detailOf(day('where=A'))).toBe(slugs);
+    expect(detailOf(day('q=a'))).toBe('is not of 2 to 200 characters');
+    expect(detailOf(friends('metro=p'))).toBe('is not a metro slug: 2 to 32 of a-z, 0-9 and hyphen');
+    expect(detailOf(readInputs('getRide', ['abc'], ''))).toBe('is not a ride id: 4 to 32 of a-z and 0-9');
+    const backwards = friends('metro=pdx&from=2026-01-02&to=2026-01-01');
+    expect(detailOf(backwards)).toBe('is before from, or more than 31 days after it');
   });
 
   // docs/rules.md#range-of-dates

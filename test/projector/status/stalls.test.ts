@@ -82,8 +82,12 @@ test('a standby is ready once it is folded, stays so while it falls behind, and 
   expect(lines.map((line) => line.split(':')[0])).toEqual(['Ready', 'Not ready']);
   status.followed('of another log');
   expect(status.now(null).troubles).toEqual([expect.stringContaining('of another log')]);
+  status.judged(false);
+  deps.clock.ms += 1_000;
+  const waits = () => [...status.now(null).waits.keys()];
+  expect(waits()).toEqual(['redis', 'leader']);
   status.stand('leader');
-  expect([status.now(null).troubles, status.ready]).toEqual([[], false]);
+  expect([status.now(null).troubles, status.ready, waits()]).toEqual([[], false, []]);
 });
 
 test('what is unreadable longest counts until another leads, and each reason is said once, where it is', () => {
@@ -110,5 +114,8 @@ test('what is unreadable longest counts until another leads, and each reason is 
   clock.ms += 1_000;
   expect(notes()).toBe(0);
   status.stand('standby');
-  expect(status.now(null).unreadableSinceMs).toBeNull();
+  expect([status.now(null).unreadableSinceMs, [...status.now(null).waits.keys()]]).toEqual([
+    null,
+    ['kafka', 'rejects'],
+  ]);
 });

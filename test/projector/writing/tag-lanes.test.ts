@@ -234,12 +234,20 @@ describe('lanes', () => {
     expect(await stamped()).toBe(3);
     const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
     way.gate = (of) => (of === tag ? answers : Promise.resolve());
+    // Too short a time for another one to have led.
+    await clock.sleep(takeOverMsMin - 2 * beatMs);
     store.restart('b');
     expect(await stamped()).toBe(0);
     answer();
     expect(await stamped()).toBe(3);
-    // Another may have led meanwhile, and the store be a copy from before that.
-    await clock.sleep(takeOverMsMin - beatMs);
+    // An answer that takes long says who led when it was asked for. Another may have led since, and the store be a copy from
+    // before that.
+    const { promise: answered, resolve: answerLate } = Promise.withResolvers<void>();
+    way.gate = () => answered;
+    lanes.beat();
+    await clock.sleep(takeOverMsMin);
+    answerLate();
+    await turns(20);
     store.restart('c');
     expect(await stamped()).toBe(0);
     lanes.beginStamping(1);
