@@ -6,7 +6,7 @@ import { byTopic, type TopicName, topicNames } from '../../../schemas/events/rec
 import { positionAt } from '../../support/stores/placed-log.ts';
 import { sharedDeps } from '../../support/stores/shared-deps.ts';
 
-/** Looks four times at a log that begins at offset 5, beside views of a fold that began there, or at `stored`. */
+/** Looks four times, a minute apart, at a log that begins at offset 5, beside views of a fold that began there, or at `stored`. */
 async function looked(role: Status['role'], folded: number, stored = 5, policy: string | null = 'compact') {
   const { lines, stop, ...deps } = sharedDeps();
   const status: Pick<Status, 'deletions' | 'role'> = { role, deletions: { topics: new Set(), words: [] } };
@@ -30,6 +30,7 @@ async function looked(role: Status['role'], folded: number, stored = 5, policy: 
     },
   });
   await watch.run();
+  expect(deps.clock.slept).toEqual(Array(4).fill(60_000));
   return [lines, [...status.deletions.topics]];
 }
 

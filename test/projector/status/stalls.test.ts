@@ -103,6 +103,10 @@ test('what is unreadable longest counts until another leads, and each reason is 
   clock.ms += 1_000;
   status.repairing(1);
   expect(status.now(null).unreadableSinceMs).toBe(sinceMs);
+  // What the store lost is found by comparing, in a next term: till then no round makes it readable.
+  status.termEnded(true);
+  status.changes.written(status.changes.begin(), 0);
+  expect([status.now(null).tagsInRepair, status.changes.sinceMs]).toEqual([0, sinceMs + 1_000]);
   const full = new StoreRefusesError('the view store is full', { retry: true });
   for (const tag of ['tag 1', 'tag 2']) status.waits.begin('redis', tag, full);
   status.waits.begin('rejects');
