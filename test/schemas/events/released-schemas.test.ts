@@ -27,6 +27,15 @@ describe("the last release's event schemas", () => {
   });
 });
 
+// Each field that may be null is so by default, so that a writer may leave it out.
+test.each(files)('%s says of what may be null that it is null by default', (file) => {
+  const text = readFileSync(join(present, file), 'utf8');
+  JSON.parse(text, (_, node) => {
+    if (Array.isArray(node?.type)) expect(node).toMatchObject({ type: ['null', expect.anything()], default: null });
+    return node;
+  });
+});
+
 // biome-ignore lint/suspicious/noExplicitAny: a schema is changed at any depth
 type Field = { name: string; type: any; default?: unknown };
 type Schema = { fields: Field[] };
