@@ -10,6 +10,16 @@ it.each([
   expect(brokerAddress(text)).toEqual({ host, port });
 });
 
+// So brokers that share an address are told apart. No certificate is asked for by an IP address.
+it.each([
+  [['kafka:9093'], true],
+  [['kafka:9093', '[::1]:9093'], false],
+  [['127.0.0.1'], false],
+])('whether TLS to %j names the server is %s', (brokers, named) => {
+  const options = adminOptions({ brokers, ssl: true, sasl: null });
+  expect(options).toMatchObject({ tls: expect.anything(), tlsServerName: named });
+});
+
 // A broker may have credentials of one mechanism alone; one that is frozen first fails after half a minute.
 it.each([
   ['plain', 'PLAIN'],

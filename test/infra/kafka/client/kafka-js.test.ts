@@ -1,7 +1,26 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { kafkaJs } from '../../../../infra/kafka/client/kafka-js.ts';
 import { silentLog } from '../../../support/processes/heard.ts';
 import { tarpit } from '../../../support/servers/tarpit.ts';
+
+it('what the client says is logged at most once a minute, and what a broker answers that has just begun only if it comes again', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const heard: string[] = [];
+  const log = { ...silentLog, warn: (message: string) => heard.push(message) };
+  const connection = { brokers: ['kafka:1'], ssl: false, sasl: null };
+  const logger = kafkaJs(connection, log, new AbortController().signal).logger();
+  const say = () => {
+    for (const message of ['no broker', 'Response early']) logger.warn(message, { error: 'why' });
+    return heard.splice(0);
+  };
+  const [broker, response] = ['Kafka: no broker: why', 'Kafka: Response early: why'];
+  expect([say(), say(), say()]).toEqual([[broker], [response], []]);
+  vi.advanceTimersByTime(59_000);
+  expect(say()).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  expect(say()).toEqual([broker, response]);
+});
 
 it.each(['frozen', 'gone'])('a client whose signal aborts stops trying a broker that is %s', async (state) => {
   const pit = await tarpit();

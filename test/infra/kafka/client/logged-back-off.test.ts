@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { commandGiveUpMs, untilAnswered } from '../../../../infra/kafka/client/logged-back-off.ts';
+import { commandGiveUpMs, LoggedBackOff, untilAnswered } from '../../../../infra/kafka/client/logged-back-off.ts';
 import { silentLog } from '../../../support/processes/heard.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
@@ -35,6 +35,17 @@ it('while Kafka is away it is asked every five seconds, which is logged about on
   state.away = false;
   await vi.advanceTimersByTimeAsync(5_000);
   expect([state.heard.at(-1), state.ended]).toEqual(['info: It could look now: Kafka answers again', 'answered']);
+});
+
+it('once it has answered, it is asked again as soon as at first', async () => {
+  const { signal } = new AbortController();
+  const backOff = new LoggedBackOff('Cannot look', { log: silentLog, signal });
+  for (let i = 0; i < 8; i++) await Promise.all([backOff.failed('x'), vi.advanceTimersByTimeAsync(5_000)]);
+  backOff.succeeded();
+  const again = vi.fn();
+  void backOff.failed('x').then(again);
+  await vi.advanceTimersByTimeAsync(300);
+  expect(again).toHaveBeenCalled();
 });
 
 it('a command gives up once Kafka has failed for half a minute', async () => {
