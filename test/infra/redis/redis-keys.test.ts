@@ -27,6 +27,19 @@ describe('the key of a view in Redis', () => {
   });
 });
 
+// Processes of two versions read them, side by side.
+it('the notes that processes leave one another, and schemas, are found again by their names', () => {
+  const { fence, position, open, coming, led, unreadable, asked, schemas } = keys;
+  const ofTag = [fence, position, open, coming, led].map((of) => of(7));
+  expect([...ofTag, unreadable(), asked(), schemas]).toEqual([
+    'app:g3:pub:{v7}:fence',
+    ...['position', 'open', 'coming', 'led'].map((name) => `app:g3:tag:{v7}:${name}`),
+    'app:g3:tag:{v0}:unreadable',
+    'app:g3:tag:{v0}:asked',
+    'app:schemas',
+  ]);
+});
+
 describe('what a key of our format is', () => {
   it('a view, or a note of projectors', () => {
     expect(keys.placeOf(keys.toRedis(rideKey('loop')))).toEqual({ tag, kind: 'ride', id: 'loop' });

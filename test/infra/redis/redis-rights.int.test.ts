@@ -119,6 +119,10 @@ it('the rights are enough on a Redis Cluster, whose tags that nobody leads and w
   const fullest = new Redis(cluster.nodes[1]!.url);
   await fullest.config('SET', 'maxmemory', limitBytes);
   fullest.disconnect();
+  // This one holds more, in a slot of its own.
+  const largest = new Redis(cluster.nodes[0]!.url);
+  await largest.set('b', 'x'.repeat(8_000_000));
+  largest.disconnect();
   const urls = cluster.nodes.map(({ url }) => url);
   const prefix = freshKeyPrefix();
   const settingsOf = async (user: 'projector' | 'api' | 'sign-in') => ({
