@@ -72,7 +72,6 @@ export class StillFences {
 
   /** A look does not count: the count starts again. */
   missed(): void {
-    this.#last = [];
     this.#still = [];
   }
 }

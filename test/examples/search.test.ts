@@ -28,6 +28,7 @@ describe('q', () => {
     // It needs what people type for a letter, not part of it.
     ['strase', 'Straße', false],
     ['boen', 'Bøn', false],
+    ['route 66', 'Route 67', false],
   ])('%s finds %s: %s', async (q, title, found = true) => {
     expect(await finds(title, q)).toBe(found);
   });

@@ -192,6 +192,13 @@ it('verify waits for a leader’s position while its tags move, for a minute at 
   expect(await waited(() => ({ fence: '' }))).toEqual([0, 1]);
 });
 
+it('verify waits ten minutes for a leader that mends', async () => {
+  const clock = new SteppingClock();
+  const { live } = notesBut(await left(), () => ({ fence: `${clock.ms}`, compare: true }));
+  expect(await verification(await left(), { live, clock }).repair([{ tag: 0, kind: 'ride', id: 'loop' }])).toBeNull();
+  expect(clock.slept).toHaveLength(3_001);
+});
+
 it('verify compares all that it can where some tags have no position, and says what it does not know', async () => {
   const store = await left();
   const [loop, cafe] = ['loop', 'cafe'].map((id) => keyOf(store, 'ride', id)) as [string, string];

@@ -26,7 +26,10 @@ async function following(limit: Position | null = null) {
     misplaced: (topic: string, some: number) => void said.push(`${some} of ${topic}`),
   };
   const { clock } = shared;
-  clock.sleep = (_ms: number, signal?: AbortSignal) => passed.wait(signal);
+  clock.sleep = async (ms: number, signal?: AbortSignal) => {
+    await passed.wait(signal);
+    expect(ms).toBe(1_000);
+  };
   const follow: EventLog['follow'] = async (position, follower) => {
     from = position;
     log = follower;
@@ -82,11 +85,11 @@ describe('a batch', () => {
     const right = murmur2Partition(Buffer.from('ride0001'), 2);
     for (const [offset, partition] of [right, 1 - right, 1 - right].entries()) {
       const place = { topic: 'rides' as const, partition, offset, timestampMs: 7 };
-      const records = [toLogRecord({ ...place, key: 'ride0001', value: null })];
+      const records = Array(offset || 1).fill(toLogRecord({ ...place, key: 'ride0001', value: null }));
       await log.onBatch({ ...place, records, nextOffset: offset + 1 });
     }
     const line = /^1 misplaced record of rides, the first at rides\/\d@1: .*: set KAFKA_PARTITIONER to what/;
-    expect(said).toEqual(['1 of rides', expect.stringMatching(line), '1 of rides']);
+    expect(said).toEqual(['1 of rides', expect.stringMatching(line), '2 of rides']);
   });
 });
 

@@ -92,6 +92,7 @@ it('a reason names the field and the rule, and is printed as it is, also in line
       'attendance',
       changed('attendance', { rider: 'somebody' }),
     ),
+    'rider related to themself: field other: want another rider than in field rider': why('relations', null, 'me/me'),
     "url does not match its pattern: field url: want http:// or https://, then only A-Z a-z 0-9 and ._~:/?#@!$&'()*+,;=%[]-":
       why('nights', changed('nights', { url: 'nowhere' })),
     'time outside the day: field meet_time: want milliseconds since midnight, from 0 to 86399999': why(

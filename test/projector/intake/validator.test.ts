@@ -63,6 +63,12 @@ it('a record without a key, with one that is no text, or with a value that nothi
   expect(validator.validate({ ...bare, keyBytes: Buffer.from('é'), valueBytes: null })).toBe(
     'key does not match its pattern',
   );
+  // What reads records beside the projector says the same.
+  const read = { ...bare, ...place, valueBytes: null, raw: () => expect.unreachable() };
+  expect(decoded({ ...read, keyBytes: null, decoder: null })).toMatchObject({ undecodable: 'no key' });
+  const batch = { ...read, keyBytes: null, decoder: 'batch too large' as const };
+  expect(decoded(batch)).toMatchObject({ undecodable: validator.validate(batch) });
+  expect(decoded(read)).toMatchObject({ ...place, key: 'r1', value: null, headers: [], rawValue: null });
 });
 
 const headerBytes = 10;

@@ -11,7 +11,8 @@ async function full() {
   const state = { isFull: true, tookMs: 1_000 };
   const clock = new SteppingClock();
   const waits = new Waits({ clock, log: silentLog, logStatus: () => null });
-  const plain = new SharedStore().writer();
+  const shared = new SharedStore();
+  const plain = shared.writer();
   await lead(plain);
   const refused =
     <A extends unknown[], R>(call: (tag: number, ...more: A) => Promise<R>) =>
@@ -25,7 +26,10 @@ async function full() {
   const store = {
     ...plain,
     commit: refused(commit),
-    leadership: { ...leadership!, take: refused(take), free: refused(free) },
+    leadership: {
+      ...{ ...leadership!, take: refused(take), free: refused(free) },
+      coming: (tags: readonly number[]) => refused(() => leadership!.coming(tags))(tags[0]!),
+    },
   };
   const beganMs = clock.ms;
   const answers: [string, number][] = [];
@@ -36,7 +40,7 @@ async function full() {
     ms: clock.ms - (waits.current().get('redis') ?? clock.ms),
     why: waits.causes('redis').map(({ message }) => message),
   });
-  return { clock, beganMs, writer, leadership: writer.leadership!, write, waited, answers, store: state };
+  return { clock, beganMs, shared, writer, leadership: writer.leadership!, write, waited, answers, store: state };
 }
 const nothing = { ms: 0, why: [] };
 
@@ -75,16 +79,34 @@ test('a tag that is refused is waited for until it is taken, or takes a sign of 
   expect(waited().why).toEqual(['OOM']);
 });
 
+test('a store that takes no sign of life is waited for, whatever is read there or finds another fence', async () => {
+  const { shared, writer, leadership, waited, store } = await full();
+  store.tookMs = 0;
+  await leadership.coming([1]).catch(() => {});
+  await writer.read([]);
+  await leadership.look([1]);
+  await leadership.isFree(1);
+  await lead(shared.writer(), [2]);
+  expect([await writer.commit(2, []), await leadership.take(2, 'another', false)]).toMatchObject([
+    { committed: false },
+    null,
+  ]);
+  expect(waited().why).toEqual(['OOM']);
+  store.isFull = false;
+  await leadership.coming([1]);
+  expect(waited()).toEqual(nothing);
+});
+
 test('a store that always answers late is waited for from the first late answer until a prompt one', async () => {
   const { write, waited, answers, store } = await full();
-  Object.assign(store, { isFull: false, tookMs: 600 });
+  Object.assign(store, { isFull: false, tookMs: 500 });
   for (let i = 0; i < 50; i++) await write();
-  expect(waited()).toEqual({ ms: 50 * 600, why: ['an answer took 0.6 s'] });
+  expect(waited()).toEqual({ ms: 50 * 500, why: ['an answer took 0.5 s'] });
   store.tookMs = 499;
   await write();
   expect(waited()).toEqual(nothing);
   expect(answers.slice(-2)).toEqual([
-    ['commit', 0.6],
+    ['commit', 0.5],
     ['commit', 0.499],
   ]);
 });

@@ -35,6 +35,10 @@ test('every batch of a round is measured by itself, from the time of its first r
   expect([samples, changes.sinceMs]).toEqual([[6, 4, 0], 4_000]);
   written(changes.begin(), 8_000);
   expect([samples.at(-1), changes.sinceMs]).toEqual([4, null]);
+  // docs/rules.md#timestamps
+  take([-9e15], 9_000);
+  written(changes.begin(), 9_000);
+  expect(samples.at(-1)).toBe((9_000 - Date.parse('0001-01-01T00:00:00Z')) / 1_000);
 });
 
 test('a change whose readers are told slice by slice is readable when the last one is told; others do not wait for it', () => {

@@ -66,5 +66,6 @@ test('a process that stood still says so, and blames nobody else', async () => {
   // What was asked before it stood still was answered meanwhile, and is read a moment later.
   const logStatus = () => (clock.slept.length === 2 ? { partitions: [], silentSinceMs: 1_000_500 } : null);
   await new Waits({ clock, log, logStatus }).run(stop.signal);
+  expect(new Set(clock.slept)).toEqual(new Set([500]));
   expect(lines).toEqual(['This process stood still for 2.0 s: stopped, or without a processor']);
 });

@@ -9,25 +9,36 @@ import {
   encodeOwn,
   type GoingRider,
   type OwnNight,
+  parseFieldName,
 } from '../../../schemas/views/reader-fields.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const ride = fc.stringMatching(/^[a-z0-9]{4,32}$/);
 const week = weekOf(20_000);
 
-/** Who goes to which nights, by the text of a day's field. */
-function goingOf(value: Buffer): GoingRider[] {
+/** Who goes to which nights, but for those of one ride, by the text of a day's field. */
+function goingOf(value: Buffer, without = ''): GoingRider[] {
   const riders: GoingRider[] = [];
   let ride = '';
   const names = new ByteMap((id) => id);
   const take = (next: string) => {
     ride = next;
-    return true;
+    return next !== without;
   };
   const going = (rider: string, bits: number) => void riders.push({ ride, rider, bits });
   decodeGoing({ kind: 'f', first: 0, value }, names, names, take, going);
   return riders;
 }
+
+it('a field is named by its kind and its day, which is a Monday where it shows a week', () => {
+  expect(['f2015-06-13', 'o2015-06-08', 'o2015-06-13', 'z2015-06-08', 'f2015-06-31'].map(parseFieldName)).toEqual([
+    ...[
+      { kind: 'f', first: 16_599 },
+      { kind: 'o', first: 16_594 },
+    ],
+    ...[null, null, null],
+  ]);
+});
 
 it('a field of own nights says which days of its week they are on', () => {
   const night = fc.record({ day: fc.integer({ min: week, max: week + 6 }), ride, bits: fc.nat(15) });
@@ -46,7 +57,10 @@ it('a field of riders going is read as it was written, also where ids come again
   const going = fc.record({ ride, rider, bits: fc.nat(7) });
   fc.assert(
     fc.property(fc.array(going, { minLength: 1 }), (riders) => {
-      expect(goingOf(Buffer.from(encodeGoing(riders)))).toEqual(riders);
+      const value = Buffer.from(encodeGoing(riders));
+      expect(goingOf(value)).toEqual(riders);
+      const [{ ride: without }] = riders as [GoingRider];
+      expect(goingOf(value, without)).toEqual(riders.filter(({ ride }) => ride !== without));
     }),
   );
 });
