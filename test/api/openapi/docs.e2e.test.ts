@@ -102,4 +102,10 @@ it('the reference reads a day with the sample key, signs a rider in, asks no oth
   await page.emulateMedia({ colorScheme: 'dark' });
   await isUsable(true);
   expect(strays).toEqual([]);
+
+  // By another name of this machine it leads to its own, to which signing in comes back. It says what it cannot read.
+  await page.route('**/openapi.json', (route) => route.abort());
+  await page.goto(`http://localhost:${port}/docs`);
+  await page.waitForURL(`${origin}/docs`);
+  await page.waitForSelector('.note:has-text("could not be read")');
 });

@@ -51,6 +51,7 @@ describe('an access token', () => {
     ['of another issuer', { claims: { iss: 'https://elsewhere.example' } }, 'issuer'],
     ['whose scope only begins with read', { claims: { scope: 'reader' } }, 'scope'],
     ['whose sub is no rider id', { claims: { sub: 'a b' } }, 'malformed'],
+    ['of more than 4,096 characters', { claims: { more: 'x'.repeat(2_800) } }, 'malformed'],
     ['that is an id token', { typ: 'JWT' }, 'malformed'],
     ['signed by a key that is not ours', { signedBy: foreign }, 'unknown_key'],
     ['signed by a foreign key under our kid', { signedBy: impostor }, 'signature'],
