@@ -58,8 +58,11 @@ describe('/docs', () => {
   });
 
   it('tells how to get a key, or shows the sample key, and takes no option for markup', async () => {
-    expect((await get('/docs')).body).toContain('developer keys');
-    const { body } = await get('/docs', { sampleKey: 'rck_sample', sample: { metro: 'x', ride: '"><script src=x>' } });
+    const plain = await get('/docs');
+    expect(plain.body).toContain('developer keys');
+    const filled: Partial<DocsOptions> = { sampleKey: 'rck_sample', sample: { metro: 'x', ride: '"><script src=x>' } };
+    const { body, headers } = await get('/docs', filled);
+    expect(headers.etag).not.toBe(plain.headers.etag);
     expect(body).toContain('<code>rck_sample</code>');
     // As OAuth knows this page.
     expect(body).toContain('data-client-id="docs"');
