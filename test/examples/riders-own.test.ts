@@ -121,10 +121,12 @@ describe('friends', () => {
   const twoNights = [...goingTo('loop1', day, 'r1', 'r3'), ...loop2];
 
   it('are those I follow or marked close, close ones first, in nights with a close one first', async () => {
-    const found = await friends(...close, ...twoNights);
+    const also = [rider('r0'), marks('me', 'r0', 'follows'), ...goingTo('loop2', day, 'r0')];
+    const found = await friends(...close, ...twoNights, ...also);
     expect(found.nights.map((one: { night: { ride: string } }) => one.night.ride)).toEqual(['loop2', 'loop1']);
     expect(found.nights[0].friends).toEqual([
       { handle: 'h-r2', name: 'r2', close: true, following: false, flagged: false },
+      { handle: 'h-r0', name: 'r0', close: false, following: true, flagged: false },
       { handle: 'h-r1', name: 'r1', close: false, following: true, flagged: false },
     ]);
     // Those I flagged are in the order of nights.

@@ -135,6 +135,19 @@ it.each([
     expect([path, (await ask(path)).headers['Cache-Control']]).toEqual([path, `private, max-age=${seconds}`]);
 });
 
+// docs/rules.md#past, #etag
+it('a day and a ride that are kept say at midnight that a night is past, with another ETag', async () => {
+  for (const path of [smallWorld.day, smallWorld.ride]) {
+    nowMs = Date.parse('2015-06-14T06:59:59Z');
+    const before = await ask(path);
+    nowMs += 1_000;
+    const after = await ask(path);
+    const pastIn = ({ body }: { body: string }) => body.split('"past":true').length - 1;
+    expect(pastIn(after)).toBeGreaterThan(pastIn(before));
+    expect(after.headers.ETag).not.toBe(before.headers.ETag);
+  }
+});
+
 // docs/rules.md#compression, #cache-control, #vary
 it('the interface’s description, which lives as long as the process, is compressed for its first reader', async () => {
   const { headers } = await ask('/openapi.json', { 'accept-encoding': 'zstd, br' });
