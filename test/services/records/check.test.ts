@@ -59,6 +59,14 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
     without('nights'),
     [...both('unknown_night', 7), ...both('ride_without_nights', 6)],
   ],
+  [
+    'no missing night of a ride that is not posted',
+    (lines) => {
+      set('rides', { posted: false })(lines);
+      for (const topic of ['nights', 'attendance']) without(topic)(lines);
+    },
+    [],
+  ],
   ['nothing in the example records', () => {}, []],
   ['that there is nothing', (lines) => lines.splice(0), [['no_records', 1, 'the start']]],
   ['two riders of one handle', set('riders', { handle: 'bo' }), [['shared_handle', 1, 'line 4 and line 5']]],
@@ -87,6 +95,7 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
   ],
   ['not the first of 2000', set('metros', { changed_at: '2000-01-01T00:00:00Z' }), []],
   ['seconds', set('metros', { changed_at: '1970-01-21T12:00:00Z' }), both('changed_at_before_2000', 1)],
+  ['no change of the coming day', set('metros', { changed_at: new Date(Date.now() + 43_200_000).toISOString() }), []],
   ['microseconds', set('metros', { changed_at: '9999-12-31T00:00:00Z' }), both('changed_at_ahead', 1)],
   ['a revision that fell', again('metros', { revision: 0 }), both('revision_fell', 10)],
 ];
@@ -115,13 +124,13 @@ describe('records check', () => {
     await using archive = await TestArchive.make();
     await archive.createTopics(4);
     const aheadMs = Date.now() + 2 * 86_400_000;
-    const times = [aheadMs, 1_700_000_000, 1_700_000_000_000, 1_700_000_000_000];
+    const times = [aheadMs, 1_700_000_000_000, 1_700_000_000_000, 1_700_000_000];
     for (const [p, timestampMs] of times.entries()) await archive.append('riders', p, [rider('r1', timestampMs)]);
     const { code, out } = await check('--archive', archive.dir, '--json');
     const found = out.map((line) => JSON.parse(line)).map(({ code, count, detail }) => [code, count, detail]);
     const odd = ['timestamp_ahead', 'timestamp_before_2000'].map((name) => [name, 1, 'riders']);
     expect({ code, found }).toEqual({ code: 0, found: expect.arrayContaining([['misplaced', 3, 'riders'], ...odd]) });
-    expect(out.join()).toContain('riders/0@0');
+    for (const place of ['riders/0@0', 'riders/3@0']) expect(out.join()).toContain(`["${place}"]`);
     expect(await check(archive.dir, '--json')).toEqual({ code, out, err: [] });
   });
 

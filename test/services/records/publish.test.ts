@@ -49,6 +49,8 @@ describe('records publish --archive', () => {
     expect(await publish(['--archive', dir], bad)).toEqual({ code: 1, out: [], err });
     const out = ['1 record of standard input: all good, nothing was published'];
     expect(await publish(['--dry-run', '--archive', dir], [rider('a')])).toEqual({ code: 0, out, err: [] });
+    const inJson = await publish(['--dry-run', '--json'], [rider('a')]);
+    expect(inJson).toEqual({ code: 0, out: ['{"records":1,"published":0}'], err: [] });
     expect(await publish(['--dry-run'], ['x', 'y'])).toMatchObject({ code: 1, err: { length: 3 } });
     const many = await publish(['--dry-run'], Array(22).fill('x'));
     const more = '2 more; ride-calendar records check FILE sums them up';
@@ -97,7 +99,8 @@ describe('records print', () => {
     const dir = join(folder, 'published');
     const example = readFileSync(new URL('../../../docs/example-records.jsonl', import.meta.url), 'utf8');
     const lines = [...example.trim().split('\n'), '{"topic":"riders","key":"gone","value":null}'];
-    expect(await publish(['--archive', dir], lines)).toMatchObject({ code: 0, err: [] });
+    const out = ['Published 10 records of standard input'];
+    expect(await publish(['--archive', dir], lines)).toEqual({ code: 0, out, err: [] });
     expect((await printed('--archive', dir)).sort()).toEqual(lines.sort());
   });
 
@@ -118,5 +121,7 @@ describe('records print', () => {
     expect(await printed(...two, '--key', key)).toEqual(ofKey);
     expect(await printed(...two, '--from', '2999-01-01T00:00:00Z')).toEqual([]);
     expect(await printed(...two, '--from', '1999-01-01T00:00:00Z')).toEqual(some);
+    // The instant of a record's own timestamp.
+    expect((await printed(...two, '--from', '2015-06-08T13:41:17Z')).join()).toContain('pp15r4747');
   });
 });

@@ -42,9 +42,9 @@ describe('rejected list', () => {
 
 test('rejected list --show hides leaders and secret places until it is told to, and what proves a developer’s key always; places are in order', async () => {
   await using archive = await TestArchive.make(2);
-  const { nights, rides, 'developer-keys': key } = sampleRecords;
+  const { nights, rides, riders, attendance, 'developer-keys': key } = sampleRecords;
   const meeting = { ...nights.meeting!, secret: true, show_neighbourhood: false };
-  const put = (topic: TopicName, partition: number, offset: number, value: Buffer) =>
+  const put = (topic: TopicName, partition: number, offset: number, value: Buffer | null, id = 'no id') =>
     archive.reject([
       {
         topic,
@@ -52,32 +52,50 @@ test('rejected list --show hides leaders and secret places until it is told to, 
         offset,
         timestampMs: 1,
         reason: 'no key',
-        raw: { key: Buffer.from('no id'), value, headers: {} },
+        raw: { key: Buffer.from(id), value, headers: {} },
       },
     ]);
   put('rides', 1, 0, encodeValue('rides', rides));
-  put('rides', 0, 5, encodeValue('rides', rides));
+  put('rides', 0, 5, encodeValue('rides', { ...rides, revision: 2n ** 60n }));
   put('nights', 0, 0, encodeValue('nights', { ...nights, meeting }));
   put('developer-keys', 0, 0, encodeValue('developer-keys', { ...key, label: 'Ada’s app' }));
+  const shownPlace = { ...meeting, show_neighbourhood: true, district: 'alameda' };
+  put('nights', 0, 1, encodeValue('nights', { ...nights, meeting: shownPlace }));
+  put('riders', 0, 0, encodeValue('riders', { ...riders, name: 'Ada' }), 'r1');
+  put('attendance', 0, 0, encodeValue('attendance', attendance), 'ride0001/2026-11-21/r1');
+  put('metros', 0, 0, null, 'portland');
   const list = async (...more: string[]) => {
     const { out } = await ran(['rejected', 'list', '--show', '--json', '--archive', archive.dir, ...more]);
     return out.map((line) => JSON.parse(line));
   };
   const hidden = '(hidden)';
   const shown = await list();
-  expect(shown.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`)).toEqual([
-    ...['developer-keys/0@0', 'rides/0@5', 'rides/1@0', 'nights/0@0'],
+  const places = shown.map(({ topic, partition, offset, key }) => `${topic}/${partition}@${offset} ${key}`);
+  // A key that is off its pattern may hold anything.
+  expect(places).toEqual([
+    ...['metros/0@0 portland', `developer-keys/0@0 ${hidden}`, `riders/0@0 ${hidden}`, `rides/0@5 ${hidden}`],
+    ...[`rides/1@0 ${hidden}`, `nights/0@0 ${hidden}`, `nights/0@1 ${hidden}`, `attendance/0@0 ${hidden}`],
   ]);
+  const noPlace = { place_name: hidden, secret: true };
   expect(shown.map(({ value }) => value)).toMatchObject([
-    { key_hash: hidden, label: hidden },
-    ...[{ title: rides.title, leaders: hidden }, { leaders: hidden }],
-    { meeting: { place_name: hidden, district: hidden } },
+    ...[null, { key_hash: hidden, label: hidden }, { rider: hidden, handle: hidden, name: hidden }],
+    ...[{ title: rides.title, leaders: hidden, revision: `${2n ** 60n}` }, { leaders: hidden }],
+    ...[{ meeting: { ...noPlace, district: hidden } }, { meeting: { ...noPlace, district: 'alameda' } }],
+    { rider: hidden, response: 'GOING' },
   ]);
-  expect((await list('--personal', '--secrets')).map(({ value }) => value)).toMatchObject([
-    { key_hash: hidden, label: hidden },
-    ...[{ leaders: rides.leaders }, { leaders: rides.leaders }],
-    { meeting },
+  expect(shown[0]).toMatchObject({ key_bytes: 8, value_bytes: null });
+  const all = await list('--personal', '--secrets');
+  expect(all.map(({ value }) => value)).toMatchObject([
+    ...[null, { key_hash: hidden, label: hidden }, { handle: riders.handle, name: 'Ada' }],
+    ...[
+      { leaders: rides.leaders },
+      { leaders: rides.leaders },
+      { meeting },
+      { meeting: shownPlace },
+      { rider: 'r0001' },
+    ],
   ]);
+  expect([all[2].key, all[7].key]).toEqual(['r1', 'ride0001/2026-11-21/r1']);
 });
 
 const { signal } = new AbortController();
