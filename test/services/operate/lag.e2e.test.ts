@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
@@ -135,6 +135,20 @@ it('lag says what is missing, and that Redis is away, and ends', async () => {
   // The reason is said once.
   const err = 'Cannot read who leads from Redis: connect ECONNREFUSED 127.0.0.1:1';
   expect(await run(['lag'], { REDIS_URL: 'redis://127.0.0.1:1' })).toEqual({ code: 1, out: '', err });
+});
+
+it('lag --until waits for a minute, unless told otherwise', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const away = { KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' };
+    const running = run(['lag', '--until', 'nights/0@0'], away);
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const out = 'nights/0@0 is not known to be readable after 60 s: Kafka or Redis has not answered';
+    expect(await running).toEqual({ code: 1, out, err: '' });
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('commands that read end half a minute after Kafka began to fail them, and say so', async () => {

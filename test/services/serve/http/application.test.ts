@@ -30,7 +30,11 @@ it('what is served is as the settings say: its clock, caching, tokens, proxies a
   const lines: string[] = [];
   const register = new Registry();
   const files = await filesOfThisProcess();
-  const options = { settings, reader: { ...views, get }, metrics: apiMetrics(register), files, signal: told.signal };
+  const memory = async () => ({ usedBytes: 7, limitBytes: 9 });
+  const reader = { ...views, get, memory, unledTags: () => 5 };
+  const page = { baseUrl: settings.baseUrl, key: own, metros: [], clientId: null, now: null };
+  const shows = { sampleKey: own, sample: { metro: 'pdx', ride: 'loop', day: '2015-06-12' }, calendarPage: () => page };
+  const options = { settings, reader, metrics: apiMetrics(register), files, signal: told.signal, ...shows };
   const log = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
   const { app, close } = await application({ ...options, log }, closing.signal);
   app.get('/address', (request) => ({ ip: request.ip }));
@@ -57,12 +61,20 @@ it('what is served is as the settings say: its clock, caching, tokens, proxies a
   expect(server).not.toHaveProperty('registration_endpoint');
   expect(server.client_id_metadata_document_supported ?? false).toBe(false);
 
+  const docs = await (await at('/docs')).text();
+  for (const [name, value] of Object.entries({ key: own, ...shows.sample }))
+    expect(docs).toContain(`data-${name}="${value}"`);
+  const home = await fetch(`http://127.0.0.1:${port}/`, { redirect: 'manual' });
+  expect(home.headers.get('location')).toMatch(/calendar$/);
+  expect(await (await at('/calendar/config.json')).json()).toEqual(page);
+
   isBroken = true;
   expect((await at('/api/rides/other', { 'X-Api-Key': own })).status).toBe(500);
   expect(lines).toEqual([expect.stringMatching(/a fault.*Cannot answer a request/)]);
   isBroken = false;
   const shown = await register.metrics();
-  for (const series of ['http_answer_seconds_count{operation="getDay",status="200"} 3', 'store_answers 1'])
+  const ofStore = ['store_answers 1', 'store_parts_unled 5', 'redis_memory_used_bytes{store="views"} 7'];
+  for (const series of ['http_answer_seconds_count{operation="getDay",status="200"} 3', ...ofStore])
     expect(shown).toContain(`ride_calendar_${series}\n`);
   expect(shown).toMatch(/store_read_seconds_count\{operation="\w+"\} [1-9]/);
   expect(shown).toMatch(/cache_reads_total\{result="miss"\} [1-9]/);

@@ -1,6 +1,13 @@
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { checkRiderToTry, firstDay, firstSteps, metrosOf } from '../../../../services/serve/http/first-steps.ts';
+import {
+  checkRiderToTry,
+  firstDay,
+  firstSteps,
+  metrosOf,
+  picksRiders,
+  stepLines,
+} from '../../../../services/serve/http/first-steps.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 import { filesOfThisProcess } from '../../../../services/settings/sign-in-files.ts';
 import { evening, gone, metro, night, ride, rider } from '../../../reference/example-log.ts';
@@ -48,4 +55,23 @@ it('the rider to try is the one that a made-up log names, with a token of eight 
   expect(steps.rider).toBe('bo');
   for (const one of ['ada', 'nobody'])
     expect(() => checkRiderToTry(one, erased, settings, { ...opened, madeUp })).toThrow('the log has no such rider');
+});
+
+it('what to try says how riders sign in, or that nobody can, and where the calendar page is, if it is served', async () => {
+  const { keys } = await filesOfThisProcess();
+  const of = async (env: Record<string, string>) => {
+    const settings = loadSettings(env);
+    const opened = { where: '', partitioners: settings.partitioners, eventLog: null!, rejects: null, madeUp: null };
+    const steps = await firstSteps(settings, opened, foldOf([]).facts, keys, null, null, undefined);
+    const { signIn, calendar } = steps;
+    return [picksRiders(settings, opened), signIn, calendar, stepLines(steps).join().includes('No rider can sign in')];
+  };
+  const provider = { SIGN_IN_ISSUER: 'https://id.example.org', SIGN_IN_CLIENT_ID: 'c', SIGN_IN_CLIENT_SECRET: 's' };
+  expect(await of(provider)).toEqual([false, 'issuer', null, false]);
+  expect(await of({ SIGN_IN: 'pick' })).toEqual([true, 'pick', 'http://127.0.0.1:8080/calendar', false]);
+  expect(await of({ CALENDAR_PAGE: 'off' })).toEqual([false, null, null, true]);
+  // Of made-up data too, nobody is picked where others reach the page.
+  const madeUp = { developer_key: 'a key', rider: 'ada' };
+  const opened = { where: '', partitioners: null!, eventLog: null!, rejects: null, madeUp };
+  expect(['127.0.0.1', '0.0.0.0'].map((HOST) => picksRiders(loadSettings({ HOST }), opened))).toEqual([true, false]);
 });

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import Fastify from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { expect, it, vi } from 'vitest';
 import { freePort } from '../../../../infra/local/free-port.ts';
-import { assertCanListen, assertCanListenOnAll, stopListening } from '../../../../services/serve/http/listen.ts';
+import {
+  assertCanListen,
+  assertCanListenOnAll,
+  listen,
+  stopListening,
+} from '../../../../services/serve/http/listen.ts';
 import { loadSettings } from '../../../../services/settings/settings.ts';
 
 async function listening(answer?: Promise<string>) {
@@ -66,6 +71,16 @@ it('a HOST that is not this machine’s is a wrong setting', async () => {
   // Of RFC 5737, for documentation: no machine has it.
   const words = 'Cannot use setting HOST: got "192.0.2.1", want an address of this machine, such as 127.0.0.1';
   await expect(assertCanListen(loadSettings({ HOST: '192.0.2.1' }))).rejects.toThrow(words);
+});
+
+it.each([
+  ['ENOTFOUND', 'Cannot use setting HOST: got "127.0.0.1", want an address of this machine, such as 127.0.0.1'],
+  ['EACCES', 'Cannot use setting PORT: got 80, which this user may not listen on, want 1024 or above'],
+  ['EMFILE', 'Cannot listen on 127.0.0.1:80: EMFILE, as the system has it'],
+])('what the system says by %s is a wrong setting, or said with the address', async (code, words) => {
+  const fault = Object.assign(new Error(`${code}, as the system has it`), { code });
+  const app = { listen: () => Promise.reject(fault) } as unknown as FastifyInstance;
+  await expect(listen(app, loadSettings({ PORT: '80' }))).rejects.toThrow(words);
 });
 
 it('a port that is taken is named with its setting, that for operators too', async () => {

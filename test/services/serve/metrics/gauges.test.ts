@@ -1,9 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PeerCertificate } from 'node:tls';
 import { Registry } from 'prom-client';
 import tzdata from 'tzdata' with { type: 'json' };
 import { expect, it, vi } from 'vitest';
+import { noting } from '../../../../infra/net/certificate-ends.ts';
 import { Fold } from '../../../../projector/facts/fold.ts';
 import { Intake } from '../../../../projector/intake/intake.ts';
 import { PositionBarriers } from '../../../../projector/position/settled-position.ts';
@@ -139,6 +141,12 @@ it('certificate_expiry_timestamp_seconds is when the first certificate ends that
     expect(await expiry(file)).toEqual([endOf(later)]);
     expect(warned).toEqual([expect.stringMatching(/NODE_EXTRA_CA_CERTS that have ended: 1 of 2\./)]);
     await writeFile(file, sooner.cert);
+    // In seconds, as those of servers.
+    const shown = { valid_to: 'Jan  1 00:00:00 2100 GMT', subjectaltname: 'DNS:a.example', subject: {} };
+    noting('REDIS_URL of this test').checkServerIdentity('a.example', shown as unknown as PeerCertificate);
+    const all = await values(processMetrics(silentLog), 'ride_calendar_certificate_expiry_timestamp_seconds');
+    const labels = { setting: 'REDIS_URL of this test' };
+    expect(all).toContainEqual(expect.objectContaining({ labels, value: Date.UTC(2100) / 1000 }));
     // No value either without the setting.
     for (const path of [file, '']) expect(await expiry(path)).toEqual([]);
   } finally {
