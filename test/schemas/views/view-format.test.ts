@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
-import { viewFormat } from '../../../schemas/views/view-keys.ts';
+import { completeKey, viewFormat } from '../../../schemas/views/view-keys.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { projected } from '../../support/stores/projector-run.ts';
 import { readPortland } from '../../support/worlds/portland.ts';
@@ -24,6 +24,11 @@ const golden = {
     reader: 'KdTsRnKY10LmrV8P',
   },
 };
+
+it('a key has its tag and its kind before its id, whatever that is', () => {
+  expect(parseKey(completeKey(7))).toEqual({ tag: 7, kind: 'complete', id: '' });
+  expect(parseKey('62|day:a|b:c')).toEqual({ tag: 62, kind: 'day', id: 'a|b:c' });
+});
 
 it('stored bytes are those of the view format’s number', async () => {
   const records = await readPortland();
