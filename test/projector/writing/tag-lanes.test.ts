@@ -120,7 +120,7 @@ describe('batches', () => {
 
 // docs/rules.md#position
 it('beside its views, a batch names its round, and carries a position once, each at most every 250 ms but for the last', async () => {
-  const { lanes, clock, way, next } = await scene();
+  const { lanes, clock, store, way, next } = await scene();
   const said = async () => (await next()).at(-1);
   expect(await said()).toEqual({ round: 7 });
   lanes.settled = settledAt(3);
@@ -137,7 +137,7 @@ it('beside its views, a batch names its round, and carries a position once, each
   expect((await next())[0]).toEqual({ round: 7, ...noteOf(4) });
   lanes.settled = settledAt(5);
   expect(await lanes.leave()).toBe(true);
-  expect(lanes.leaving).toBe(true);
+  expect([lanes.leaving, store.position(tag)]).toEqual([true, 'to 5']);
 });
 
 // docs/rules.md#complete
@@ -254,6 +254,8 @@ describe('lanes', () => {
     expect(await stamped()).toBe(0);
     lanes.beginStamping(2);
     expect(await stamped()).toBe(3);
+    lanes.lane(3).beginCompare(false);
+    expect(lanes.isComplete).toBe(false);
   });
 
   it.each(['fenced', 'lost'] as const)('say why they are refused, and write nothing more: %s', async (reason) => {
