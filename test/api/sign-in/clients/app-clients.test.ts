@@ -12,10 +12,16 @@ const service = await startSignInService({
   clients: [
     { ...site, client_id: 'site', token_endpoint_auth_method: 'client_secret_basic' },
     { ...site, client_id: 'poster', token_endpoint_auth_method: 'client_secret_post' },
+    {
+      client_id: 'once',
+      redirect_uris: [callback],
+      grant_types: ['authorization_code'],
+      token_endpoint_auth_method: 'none',
+    },
   ],
 });
 afterAll(() => service.close());
-const { origin, register, authorizeUrl, codeFor, tokenRequest, signedIn } = service;
+const { origin, register, authorizeUrl, codeFor, redeem, tokenRequest, signedIn } = service;
 
 describe('dynamic registration', () => {
   const post = async (body: unknown, type = 'application/json') => {
@@ -91,6 +97,12 @@ describe('dynamic registration', () => {
   test.each<[string, object, string?, string?]>([
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
     ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
+    [
+      'keys in place of a secret',
+      { token_endpoint_auth_method: 'private_key_jwt' },
+      'invalid_client_metadata',
+      'must be one of none, client_secret',
+    ],
     ['http to sign out to', { ...web, post_logout_redirect_uris: ['http://a.example/'] }],
     ['a name that turns text around', { client_name: 'a\u202eb' }],
     ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }],
@@ -119,6 +131,13 @@ test.each([
   expect((await tokenRequest(form, headers)).status).toBe(ofRefresh);
   const request = { method: 'POST', body: new URLSearchParams(form), headers };
   expect((await fetch(`${origin}/oauth/revoke`, request)).status).toBe(ofRevocation);
+});
+
+test('a client that does not want refresh tokens gets none', async () => {
+  const once = { client_id: 'once' };
+  const { code, pkce } = await codeFor(once);
+  const { status, body } = await redeem(once, code, pkce.verifier);
+  expect([status, body.access_token === undefined, body.refresh_token]).toEqual([200, false, undefined]);
 });
 
 // docs/rules.md#metadata, #code-flow

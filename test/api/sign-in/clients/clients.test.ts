@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { borrowedName, clientProblem, redirectProblem } from '../../../../api/sign-in/clients/client-policy.ts';
 import { isSecretOf, withHashedSecret } from '../../../../api/sign-in/clients/client-secrets.ts';
-import { documentHost, redirectWords } from '../../../../api/sign-in/clients/client-words.ts';
+import { clientName, documentHost, redirectWords } from '../../../../api/sign-in/clients/client-words.ts';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 
 const secret = 'a secret of at least 32 characters'.replaceAll(' ', '-');
@@ -42,9 +42,17 @@ describe('clients of the file', () => {
       /client_secret.1 must be 32 to 512/,
     ],
     ['with a long secret', { ...web, client_secret: `${'hush'.repeat(128)}!` }, /client_secret must be 32 to 512/],
+    ['with a space in its secret', { ...web, client_secret: `hush ${secret}` }, /client_secret must be 32 to 512/],
     ['with three secrets', { ...web, client_secret: [secret, secret, secret] }, /or a list of two such/],
     ['that needs a secret', { ...open, token_endpoint_auth_method: 'client_secret_post' }, /client_secret is missing/],
     ['that is public and has one', { ...web, token_endpoint_auth_method: 'none' }, /client_secret must not be there/],
+    ['with another scope', { ...web, scope: 'write' }, /scope must be "read"/],
+    ['for tokens without a code', { ...web, response_types: ['token'] }, /response_types.0 must be code/],
+    [
+      'for passwords',
+      { ...web, grant_types: ['password'] },
+      /grant_types.0 must be authorization_code or refresh_token/,
+    ],
     ['with keys', { ...web, token_endpoint_auth_method: 'private_key_jwt' }, /token_endpoint_auth_method must be one/],
     [
       'that skips consent on a rider’s device',
@@ -70,6 +78,8 @@ describe('clients of the file', () => {
     const accepts = (given: string) => isSecretOf(String(client_id), given, String(client_secret));
     const given = [`${secret}-1`, `${secret}-2`, secret, '', String(client_secret)];
     expect(given.map(accepts)).toEqual([true, true, false, false, false]);
+    // A hash is of one client's secret alone.
+    expect(isSecretOf('other', given[0]!, String(client_secret))).toBe(false);
   });
 
   test.each(['[{"client_secret": "hush', '{"a": "hush"}'])(
@@ -138,7 +148,7 @@ test('a client that introduces itself has a name of its own', () => {
   for (const client_name of [
     ...['RIDE-CALENDAR!', 'Ridé  Cálendar', '𝓡𝓲𝓭𝓮 Calendar', 'portland rides 🚲', 'Night Rider', 'Ride Calendar™'],
     // The last two have a Cyrillic and a Greek letter.
-    ...['Rlde Ca1endar', 'R|de Calendar', 'p0rtland rides', 'Ridе Club', 'Pοrtland Club'],
+    ...['Rlde Ca1endar', 'R|de Calendar', 'Rıde Calendar', 'p0rtland rides', 'Ridе Club', 'Pοrtland Club'],
   ])
     expect([client_name, isBorrowed({ client_name })]).toEqual([client_name, true]);
   for (const client_name of [
@@ -161,3 +171,5 @@ test.each([
 ])('where answers to %s go is said as %j', (uri, words, host) => {
   expect([redirectWords(uri), documentHost({ clientId: uri })]).toEqual([words, host]);
 });
+
+test('an app without a name is called so', () => expect(clientName({})).toBe('Unnamed app'));

@@ -18,6 +18,8 @@ describe('a client that is its own metadata document', async () => {
       response_types: ['code', 'code id_token'],
       scope: 'openid email offline_access',
       jwks_uri: 'http://169.254.169.254/latest',
+      // A document may have 16 kB.
+      post_logout_redirect_uris: Array.from({ length: 150 }, (_, i) => `https://app.example/${'x'.repeat(70)}/${i}`),
     },
     '/other-id.json': { client_id: `${host}/x` },
     '/secret.json': { client_secret: 'x'.repeat(40) },

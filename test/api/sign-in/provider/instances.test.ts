@@ -10,7 +10,7 @@ import {
   type TestService,
   testRiders,
 } from '../../../support/sign-in/sign-in-service.ts';
-import { TestBrowser } from '../../../support/sign-in/test-browser.ts';
+import { nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 test('instances that share store, keys and cookie keys take over from each other', async () => {
   const shared = { keys: await newSigningKeys(), riders: testRiders(), store: memorySignInState() };
@@ -102,6 +102,25 @@ test('behind https every cookie is Secure, and every address is the public one',
     expect([cookie.match(/expires/i), /; max-age=(\d+)/i.exec(cookie)?.[1]]).toEqual([null, '900']);
   }
   expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000');
+  await service.close();
+});
+
+// docs/rules.md#sessions
+test.each([
+  ['http', (port: number) => `ride_calendar_${port}_session`, ''],
+  ['https', () => '__Host-ride_calendar_session', '; secure'],
+])('behind %s a session’s cookie is this host’s alone and lasts while the browser is open', async (...of) => {
+  const [scheme, nameAt, secure] = of;
+  const [port] = await freePorts(1);
+  const service = await startSignInService({ port: port!, baseUrl: `${scheme}://127.0.0.1:${port}/api` });
+  const { register, authorizeUrl } = flowAt(service.app.listeningOrigin);
+  const browser = new TestBrowser(service.app.listeningOrigin);
+  const { url } = await browser.open(authorizeUrl(await register()));
+  const picked = await browser.post(url, { do: 'pick', rider: 'rider-ada' });
+  const resumed = await browser.get(nextOf(await picked.text())!.replace('https:', 'http:'));
+  const cookies = resumed.headers.getSetCookie().map((line) => line.replace(/=[^;]*/, ''));
+  for (const name of [nameAt(port!), `${nameAt(port!)}.sig`])
+    expect(cookies).toContain(`${name}; path=/; samesite=lax${secure}; httponly`);
   await service.close();
 });
 
