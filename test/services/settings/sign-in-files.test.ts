@@ -33,7 +33,7 @@ describe('signing keys', () => {
     const [{ kid, ...key }] = await loadSigningKeys(null, dataDir);
     const file = join(dataDir, 'file.json');
     await writeFile(file, JSON.stringify({ keys: [{ kty: key.kty, crv: key.crv, x: key.x, y: key.y, d: key.d }] }));
-    expect((await loadSigningKeys(file, dataDir))[0].kid).toBe(kid);
+    expect(await loadSigningKeys(file, dataDir)).toEqual([{ ...key, kid }]);
   });
 
   const bad: [string, (key: Record<string, unknown>) => string, RegExp][] = [

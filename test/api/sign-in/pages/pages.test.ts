@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { providerTrouble } from '../../../../api/sign-in/pages/error-page.ts';
+import { providerTrouble, troubles } from '../../../../api/sign-in/pages/error-page.ts';
 import { connectedAppsPage } from '../../../../api/sign-in/pages/pages.ts';
 import { approve, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
@@ -190,4 +190,13 @@ test('an app’s errors have words of their own each, and the same where it want
   const ofApps = ['invalid_client', 'invalid_redirect_uri', 'invalid_client_metadata', 'invalid_scope', 'another'];
   const others = [...ofApps, 'temporarily_unavailable', 'server_error'].map(titleOf);
   expect([new Set(silent).size, new Set([...silent, ...others]).size]).toEqual([1, others.length + 1]);
+});
+
+test('each trouble has a status, and a code for the makers of the app', () => {
+  const told = Object.values(troubles).map(({ status, code }) => `${status} ${code}`);
+  expect(told).toEqual([
+    ...['400 interaction_expired', '403 forged', '400 invalid_request', '429 rate_limited'],
+    ...['503 temporarily_unavailable', '502 upstream_unavailable', '403 upstream_refused', '403 no_such_rider'],
+    '421 misdirected',
+  ]);
 });

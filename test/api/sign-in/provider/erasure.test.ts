@@ -87,6 +87,8 @@ describe('a rider who is erased', () => {
     const unused = await codeFor(client, {}, rider);
     service.riders.erase(rider);
     expect((await see({ client, tokens, ...unused })).status).toBe(refused);
+    const cause = { client: client.client_id, cause: 'grant_revoked' };
+    if (refused === 400) expect(service.told.at(-1)).toEqual(['token_request_refused', cause]);
     service.riders.publish(rider);
     await expect.poll(() => store.ofAccount(rider)).toEqual([]);
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');

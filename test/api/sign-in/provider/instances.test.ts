@@ -121,6 +121,10 @@ test.each([
   const cookies = resumed.headers.getSetCookie().map((line) => line.replace(/=[^;]*/, ''));
   for (const name of [nameAt(port!), `${nameAt(port!)}.sig`])
     expect(cookies).toContain(`${name}; path=/; samesite=lax${secure}; httponly`);
+  // Those of the sign-in that is over go.
+  expect(
+    resumed.headers.getSetCookie().filter((line) => /_resume=;.*expires=Thu, 01 Jan 1970/.test(line)),
+  ).toHaveLength(1);
   await service.close();
 });
 

@@ -75,7 +75,7 @@ describe('at the token endpoint', () => {
       expect(told).toEqual([
         ['replay_found', { client: client.client_id, cause }],
         ['grant_ended', { client: client.client_id, cause: 'replay' }],
-        refusedFor('grant_used'),
+        ['token_request_refused', { client: client.client_id, cause: 'grant_used' }],
       ]);
       expect(await refresh(client, second.body.refresh_token)).toMatchObject(refused('invalid_grant'));
     },
@@ -235,6 +235,7 @@ test('a code lives for a minute, a refresh token for 30 days, and a grant for 90
   for (const seconds of [61, 86_000]) {
     later(seconds);
     expect((await redeem(client, code, pkce.verifier)).body).toMatchObject(expired);
+    expect(own.told.at(-1)).toEqual(refusedFor('grant_expired'));
   }
   const [used, unused] = [await signedIn(), await signedIn()];
   let token = used.tokens.refresh_token;

@@ -27,3 +27,12 @@ test.each([
   );
   expect(log.join('')).not.toContain('secret');
 });
+
+test('a fault inside oidc-provider is a page with 500, and a line of the log', async () => {
+  fault = new Error('a bug');
+  log.length = 0;
+  expect((await fetch(`${origin}/oauth/authorize?client_id=secret`)).status).toBe(500);
+  expect(log.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 50, msg: 'sign-in failed', path: '/oauth/authorize' },
+  ]);
+});

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { SignJWT } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import type { AuditCause } from '../../../../api/ports/audit-trail.ts';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
@@ -41,11 +41,24 @@ describe('an access token', () => {
     }
   });
 
+  // docs/rules.md#access-tokens
+  test('that tries the service out is as RFC 9068 wants it, and lives as long as it says', async () => {
+    const sample = { rider: 'rider-1', keys, issuer, audience };
+    const { iat, exp, ...claims } = decodeJwt(await signSampleToken(sample));
+    const whose = { iss: issuer, aud: audience, sub: 'rider-1', scope: 'read', client_id: 'sample' };
+    expect([exp! - iat!, claims]).toEqual([600, { ...whose, jti: expect.any(String) }]);
+    const later = createTokenChecker({ issuer, audience, keys, nowMs: () => Date.now() + 7 * 3_600_000 });
+    expect(await later.check(await signSampleToken({ ...sample, lifetimeSeconds: 8 * 3600 }))).toBe('rider-1');
+  });
+
   const refused: [string, Forgery, AuditCause<'token_refused' | 'unknown_key_used'>][] = [
     ['that expired', { claims: { exp: past } }, 'expired'],
     ['older than ten minutes, whatever it says', { claims: { iat: past - 600, exp: past + 600 } }, 'expired'],
     ['of a clock that is over a minute fast', { claims: { iat: past + 66, exp: past + 600 } }, 'future'],
     ['that is not valid yet', { claims: { nbf: past + 600 } }, 'malformed'],
+    ['without a client', { claims: { client_id: undefined } }, 'malformed'],
+    ['without a time of issue', { claims: { iat: undefined } }, 'malformed'],
+    ['far longer than ours', { claims: { more: 'x'.repeat(4096) } }, 'malformed'],
     ['without an expiry', { claims: { exp: undefined } }, 'malformed'],
     ['for another resource', { claims: { aud: 'https://elsewhere.example/api' } }, 'audience'],
     ['of another issuer', { claims: { iss: 'https://elsewhere.example' } }, 'issuer'],
@@ -88,7 +101,7 @@ describe('the cache of verified tokens', () => {
     const good = await token({ claims: { iat, exp: iat + 600 } });
     for (const [kept, over] of [
       [599, 600],
-      [-59, -86_400],
+      [-60, -61],
     ] as const) {
       let now = iat * 1000;
       const timed = createTokenChecker({ issuer, audience, keys, nowMs: () => now });
