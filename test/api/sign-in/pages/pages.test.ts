@@ -46,6 +46,7 @@ describe('every page', () => {
       for (const rule of ['default-src', 'frame-ancestors', 'base-uri'])
         expect(headers['content-security-policy']).toContain(`${rule} 'none'`);
       expect(page).toContain('<meta name="robots" content="noindex">');
+      expect(page).toContain('<html lang="en">');
       expect(page).not.toMatch(/<script|javascript:|onclick|<b>&/i);
     }
   });
@@ -135,7 +136,9 @@ describe('a form', () => {
 describe('a rider', () => {
   test('who cancels sends the app away with access_denied', async () => {
     const browser = new TestBrowser(origin);
-    const end = await browser.submit((await begin(browser)).url, { do: 'cancel' });
+    const { url, page } = await begin(browser);
+    expect(page).toContain('name="do" value="cancel">Cancel</button>');
+    const end = await browser.submit(url, { do: 'cancel' });
     expect(searchOf(end)).toMatchObject({ error: 'access_denied', iss: origin });
   });
 

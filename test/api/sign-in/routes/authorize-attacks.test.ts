@@ -61,6 +61,8 @@ describe('an authorization request', () => {
     ['for more than read', { scope: 'read write' }, 'invalid_scope'],
     ['for another resource', { resource: 'https://elsewhere.example/api' }, 'invalid_target'],
     ['with a request by reference', { request_uri: 'http://127.0.0.1:1/x' }, 'request_uri_not_supported'],
+    ['with a request by value', { request: 'x' }, 'request_not_supported'],
+    ['with a registration of its own', { registration: 'x' }, 'registration_not_supported'],
     ['without pages, of nobody signed in', { prompt: 'none' }, 'login_required'],
   ];
   // docs/rules.md#redirect-uris, #issuer
