@@ -85,6 +85,9 @@ describe('riders', () => {
     const service = await serve(real);
     expect(tokenIn(service)).toBeUndefined();
     expect(service.out()).toContain('SIGN_IN=pick');
+    // What a projector beside the API has to note: this log is not partitioned as KAFKA_PARTITIONER's default is.
+    const noted = { status: 'ready', note: expect.stringContaining('KAFKA_PARTITIONER') };
+    expect(await (await fetch(`${service.origin}/readyz`)).json()).toEqual(noted);
     // Nobody has a key of somebody else's log.
     expect(service.out()).toMatch(/X-Api-Key: <developer key>' .*\/days\/2015-06-1\d/);
     const { response, page } = await signInPage(service);
