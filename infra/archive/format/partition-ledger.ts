@@ -73,7 +73,7 @@ export class PartitionLedger {
     this.records++;
     this.first ??= { offset, timestampMs };
     this.last = { offset, timestampMs };
-    this.nextOffset = Math.max(this.nextOffset ?? 0, offset + 1);
+    this.nextOffset = offset + 1;
     this.#hash.add(bytes);
   }
 

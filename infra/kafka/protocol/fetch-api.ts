@@ -183,7 +183,7 @@ export function committedBatches(
     if (batch.attributes & controlBit) {
       if (isAbortMarker(batch)) aborting.delete(batch.producerId);
     } else if (!(batch.attributes & transactionalBit && aborting.has(batch.producerId))) seen.push(batch);
-    nextOffset = Math.max(nextOffset, lastOffset + 1);
+    nextOffset = lastOffset + 1;
   }
   return { batches: seen, nextOffset };
 }

@@ -184,7 +184,10 @@ spec:
       [/replicas: (\d+)/.exec(workload('projector'))![1], namespace, 'projector'],
       [/minReplicas: (\d+)/.exec(read('base/api.yaml'))![1], namespace, 'api'],
     ]);
-    const backups = [...listed.matchAll(/backup: ([\w-]+) \}/g)].map(([, name]) => `backup-${name}`);
+    // A night and two hours old at most: vector(93600).
+    const backups = [...listed.matchAll(/vector\(93600\), labels: \{ namespace: [\w-]+, backup: ([\w-]+) \}/g)].map(
+      ([, name]) => `backup-${name}`,
+    );
     expect(backups).toEqual(['backup-archive', 'backup-sign-in']);
     for (const name of backups) expect(document(`base/${name}.yaml`, 'CronJob', name)).toContain('mountPath: /kept }');
     // Each night, one at a time.

@@ -34,6 +34,13 @@ it.each([
   expect([...named].map(([, user]) => user)).toEqual(users);
 });
 
+it('an API may only read the views', () => {
+  const [, rights] = /^user api (.*)$/m.exec(readFileSync(redisUsersFile, 'utf8'))!;
+  const commands = rights!.split(' ').filter((right) => right.startsWith('+'));
+  const reads = /^\+(m?get|hmget|subscribe|info|ping|client\|(setname|id|tracking)|cluster\|(info|slots|shards))$/;
+  expect(commands.filter((command) => !reads.test(command))).toEqual([]);
+});
+
 describe('infra/deploy/kafka-acls.sh', () => {
   /** What it calls Kafka's tool with. */
   function calls(...args: string[]): string[] {
