@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
+import { KafkaCluster, type KafkaTopic } from '../../../../infra/kafka/client/kafka-cluster.ts';
+import type { FetchedPartition } from '../../../../infra/kafka/protocol/fetch-api.ts';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
 import { ensureTopics } from '../../../../infra/kafka/topics/ensure-topics.ts';
 import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
@@ -22,7 +24,10 @@ test('records keep their order, time, headers and the partition given; else the 
     const [key, value] = text.split(':') as [string, string];
     return { key, value: Buffer.from(value) };
   });
-  const placed = [record('aa', { partition: 3, headers }), record('bb', { partition: 3 })];
+  const placed = [
+    record('aa', { partition: 3, headers: [...headers, { key: 'none', value: null }] }),
+    record('bb', { partition: 3 }),
+  ];
   const first = await publisher.publish('metros', placed);
   await publisher.publish('metros', [record('foobar', { value: null }), record('abc'), record('21')]);
   const following = kafka.follow(kafka.eventLog(), positionAt(8));
@@ -31,9 +36,20 @@ test('records keep their order, time, headers and the partition given; else the 
   // Of the vectors in Kafka's own UtilsTest: murmur2("foobar") is -790332482, "abc" 479470107, "21" -973932308.
   expect(['foobar', 'abc', '21'].map((key) => byKey.get(key)!.partition)).toEqual([6, 3, 4]);
   expect(byKey.get('foobar')).toMatchObject({ value: null, timestampMs: 1_600_000_000_000 });
-  expect(byKey.get('aa')).toMatchObject({ partition: 3, offset: 0, headers });
+  expect(byKey.get('aa')).toMatchObject({
+    partition: 3,
+    offset: 0,
+    headers: [...headers, { key: 'none', value: Buffer.alloc(0) }],
+  });
   expect(byKey.get('bb')).toMatchObject({ partition: 3, offset: 1 });
   expect(first).toEqual(new Map([[3, 0]]));
+  // By a producer whose repeated batches the broker knows, compressed by zstd.
+  await using cluster = new AsyncDisposableStack();
+  const asked = cluster.adopt(new KafkaCluster(kafka.connection), (one) => one.close());
+  const [{ id: topicId, partitions }] = (await asked.topics([`${kafka.topicPrefix}metros`])) as [KafkaTopic];
+  const place = { topicId, partition: 3, offset: 0, leaderEpoch: -1, lastEpoch: -1 };
+  const [{ batches }] = (await asked.fetch(partitions[3]!.node, [place], 500)) as [FetchedPartition];
+  expect([batches[0]!.producerId >= 0n, batches[0]!.attributes & 7]).toEqual([true, 4]);
 });
 
 test('a topic that is missing is named; once it is there, many and large records arrive, each once and in order', async () => {
@@ -53,5 +69,7 @@ test('a topic that is missing is named; once it is there, many and large records
   await vi.waitFor(() => expect(following.position.metros).toEqual([12_003]), soon);
   expect(following.keys).toEqual([...keys, ...large.map(() => 'trailing bytes')]);
   const ahead = record('late', { timestampMs: Date.now() + 2 * 86_400_000 });
-  await expect(publisher.publish('metros', [ahead])).rejects.toThrow("its clock is ahead of Kafka's by more than");
+  await expect(publisher.publish('metros', [ahead])).rejects.toThrow(
+    "its clock is ahead of Kafka's by more than the topic's message.timestamp.after.max.ms: set the clocks right",
+  );
 });

@@ -34,7 +34,11 @@ describe('rejected', () => {
       reject(3, { topic: 'rides', partition: 0, reason: 'no key' }),
     ];
     // As one that came from `rejected`: its own headers say where it stands now.
-    const posing = { 'ride-calendar.offset': Buffer.from('7'), 'ride-calendar.reason': Buffer.from('none') };
+    const posing = {
+      'ride-calendar.topic': Buffer.from('rides'),
+      'ride-calendar.offset': Buffer.from('7'),
+      'ride-calendar.reason': Buffer.from('none'),
+    };
     await sink.publish([...bad, reject(4, { raw: { key: null, value: null, headers: posing } })]);
     expect(await readAll(kafka)).toEqual([...bad, reject(4, { raw: { key: null, value: null, headers: {} } })]);
   });
