@@ -3,7 +3,10 @@ import type { ChangeListener } from '../../../../api/ports/view-reader.ts';
 import { redisKeys } from '../../../../infra/redis/redis-keys.ts';
 import { Invalidations } from '../../../../infra/redis/views/invalidations.ts';
 import { allTags, tagCount } from '../../../../schemas/views/view-keys.ts';
+import { rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { SteppingClock } from '../../../support/stores/stepping-clock.ts';
+
+const loop = rideKey('loop');
 
 /** Invalidations by a clock that steps, and all that its listener was told. */
 function scene() {
@@ -30,7 +33,9 @@ it('changes are surely heard once every tag is, until one is silent for more tha
   const { keys, invalidations, clock, message, beat, since } = scene();
   expect(beat(allTags.slice(1))).toEqual([]);
   expect(beat([0])).toEqual(['hearing']);
-  message(keys.publicPrefix);
+  message(keys.toRedis(loop), keys.publicPrefix);
+  invalidations.message(null);
+  expect(since()).toEqual([loop, 'all changed']);
   await clock.sleep(2_000);
   invalidations.noticePause();
   expect(beat()).toEqual([]);
