@@ -89,6 +89,11 @@ it('its words name the limits that hold', () => {
   expect(wordsOf('/me/nights')).toContain('from 30 days ago to 90 days ahead');
   expect(wordsOf('/me/known')).toContain('up to two names');
   for (const name of ['known', 'friends', 'flagged']) expect(wordsOf(`/me/${name}`)).toContain('at most 31 days after');
+  const { ErrorCode, MyNights } = document.components.schemas;
+  expect(MyNights.properties.nights.description).toContain('from 30 days ago to 90 days ahead');
+  expect(ErrorCode.description).toBe(
+    'invalid_request comes with status 400, not_found with 404, invalid_key with 401.',
+  );
   expect(document.components.responses.UriTooLong.description).toContain('up to 8,000 bytes');
   expect(document.components.headers.RetryAfter.example).toBe(1);
   for (const words of [
