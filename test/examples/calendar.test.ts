@@ -33,7 +33,8 @@ describe('bytes', () => {
   });
 
   it('of a ride have the keys in the interface’s order', async () => {
-    expect(await asked([pdx, ride('loop1')], getRide)).toEqual({
+    // docs/rules.md#empty-text
+    expect(await asked([pdx, ride('loop1', { description: '' })], getRide)).toEqual({
       status: 200,
       body:
         '{"ride":"loop1","title":"A ride","description":null,"type":"loop","metro":"pdx","nights":[],' +
@@ -99,7 +100,7 @@ const nowhere = { withheld: false, place_name: null, neighbourhood: null, neighb
 const alameda = { ...nowhere, neighbourhood: 'Alameda', neighbourhood_slug: 'alameda' };
 const inAlameda = { district: 'alameda' };
 const secret = { place_name: 'Lantern Yard', district: 'alameda', secret: true };
-// docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood, #unchecked-references
+// docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood, #unchecked-references, #empty-text
 it.each<[string, Parameters<typeof place>[0] | null, LoggedRecord[], object]>([
   ['that is secret is withheld', secret, [district('alameda')], { ...nowhere, withheld: true }],
   [
@@ -110,6 +111,7 @@ it.each<[string, Parameters<typeof place>[0] | null, LoggedRecord[], object]>([
   ],
   ['that is open shows both whatever the leader chose', inAlameda, [district('alameda')], alameda],
   ['that a night has none of is not withheld', null, [], nowhere],
+  ['with an empty name has none', { place_name: '' }, [], nowhere],
   ['in another metro’s district has that neighbourhood', inAlameda, [district('alameda', { metro: 'sfo' })], alameda],
   [
     'in a city has its name and no slug',
@@ -129,6 +131,9 @@ it('a cancelled night is listed with its reason, and one that is on again has no
   expect((await nightsOn(log, day))[0]).toMatchObject({ status: 'cancelled', cancellation_reason: 'Thunder' });
   const again = oneNight(night('loop1', day, { cancellation_reason: 'Thunder' }));
   expect((await nightsOn(again, day))[0]).toMatchObject({ status: 'on', cancellation_reason: null });
+  // docs/rules.md#empty-text
+  const wordless = oneNight(night('loop1', day, { status: 'CANCELLED', cancellation_reason: '' }));
+  expect((await nightsOn(wordless, day))[0]).toMatchObject({ status: 'cancelled', cancellation_reason: null });
 });
 
 // docs/rules.md#order-of-nights
