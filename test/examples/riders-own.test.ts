@@ -114,6 +114,26 @@ it('the order of riders is by folded name, or folded handle where there is none,
   expect(handles((await flagged(...all))[0].riders)).toEqual(expected);
 });
 
+// docs/rules.md#my-nights, #known, #friends, #flagged, #order-of-nights, #past
+it.each(['getMyNights', 'getKnown', 'getFriends', 'getFlagged'] as const)(
+  '%s has nights in their order, past ones as past',
+  async (operation) => {
+    const late = [night('loop1', day, { meet_time: 72_000_000 }), ride('loop2')];
+    const both = [...late, night('loop2', day, { meet_time: 68_400_000 })];
+    const goes = ['loop1', 'loop2'].flatMap((id) => goingTo(id, day, 'me', 'r1'));
+    const { nights } = await told(
+      [...base, ...both, marks('me', 'r1', 'follows', 'flagged'), ...goes],
+      { operation, ...range },
+      after,
+    );
+    expect(nights.map((one: { ride: string; night?: { ride: string } }) => (one.night ?? one).ride)).toEqual([
+      'loop2',
+      'loop1',
+    ]);
+    for (const { night } of nights) expect(night?.past ?? true).toBe(true);
+  },
+);
+
 // docs/rules.md#friends
 describe('friends', () => {
   const close = [marks('me', 'r1', 'follows'), marks('me', 'r2', 'close'), marks('me', 'r3', 'flagged')];
