@@ -9,12 +9,18 @@ import { newPkce, nextOf, type Opened, TestBrowser } from '../../../support/sign
 
 // docs/rules.md#ended-tokens
 const memory = memorySignInState();
+/** Accounts of which nothing that is stored has the name any more. */
+const tidied: string[] = [];
 let beforeToken = async (): Promise<void> => {};
 const store: StateStore = {
   ...memory,
   async put(kind, ...rest) {
     if (kind === 'RefreshToken') await beforeToken();
     await memory.put(kind, ...rest);
+  },
+  async tidyAccount(account) {
+    await memory.tidyAccount(account);
+    tidied.push(account);
   },
 };
 let number = 0;
@@ -38,6 +44,7 @@ describe('a rider who is erased', () => {
     expect(await store.ofAccount(rider)).not.toEqual([]);
     await service.signIn.sweep();
     expect(await store.ofAccount(rider)).toEqual([]);
+    expect(tidied).toEqual([rider]);
     expect((await refresh(other.client, other.tokens.refresh_token)).status).toBe(200);
   });
 
@@ -188,7 +195,7 @@ test('a sweep that fails is repeated until it succeeds, is not put off by those 
 
 // docs/rules.md#republished-rider
 test('an erasure that the store could not finish is finished later, though the rider is back', async () => {
-  const { erasure, store, ofAda } = await startErasure(async () => ({ handle: 'ada', name: null }));
+  const { erasure, grant, store, ofAda } = await startErasure(async () => ({ handle: 'ada', name: null }));
   store.away = true;
   await erasure.eraseRider('rider-ada');
   expect(await ofAda()).toHaveLength(1);
@@ -196,4 +203,8 @@ test('an erasure that the store could not finish is finished later, though the r
   // docs/oauth.md#erased-riders: within seconds.
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await ofAda()).toEqual([]);
+  // It is finished: what they are given from now on is theirs.
+  await grant('two', 'rider-ada');
+  await erasure.sweep();
+  expect(await ofAda()).toHaveLength(1);
 });

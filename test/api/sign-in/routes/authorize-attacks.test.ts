@@ -59,6 +59,8 @@ describe('an authorization request', () => {
     ['with PKCE by plain text', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
     ['for more than read', { scope: 'read write' }, 'invalid_scope'],
+    ['for a scope in letters that no scope has', { scope: 'lecture é' }, 'invalid_scope'],
+    ['for a token in the fragment', { response_type: 'token' }, 'unsupported_response_type'],
     ['for another resource', { resource: 'https://elsewhere.example/api' }, 'invalid_target'],
     ['with a request by reference', { request_uri: 'http://127.0.0.1:1/x' }, 'request_uri_not_supported'],
     ['with a request by value', { request: 'x' }, 'request_not_supported'],

@@ -99,6 +99,13 @@ describe('a client that skips consent', () => {
     expect(told()).toEqual(['sign_in', 'consent_skipped']);
   });
 
+  test('is connected to nobody before a sign-in that it asks for', async () => {
+    const browser = new TestBrowser(origin);
+    await signIn(browser, apps, 'rider-bo');
+    await browser.open(atSite(site, { prompt: 'login' }));
+    expect(told()).toEqual(['sign_in']);
+  });
+
   test('asks for consent all the same with prompt=consent, and a no is a no', async () => {
     const browser = new TestBrowser(origin);
     const { page, url } = await signIn(browser, atSite(site, { prompt: 'consent' }), 'rider-cy');

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
@@ -36,6 +38,16 @@ test('a Redis that is restarted keeps entries, uses and indexes; it is said to b
   expect(errors).toHaveLength(2);
   await Promise.all([patient.close(), store.close()]);
   await server.stop();
+});
+
+test('a Redis that owes a reply is asked over another connection', async () => {
+  let connections = 0;
+  const silent = createServer(() => void connections++).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const store = redisSignInState({ url: `redis://127.0.0.1:${(silent.address() as AddressInfo).port}` });
+  await expect.poll(() => connections).toBeGreaterThan(1);
+  await store.close();
+  silent.close();
 });
 
 test('all accounts are listed, however many there are', async () => {
