@@ -28,10 +28,7 @@ async function archiveOfChanges(partitions: number, changes: readonly Change[]):
 
 const of = (partitioner: Partitioner, key: string, partitions: number): number =>
   partitionFor(partitioner, Buffer.from(key), partitions)!;
-const declared = (one: Partitioner) => ({
-  partitioners: byTopic(() => one),
-  givenPartitioners: byTopic(() => one),
-});
+const declared = (one: Partitioner) => ({ partitioners: byTopic(() => one), givenPartitioners: byTopic(() => one) });
 
 /** Riders whose partition both partitioners agree on never show which one was used. */
 const keys = Array.from({ length: 40 }, (_, i) => `r${i}`).filter(

@@ -2,7 +2,7 @@ import { hash as hashOf } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import { readManifest, writeManifest } from '../../../infra/archive/format/archive-manifest.ts';
 import type { LogRecord } from '../../../projector/ports/decoded-record.ts';
@@ -108,28 +108,24 @@ describe('exact_since', () => {
   test('and the manifest are brought up to date every 30 seconds while a save follows the log', async () => {
     await using saved = await SavedArchive.saved();
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
-    try {
-      const stop = new AbortController();
-      let checkpoints = 0;
-      const onCheckpoint = () => void checkpoints++;
-      const written = async (count: number) => {
-        while (checkpoints < count) await new Promise((resolve) => setImmediate(resolve));
-      };
-      const lag = { compactionLagMs: async () => 60_000 };
-      const following = saved.save({ ...lag, follow: true, signal: stop.signal, onCheckpoint });
-      // Once it has what the log holds.
-      await written(1);
-      const until = Date.parse(saved.manifest().saved_until!);
-      vi.advanceTimersByTime(29_999);
-      expect(checkpoints).toBe(1);
-      vi.advanceTimersByTime(1);
-      await written(2);
-      expect(Date.parse(saved.manifest().saved_until!)).toBe(until + 30_000);
-      stop.abort();
-      await following;
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    const stop = new AbortController();
+    let checkpoints = 0;
+    const onCheckpoint = () => void checkpoints++;
+    const written = async (count: number) => {
+      while (checkpoints < count) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const following = saved.save({ compactionLagMs: lagMs, follow: true, signal: stop.signal, onCheckpoint });
+    // Once it has what the log holds.
+    await written(1);
+    const until = Date.parse(saved.manifest().saved_until!);
+    vi.advanceTimersByTime(29_999);
+    expect(checkpoints).toBe(1);
+    vi.advanceTimersByTime(1);
+    await written(2);
+    expect(Date.parse(saved.manifest().saved_until!)).toBe(until + 30_000);
+    stop.abort();
+    await following;
   });
 
   test('is not known before a save came to its end', async () => {

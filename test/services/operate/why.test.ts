@@ -130,11 +130,7 @@ it('the page on missing rides shows what why says', async () => {
     doc('why-is-my-ride-missing'),
   )!;
   // A record that is hidden is exit code 1.
-  expect(await ran(line!)).toEqual({
-    code: 1,
-    out: said!.trimEnd().split('\n'),
-    err: [],
-  });
+  expect(await ran(line!)).toEqual({ code: 1, out: said!.trimEnd().split('\n'), err: [] });
 });
 
 // docs/rules.md#one-partition-per-key, #tombstones, #last-good-record

@@ -46,14 +46,7 @@ test('rejected list --show hides leaders and secret places until it is told to, 
   const meeting = { ...nights.meeting!, secret: true, show_neighbourhood: false };
   const put = (topic: TopicName, partition: number, offset: number, value: Buffer | null, id = 'no id') =>
     archive.reject([
-      {
-        topic,
-        partition,
-        offset,
-        timestampMs: 1,
-        reason: 'no key',
-        raw: { key: Buffer.from(id), value, headers: {} },
-      },
+      { topic, partition, offset, timestampMs: 1, reason: 'no key', raw: { key: Buffer.from(id), value, headers: {} } },
     ]);
   put('rides', 1, 0, encodeValue('rides', rides));
   put('rides', 0, 5, encodeValue('rides', { ...rides, revision: 2n ** 60n }));
@@ -87,13 +80,8 @@ test('rejected list --show hides leaders and secret places until it is told to, 
   const all = await list('--personal', '--secrets');
   expect(all.map(({ value }) => value)).toMatchObject([
     ...[null, { key_hash: hidden, label: hidden }, { handle: riders.handle, name: 'Ada' }],
-    ...[
-      { leaders: rides.leaders },
-      { leaders: rides.leaders },
-      { meeting },
-      { meeting: shownPlace },
-      { rider: 'r0001' },
-    ],
+    ...[{ leaders: rides.leaders }, { leaders: rides.leaders }, { meeting }, { meeting: shownPlace }],
+    { rider: 'r0001' },
   ]);
   expect([all[2].key, all[7].key]).toEqual(['r1', 'ride0001/2026-11-21/r1']);
 });

@@ -17,9 +17,7 @@ function scene({ complete = true } = {}) {
       running.push(one);
       return { current: () => one as unknown as Projector, done: promise };
     },
-    reader: {
-      ready: async () => (complete ? ({ ready: true } as const) : { ready: false as const, reason: 'empty' }),
-    },
+    reader: { ready: async () => (complete ? ({ ready: true } as const) : { ready: false as const, reason: 'empty' }) },
     log: { info: say, warn: say, error: say },
     signal: new AbortController().signal,
     clock,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../../infra/local/free-port.ts';
 import {
   assertCanListen,
@@ -39,16 +39,13 @@ it('a client that never ends its request keeps the process from ending for 5 s',
   const [server] = (await accepted) as [Socket];
   await expect.poll(() => server.bytesRead).toBe(request.length);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  try {
-    const stopped = stopListening(app);
-    vi.advanceTimersByTime(4_999);
-    expect(server.destroyed).toBe(false);
-    vi.advanceTimersByTime(1);
-    expect(server.destroyed).toBe(true);
-    await stopped;
-  } finally {
-    vi.useRealTimers();
-  }
+  onTestFinished(() => void vi.useRealTimers());
+  const stopped = stopListening(app);
+  vi.advanceTimersByTime(4_999);
+  expect(server.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(server.destroyed).toBe(true);
+  await stopped;
   socket.destroy();
 });
 

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import {
   apiReadiness,
   logReadiness,
@@ -9,7 +9,9 @@ import {
 import { keptLog } from '../../../support/processes/heard.ts';
 import { idleStatus } from '../../../support/processes/metrics.ts';
 
-const starting = { ready: false as const, reason: 'starting' };
+const unready = (reason: string) => ({ ready: false as const, reason });
+const starting = unready('starting');
+afterEach(() => void vi.useRealTimers());
 
 // docs/rules.md#ready-api
 it('an API that was ready once stays ready, and its note says why reads fail, and what else does not work', async () => {
@@ -26,7 +28,7 @@ it('an API that was ready once stays ready, and its note says why reads fail, an
   state = { ready: true };
   // The process itself looks: nobody has asked its /readyz meanwhile.
   await reads.ready();
-  state = { ready: false, reason: 'away' };
+  state = unready('away');
   expect(await readiness()).toEqual({ ready: true, note: 'reads get 503: away' });
   trouble = 'the projector has ended';
   state = { ready: true, note: 'a right' };
@@ -45,62 +47,38 @@ it('a projector’s note says what keeps views from following the log, then what
 
 it('a process listens once reads can be answered, after 2 s of looking whatever it finds, or once it is told to stop', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  try {
-    /** How often it looks, where each look takes half a second. */
-    const looks = async (readyAt: number, stopAt: number) => {
-      const stop = new AbortController();
-      let count = 0;
-      const ready = async () => {
-        vi.advanceTimersByTime(500);
-        if (++count === stopAt) stop.abort();
-        return count === readyAt ? ({ ready: true } as const) : starting;
-      };
-      await readyOrAwhile({ ready }, stop.signal);
-      return count;
+  /** How often it looks, where each look takes half a second. */
+  const looks = async (readyAt: number, stopAt: number) => {
+    const stop = new AbortController();
+    let count = 0;
+    const ready = async () => {
+      vi.advanceTimersByTime(500);
+      if (++count === stopAt) stop.abort();
+      return count === readyAt ? ({ ready: true } as const) : starting;
     };
-    expect([await looks(0, 0), await looks(2, 0), await looks(0, 3)]).toEqual([4, 2, 3]);
-  } finally {
-    vi.useRealTimers();
-  }
+    await readyOrAwhile({ ready }, stop.signal);
+    return count;
+  };
+  expect([await looks(0, 0), await looks(2, 0), await looks(0, 3)]).toEqual([4, 2, 3]);
 });
 
 it('the log says when reads get 503, each reason once, when they are answered again, and each note once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  try {
-    const stop = new AbortController();
-    const { lines: logged, log } = keptLog();
-    const away = { ready: false as const, reason: 'away' };
-    const noted = { ready: true as const, note: 'a note' };
-    const states = [
-      away,
-      away,
-      { ready: false as const, reason: 'empty' },
-      noted,
-      noted,
-      away,
-      noted,
-      { ready: true as const },
-    ];
-    const ready = async () => states.shift()!;
-    const done = logReadiness({ ready }, log, stop.signal);
-    // A first connection takes a moment; then every 5 s.
-    await vi.advanceTimersByTimeAsync(1_400);
-    expect(logged).toEqual([]);
-    await vi.advanceTimersByTimeAsync(100 + 7 * 5_000);
-    const note = 'Reads are answered, but a note';
-    const is503 = (why: string) => `Reads get 503: ${why}`;
-    expect(logged).toEqual([
-      is503('away'),
-      is503('empty'),
-      'Reads are answered',
-      note,
-      is503('away'),
-      'Reads are answered',
-    ]);
-    expect(states).toEqual([]);
-    stop.abort();
-    await done;
-  } finally {
-    vi.useRealTimers();
-  }
+  const stop = new AbortController();
+  const { lines: logged, log } = keptLog();
+  const away = unready('away');
+  const noted = { ready: true as const, note: 'a note' };
+  const states = [away, away, unready('empty'), noted, noted, away, noted, { ready: true as const }];
+  const ready = async () => states.shift()!;
+  const done = logReadiness({ ready }, log, stop.signal);
+  // A first connection takes a moment; then every 5 s.
+  await vi.advanceTimersByTimeAsync(1_400);
+  expect(logged).toEqual([]);
+  await vi.advanceTimersByTimeAsync(100 + 7 * 5_000);
+  const [refused, answered] = ['Reads get 503: away', 'Reads are answered'];
+  const note = `${answered}, but a note`;
+  expect(logged).toEqual([refused, 'Reads get 503: empty', answered, note, refused, answered]);
+  expect(states).toEqual([]);
+  stop.abort();
+  await done;
 });
