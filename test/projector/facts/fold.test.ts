@@ -4,6 +4,7 @@ import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { compareStored } from '../../../projector/checking/comparison.ts';
 import { Fold } from '../../../projector/facts/fold.ts';
 import type { Interner } from '../../../projector/facts/interner.ts';
+import { ignoreChanges, type Touched } from '../../../projector/facts/touched.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { district, gone, marks, metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
@@ -87,6 +88,27 @@ it('a fold takes back what is gone and tells what it changes, step by step', asy
     expect(await compareStored(facts, store.writer().list(allTags), allTags, mend)).toBe(0);
   }
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
+});
+
+it('all who listen are told the same changes, and who has left is told no more', () => {
+  const fold = new Fold();
+  const told: unknown[][][] = [[], [], []];
+  const leave = told.map((list) => {
+    const tell =
+      (what: string) =>
+      (...about: number[]) =>
+        void list.push([what, ...about]);
+    const listener = Object.fromEntries(Object.keys(ignoreChanges).map((what) => [what, tell(what)]));
+    return fold.subscribe(listener as unknown as Touched);
+  });
+  leave[2]!();
+  const key: LoggedRecord = { topic: 'developer-keys', key: 'k1', value: sampleRecords['developer-keys'] };
+  const day = '2015-06-13';
+  const world = [metro('pdx'), rider('ada'), ride('loop'), night('loop', day), says('ada', 'GOING', 'loop', day), key];
+  for (const record of [...world, marks('ada', 'bo', 'follows')]) applyTo(fold, record);
+  const [first, second, third] = told;
+  expect([second, third]).toEqual([first, []]);
+  expect(new Set(first!.map(([what]) => what))).toEqual(new Set(Object.keys(ignoreChanges)));
 });
 
 // Fields that refer to others are not checked: whatever stands there must do no harm.
