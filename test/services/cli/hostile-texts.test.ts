@@ -20,12 +20,7 @@ beforeAll(async () => {
   await archive.write([
     { topic: 'metros', key: metro, value: { ...sampleRecords.metros, metro } },
     { topic: 'rides', key: ride, value: { ...sampleRecords.rides, title: forged } },
-    {
-      topic: 'nights',
-      key: `${ride}/${day}`,
-      value: { ...night, status: 'CANCELLED' },
-      timestampMs: 1_760_000_000_000,
-    },
+    { topic: 'nights', key: `${ride}/${day}`, value: { ...night, status: 'CANCELLED' }, timestampMs: 1.76e12 },
     { topic: 'nights', key: forged, value: night },
     { topic: 'riders', key: 'handled', value: { ...sampleRecords.riders, rider: 'handled', handle: forged } },
   ]);

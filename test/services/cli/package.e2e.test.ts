@@ -48,9 +48,8 @@ it('holds the launcher, what is built and what it depends on in the versions tha
 
 it('wants the Node that it can run on', async () => {
   const { engines } = await json(join(installed, 'package.json'));
-  const [, wanted] = /want (\S+) or newer/.exec(
-    await readFile(join(installed, 'services', 'ride-calendar.js'), 'utf8'),
-  )!;
+  const launcher = await readFile(join(installed, 'services', 'ride-calendar.js'), 'utf8');
+  const [, wanted] = /want (\S+) or newer/.exec(launcher)!;
   // It runs from there on; with time zone data of its own day, from engines on (docs/first-production-day.md).
   expect(wanted).toBe('22.18');
   expect(engines).toEqual({ node: expect.stringMatching(/^\^22\.\d+\.\d+ \|\| >=24\.\d+$/) });

@@ -126,9 +126,8 @@ it('every reason has a rule that there is', () => {
 });
 
 it('the page on missing rides shows what why says', async () => {
-  const [, line, said] = /^```sh\nnpx ride-calendar (.*?)\n```\n\n```text\n(.*?)^```/ms.exec(
-    doc('why-is-my-ride-missing'),
-  )!;
+  const page = doc('why-is-my-ride-missing');
+  const [, line, said] = /^```sh\nnpx ride-calendar (.*?)\n```\n\n```text\n(.*?)^```/ms.exec(page)!;
   // A record that is hidden is exit code 1.
   expect(await ran(line!)).toEqual({ code: 1, out: said!.trimEnd().split('\n'), err: [] });
 });

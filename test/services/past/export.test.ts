@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import type { Night, Ride } from '../../../schemas/events/records.ts';
+import { draftFolder } from '../../../services/cli/draft-folder.ts';
 import { metro, night, place, ride } from '../../reference/example-log.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
@@ -146,11 +147,18 @@ describe('an export', () => {
 
   it('is whole or not there; what one that was killed left goes with it', async () => {
     mkdirSync(join(at('stopped'), '.unfinished-abc123'), { recursive: true });
-    const stop = new AbortController();
-    stop.abort();
-    const { code, err } = await ran(['export', at('stopped')], { ARCHIVE_DIR: portlandDirectory }, stop.signal);
-    expect({ code, last: err.at(-1) }).toEqual({ code: 1, last: 'Stopped before the end: nothing was written' });
+    const { code, err } = await ran(['export', at('stopped')], { ARCHIVE_DIR: portlandDirectory }, AbortSignal.abort());
+    expect([code, err.at(-1)]).toEqual([1, 'Stopped before the end: nothing was written']);
     expect(readdirSync(dir).filter((name) => name.includes('stopped'))).toEqual([]);
+  });
+
+  it('is not moved into a folder that has been filled meanwhile', () => {
+    const draft = draftFolder(at('filled'), 'export');
+    for (const path of [join(draft.path, 'manifest.json'), join(at('filled'), 'other')]) writeFileSync(path, '');
+    const words = 'it has been filled meanwhile (other); name a new or empty folder';
+    expect(() => draft.publish('manifest.json')).toThrow(words);
+    draft.drop();
+    expect(readdirSync(at('filled'))).toEqual(['other']);
   });
 
   it('fills an empty folder, which may be a mount: takes away what an export that was killed left, and lets one at work alone', async () => {

@@ -77,20 +77,22 @@ describe('history', () => {
     expect(await doubts()).toEqual([`${unknown}: no save of it has come to the end of the log`]);
     // By the instant of the records, not the clock's, and by the first of two.
     writeManifest(archive, { ...manifest, exact_since: '2026-09-02T00:00:00Z', saved_until: '2026-09-04T00:00:00Z' });
-    const [before, within, after] = [1, 3, 5].map((day) => `2026-09-0${day}T00:00:00Z`) as [string, string, string];
+    const [before, first, within, last, after] = [1, 2, 3, 4, 5].map((day) => `2026-09-0${day}T00:00:00Z`);
+    const early = [/has every record since 2026-09-02.*: of the time before/];
     for (const [command, said] of [
-      [`history /rides/nosuch --to ${within}`, []],
-      ['history /rides/nosuch', ['was saved until']],
-      [`changes --from ${before} --to ${within}`, ['has every record since']],
-      [`replay --as-of ${after} --now ${within} --get /rides/nosuch`, ['was saved until']],
-      [`export ${archive}-then --as-of ${before}`, ['has every record since']],
+      [`history /rides/nosuch --to ${last}`, []],
+      ['history /rides/nosuch', [/was saved until 2026-09-04.*: what was published later/]],
+      [`changes --from ${before} --to ${within}`, early],
+      [`changes --from ${first} --to ${within}`, []],
+      [`replay --as-of ${after} --now ${within} --get /rides/nosuch`, [/was saved until/]],
+      [`export ${archive}-then --as-of ${before}`, early],
       [`export ${archive}-now`, []],
     ] as const) {
       const { err } = await run(...command.split(' '), '--archive', archive);
       const doubted = err.filter((line) => line.startsWith('May not be exact'));
-      expect([command, doubted]).toEqual([command, said.map((words) => expect.stringContaining(words))]);
+      expect([command, doubted]).toEqual([command, said.map((words) => expect.stringMatching(words))]);
     }
-    const { out } = await run('replay', '--as-of', within, '--archive', archive);
+    const { out } = await run('replay', '--as-of', within!, '--archive', archive);
     expect(out[1]).toBe('The archive has every record since 2026-09-02T00:00:00Z');
     const exported = JSON.parse(readFileSync(`${archive}-now/manifest.json`, 'utf8'));
     expect(exported).toMatchObject({ exact_since: '2026-09-02T00:00:00Z', log: `the archive ${archive}` });
@@ -129,10 +131,8 @@ describe('changes', () => {
     expect(out.join('\n')).toContain('past: false → true\n  by no record: midnight passed\n');
     expect(err).toEqual([`${unknown}: no manifest says so`]);
     const held = await run('changes', ...midnight, '--now', '2015-06-13T07:00:00Z');
-    expect(held).toMatchObject({
-      code: 0,
-      out: [expect.stringMatching(/^No answer differs between 2015-06-13T06:59/)],
-    });
+    const none = expect.stringMatching(/^No answer differs between 2015-06-13T06:59/);
+    expect([held.code, held.out]).toEqual([0, [none]]);
   });
 });
 

@@ -57,14 +57,10 @@ describe('replay --get', () => {
     const nobody = await replay(...asOf, '--get', '/me/nights', '--rider', 'nosuch');
     expect(nobody).toMatchObject({ code: 1, out: [] });
     expect(nobody.err.at(-1)).toBe('Cannot answer /me/nights: there was no such rider as nosuch then');
-    const served = await ran(
-      ['replay', '--archive', portlandDirectory, ...asOf, '--serve', '--rider', 'nosuch'],
-      env({ PORT: String(await freePort()) }),
-    );
-    expect([served.code, served.err.at(-1)]).toEqual([
-      1,
-      expect.stringMatching(/^Cannot serve for --rider nosuch: there/),
-    ]);
+    const serve = ['replay', '--archive', portlandDirectory, ...asOf, '--serve', '--rider', 'nosuch'];
+    const served = await ran(serve, env({ PORT: String(await freePort()) }));
+    const why = expect.stringMatching(/^Cannot serve for --rider nosuch: there/);
+    expect([served.code, served.err.at(-1)]).toEqual([1, why]);
     const noRide = await replay(...asOf, '--get', '/rides/nosuch');
     expect(noRide).toMatchObject({ code: 1, out: [expect.stringContaining('"error":"not_found"')] });
     expect(noRide.err.at(-1)).toBe('Answered /rides/nosuch with 404');

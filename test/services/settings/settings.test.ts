@@ -39,11 +39,7 @@ const wrong: Partial<Record<SettingName, string[]>> = {
   REDIS_URL: [
     'localhost:6379',
     'http://a',
-    'redis://a/x',
-    'redis://a/100000',
-    'redis://a?db=1',
-    'redis://a,',
-    'redis://a/1,b/x',
+    ...['/x', '/100000', '?db=1', ',', '/1,b/x'].map((end) => `redis://a${end}`),
   ],
   REDIS_CLUSTER: ['2', 'yes', 'on'],
   REDIS_KEY_PREFIX: ['a{b}', 'a b', longer(100)],

@@ -41,11 +41,7 @@ describe('signing keys', () => {
     ['an empty set', () => '{"keys": []}', /"keys" is empty/],
     ['an RSA key', () => '{"keys": [{"kty": "RSA"}]}', /key 1: "kty" must be "EC"/],
     ['a public key first', ({ d, ...key }) => JSON.stringify({ keys: [key] }), /key 1 has no private part/],
-    [
-      'a private part of another key',
-      (key) => JSON.stringify({ keys: [{ ...key, d: key.x }] }),
-      /key 1: .*not a key on/,
-    ],
+    ['another key’s private part', (key) => JSON.stringify({ keys: [{ ...key, d: key.x }] }), /key 1: .*not a key on/],
     ['one kid twice', (key) => JSON.stringify({ keys: [key, key] }), /key 2: its kid/],
   ];
   test.each(bad)('from a file with %s: the error names the file and the entry', async (_, text, message) => {
