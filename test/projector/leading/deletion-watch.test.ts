@@ -37,7 +37,7 @@ async function looked(role: Status['role'], folded: number, stored = 5, policy: 
 // docs/rules.md#deleted-records
 it.each<[string, Parameters<typeof looked>, words: string | null, topics?: readonly TopicName[]]>([
   ['nothing where all began as the log does', ['leader', 5], null],
-  ['what is deleted since its own fold', ['leader', 2], 'rides/0 below offset 5', ['rides']],
+  ['what is deleted since its own fold', ['leader', 2], 'have your ride system publish them again before', ['rides']],
   ['what is deleted since the fold of the views', ['standby', 5, 2], 'rides/0 below offset 5', ['rides']],
   ['each topic not compacted alone', ['leader', 5, 5, 'compact,delete'], 'cleanup.policy compact,delete', topicNames],
   ['nothing of settings that may not be read', ['leader', 5, 5, null], null],

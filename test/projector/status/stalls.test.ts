@@ -79,7 +79,10 @@ test('a standby is ready once it is folded, stays so while it falls behind, and 
   };
   const all = ['no views', 'behind', 'folded', 'behind', 'of another log', 'of another log', 'behind'] as const;
   expect(all.map(followed)).toEqual([false, false, true, true, false, false, false]);
-  expect(lines.map((line) => line.split(':')[0])).toEqual(['Ready', 'Not ready']);
+  expect(lines).toEqual([
+    'Ready: standing by with the log read, to take over if the leader ends',
+    expect.stringMatching(/^Not ready: .*: stop those with another KAFKA_BROKERS, KAFKA_TOPIC_PREFIX or ARCHIVE_DIR$/),
+  ]);
   status.followed('of another log');
   expect(status.now(null).troubles).toEqual([expect.stringContaining('of another log')]);
   status.judged(false);
@@ -96,6 +99,7 @@ test('what is unreadable longest counts until another leads, and each reason is 
   const status = new Status({ ...deps, eventLog: logOf() });
   status.stand('leader');
   status.caughtUp();
+  expect(deps.lines).toEqual(['Ready: the views stand at the ends sampled at the start']);
   const sinceMs = clock.ms;
   status.repairing(2);
   clock.ms += 1_000;
@@ -111,12 +115,15 @@ test('what is unreadable longest counts until another leads, and each reason is 
   for (const tag of ['tag 1', 'tag 2']) status.waits.begin('redis', tag, full);
   status.waits.begin('rejects');
   clock.ms += 1_000;
-  const notes = () => status.now(null).notes.length;
-  expect([status.now(null).troubles, notes()]).toEqual([['the view store is full'], 1]);
+  const notes = () => status.now(null).notes;
+  expect([status.now(null).troubles, notes()]).toEqual([
+    ['the view store is full'],
+    ['rejected records wait to be copied to their topic, and the stored position with them: the log says why'],
+  ]);
   // Rejects are copied to Kafka, too.
   status.waits.begin('kafka');
   clock.ms += 1_000;
-  expect(notes()).toBe(0);
+  expect(notes()).toEqual([]);
   status.stand('standby');
   expect([status.now(null).unreadableSinceMs, [...status.now(null).waits.keys()]]).toEqual([
     null,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UnresolvedRejects } from '../../../projector/status/unresolved-rejects.ts';
+import { UnresolvedRejects, unknownSchemaWords } from '../../../projector/status/unresolved-rejects.ts';
 
 // docs/rules.md#last-good-record
 test('of a key only its last record counts, with its own reason, and none once that is good; what has no key stays', () => {
@@ -24,4 +24,7 @@ test('of a key only its last record counts, with its own reason, and none once t
   for (const reason of ['unknown fingerprint', 'unknown schema id', 'not Avro'])
     rejects.rejected('rides', null, reason);
   expect(rejects.ofUnknownSchemas).toBe(2);
+  const words =
+    /^1 record of a schema that .* Put the schema into WRITER_SCHEMAS, and restart the projectors; rejected list /;
+  expect([0, 1].map(unknownSchemaWords)).toEqual(['', expect.stringMatching(words)]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Waits } from '../../../projector/status/waits.ts';
+import { Waits, waitReasons } from '../../../projector/status/waits.ts';
 import { keptLog } from '../../support/processes/heard.ts';
 import { SteppingClock } from '../../support/stores/stepping-clock.ts';
 
@@ -51,6 +51,26 @@ test('a wait goes on while one of several things is waited for, and says why it 
   waits.end('redis', 'tag 2');
   after(1_000);
   expect(lines.slice(1)).toEqual(['The view store answers again, after 4.0 s']);
+});
+
+test('each thing that is waited for has its own words, as it begins and as it ends', () => {
+  const { waits, lines, after } = watched();
+  for (const reason of waitReasons) {
+    waits.begin(reason);
+    after(2_000);
+    waits.end(reason);
+    after(0);
+  }
+  expect(lines.map((line) => line.replace(/^Waiting for 2\.0 s for |, after 2\.0 s$/g, ''))).toEqual([
+    ...['Kafka, which does not answer or lacks topics: changes are not read', 'Kafka answers again'],
+    'the view store, which does not answer, answers late or takes no writes: changes are not readable, or late',
+    'The view store answers again',
+    'the schema registry: partitions whose schemas it has are not read on',
+    'The schema registry answers again',
+    ...['a producer to end its transaction: what follows it is hidden', 'The open transaction has ended'],
+    ...['the topic of rejected records: the position does not move on', 'Rejected records are copied again'],
+    ...['the leader to go: this projector stands by', 'Standing by has ended'],
+  ]);
 });
 
 test('a process that stood still says so, and blames nobody else', async () => {
