@@ -80,7 +80,7 @@ it.each<[what: string, ...Said[]]>([
   [
     'the name of the installation',
     ['installations.yaml', /namespace: ([\w-]+)/g],
-    ['prometheus.yaml', /namespace, replacement: ([\w-]+)/g],
+    ['prometheus.yaml', /target_label: namespace, replacement: ([\w-]+) \}/g],
     [example('prometheus.yaml'), /namespace: ([\w-]+)/g],
     ['systemd/backup.sh', /\{INSTALLATION:-namespace=\\"([\w-]+)\\"/g],
   ],

@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { dashboardQueries } from '../../support/processes/metrics.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 
+const made = testFolder();
 const folder = fileURLToPath(new URL('../../../infra/deploy/', import.meta.url));
 const rules = readFileSync(`${folder}alerts.yaml`, 'utf8');
 const unitTests = readFileSync(`${folder}alerts.test.yaml`, 'utf8');
@@ -33,17 +34,13 @@ describe('the alerts', () => {
   it('do what their unit tests say', async () => {
     const promtool = (...args: string[]) => execFileSync('promtool', args, { cwd: folder, encoding: 'utf8' });
     expect(promtool('check', 'rules', 'alerts.yaml')).toContain('SUCCESS');
-    const dir = await mkdtemp(join(tmpdir(), 'alerts-'));
     // Those of minutes are evaluated once a minute: a sixth of the work.
     for (const [interval, some] of Object.entries(Object.groupBy(tests, (text) => /interval: (\w+)/.exec(text)![1]!))) {
-      const file = join(dir, `${interval}.yaml`);
-      await writeFile(
-        file,
-        [head.replace('interval: 10s', `interval: ${interval}`), ...some!.map(withOneThatIsWell)].join(''),
-      );
+      const file = join(made, `${interval}.yaml`);
+      const text = [head.replace('interval: 10s', `interval: ${interval}`), ...some!.map(withOneThatIsWell)];
+      await writeFile(file, text.join(''));
       expect(promtool('test', 'rules', file)).toContain('SUCCESS');
     }
-    await rm(dir, { recursive: true });
   });
 
   it('keep installations apart: whatever is aggregated or matched is by cluster and namespace', () => {

@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { defaultTopicPrefix } from '../../../schemas/events/records.ts';
 import { loadSettings } from '../../../services/settings/settings.ts';
 import { settingRules } from '../../../services/settings/settings-schema.ts';
 import { loadSignInFiles } from '../../../services/settings/sign-in-files.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 
 // What can be read off the deployment files without an engine or a cluster.
 
+const folder = testFolder();
 const read = (name: string): string =>
   readFileSync(fileURLToPath(new URL(`../../../infra/deploy/${name}`, import.meta.url)), 'utf8');
 
@@ -52,8 +53,6 @@ describe('compose', () => {
     );
     expect(read('haproxy.cfg')).toContain('\n  option httpchk GET /readyz\n');
     expect(port).not.toBe('8080');
-    // As installations.yaml and the backups name it.
-    expect(read('prometheus.yaml')).toContain('target_label: namespace, replacement: ride-calendar }');
     for (const name of ['prometheus.yaml', 'systemd/example/prometheus.yaml'])
       expect(read(name)).toContain('job_name: node\n    honor_labels: true\n');
   });
@@ -212,8 +211,6 @@ it('traces hold no query of a request, and of Redis the names of commands alone'
 });
 
 it('compose-secrets.sh makes each user’s password anew, once, the same in the users’ file and in the URLs, for nobody else, and all that an API takes but for the client secret, which the provider gives', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-secrets-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const name of ['compose-secrets.sh', 'redis-users.acl'])
     copyFileSync(new URL(`../../../infra/deploy/${name}`, import.meta.url), join(folder, name));
   const makes = () => execFileSync(join(folder, 'compose-secrets.sh'), { stdio: 'pipe' });

@@ -1,17 +1,18 @@
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parseClients } from '../../../api/sign-in/clients/clients.ts';
 import { parseSigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 import { loadSettings, type Settings } from '../../../services/settings/settings.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { pythonWith } from '../../support/servers/python-package.ts';
 
 const run = promisify(execFile);
+const made = testFolder();
 
 // What can be told of the files without a cluster. kustomize and kube-score check the rest: infra/deploy/kubernetes/README.md.
 
@@ -69,11 +70,8 @@ describe('the example’s settings', () => {
       OAUTH_KEYS: `${folder}example/secrets/oauth-keys.json`,
       OAUTH_CLIENTS: `${folder}example/secrets/oauth-clients.json`,
     });
-    expect(api).toMatchObject({
-      embedded: false,
-      trustProxy: expect.anything(),
-      baseUrl: expect.stringMatching('^https:'),
-    });
+    const proxied = { trustProxy: expect.anything(), baseUrl: expect.stringMatching('^https:') };
+    expect(api).toMatchObject({ embedded: false, ...proxied });
     for (const part of ['projector', 'topics', 'backup-archive']) expect(loaded(part).kafka?.ssl).toBe(true);
     const secrets = ['api', 'projector'].flatMap((part) => Object.values(secretsOf(part)));
     expect(secrets.filter((one) => one.includes('://')).map((url) => url.split(':')[0])).toEqual(
@@ -147,15 +145,13 @@ describe('the manifests', () => {
     const programs = await pythonWith('kubernetes-validate', '1.37.0');
     const files = globSync('{base,example}/*.yaml', { cwd: folder }).filter((name) => !name.includes('kustomization'));
     expect(files).toHaveLength(8);
-    const broken = join(await mkdtemp(join(tmpdir(), 'ride-calendar-manifest-')), 'broken.yaml');
+    const broken = join(made, 'broken.yaml');
     await writeFile(broken, read('base/projector.yaml').replace('replicas: 2', 'replica: 2'));
     // All that is found, of all files: what was broken here.
-    const validated = run(`${programs}/kubernetes-validate`, ['--strict', '--quiet', ...files, broken], {
-      cwd: folder,
-    });
+    const args = ['--strict', '--quiet', ...files, broken];
+    const validated = run(`${programs}/kubernetes-validate`, args, { cwd: folder });
     const { stdout, stderr } = (await validated.catch((error) => error)) as { stdout: string; stderr: string };
     expect([stdout.trim().split('\n'), stderr]).toEqual([[expect.stringContaining("'replica' was unexpected")], '']);
-    await rm(dirname(broken), { recursive: true });
   });
 
   /** Made anew by: npx vitest run test/infra/deploy/kubernetes.test.ts -u */

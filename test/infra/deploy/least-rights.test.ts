@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { topicNames } from '../../../schemas/events/records.ts';
+import { testFolder } from '../../support/processes/test-folder.ts';
 import { grantedLines, kafkaAclsFile } from '../../support/servers/kafka-acls.ts';
 import { redisUsersFile } from '../../support/servers/redis-users.ts';
 
@@ -42,21 +42,11 @@ it('an API may only read the views', () => {
 });
 
 describe('infra/deploy/kafka-acls.sh', () => {
+  const folder = testFolder();
+  writeFileSync(join(folder, 'kafka-acls.sh'), '#!/bin/sh\necho "$*"\n', { mode: 0o755 });
+  const options = { env: { PATH: `${folder}:${process.env.PATH}` }, encoding: 'utf8', stdio: 'pipe' } as const;
   /** What it calls Kafka's tool with. */
-  function calls(...args: string[]): string[] {
-    const folder = mkdtempSync(join(tmpdir(), 'ride-calendar-acls-'));
-    try {
-      const tool = join(folder, 'kafka-acls.sh');
-      writeFileSync(tool, '#!/bin/sh\necho "$*"\n');
-      chmodSync(tool, 0o755);
-      const PATH = `${folder}:${process.env.PATH}`;
-      return execFileSync(fileURLToPath(kafkaAclsFile), args, { env: { PATH }, encoding: 'utf8', stdio: 'pipe' })
-        .trim()
-        .split('\n');
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  }
+  const calls = (...args: string[]) => execFileSync(fileURLToPath(kafkaAclsFile), args, options).trim().split('\n');
 
   it('calls Kafka’s tool once for each line, with the topics, the group and the operations, and says how it signs in', () => {
     const made = calls('--bootstrap-server', 'kafka:9092', '--command-config', 'admin.properties');

@@ -3,7 +3,7 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import kafkajs from 'kafkajs';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KafkaConnection } from '../../../infra/kafka/client/kafka-connection.ts';
 import { kafkaPublisher } from '../../../infra/kafka/publishing/kafka-publisher.ts';
 import { kafkaRejectSink } from '../../../infra/kafka/publishing/kafka-reject-sink.ts';
@@ -23,7 +23,6 @@ import { rejectAt } from '../../support/worlds/records.ts';
 // What takes a broker that no other test has: TLS and credentials; then what a broker may do to a log, which is to crash, lose its
 // tail, or hold bytes that are no batch.
 
-const soon = { timeout: 60_000, interval: 50 };
 const user = { username: 'rider', password: 'tyre=7;#pump' };
 type Mechanism = NonNullable<KafkaConnection['sasl']>['mechanism'];
 const authorities = tls.getCACertificates('default');
@@ -73,7 +72,7 @@ test.each<[string, () => KafkaConnection]>([
   expect((await eventLog.bounds()).metros).toEqual([{ low: 0, end: 1 }]);
   const following = kafka.follow(eventLog, positionAt(1));
   await publish('bb');
-  await vi.waitFor(() => expect(following.keys).toEqual(['aa', 'bb']), soon);
+  await expect.poll(() => following.keys).toEqual(['aa', 'bb']);
   await following.stop();
   expect([...answers.keys()].sort()).toEqual(['fetch', 'metadata', 'offsets']);
   // They wait for one another, in seconds.
@@ -103,31 +102,16 @@ describe('what Kafka refuses for good ends the attempt with what to do', () => {
   const sasl = 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD';
   const wrong = (mechanism: Mechanism) => () =>
     signedInBy(mechanism, { sasl: { mechanism, username: user.username, password: 'wheel-9' } });
-  const trusted = () => tls.getCACertificates('default');
-  test.each<[string, () => KafkaConnection, string, () => readonly string[]]>([
-    ['a wrong password by plain', wrong('plain'), `refuses the credentials; check ${sasl}`, trusted],
-    ['a wrong password by scram-sha-256', wrong('scram-sha-256'), `refuses the credentials; check ${sasl}`, trusted],
-    [
-      'a port that wants TLS',
-      () => ({ brokers: [broker.tlsBrokers], ssl: false, sasl: null }),
-      'wants TLS there; set KAFKA_SSL=true',
-      trusted,
-    ],
-    [
-      'a port that takes no credentials',
-      () => signedInBy('plain', { brokers: [broker.tlsBrokers] }),
-      `takes no credentials there; leave ${sasl} out`,
-      trusted,
-    ],
-    [
-      'a certificate of an authority that nobody trusts',
-      () => signedInBy('plain'),
-      'NODE_EXTRA_CA_CERTS',
-      () => authorities,
-    ],
-  ])('%s, and no password is shown', async (_, connection, words, authoritiesThen) => {
-    const before = trusted();
-    tls.setDefaultCACertificates(authoritiesThen());
+  const atTls = (more: Partial<KafkaConnection> = {}) => signedInBy('plain', { brokers: [broker.tlsBrokers], ...more });
+  test.each<[string, () => KafkaConnection, string, trusted?: string[]]>([
+    ['a wrong password by plain', wrong('plain'), `refuses the credentials; check ${sasl}`],
+    ['a wrong password by scram-sha-256', wrong('scram-sha-256'), `refuses the credentials; check ${sasl}`],
+    ['a port that wants TLS', () => atTls({ ssl: false, sasl: null }), 'wants TLS there; set KAFKA_SSL=true'],
+    ['a port that takes no credentials', atTls, `takes no credentials there; leave ${sasl} out`],
+    ['a certificate of an untrusted authority', () => signedInBy('plain'), 'NODE_EXTRA_CA_CERTS', authorities],
+  ])('%s, and no password is shown', async (_, connection, words, trusted) => {
+    const before = tls.getCACertificates('default');
+    tls.setDefaultCACertificates(trusted ?? before);
     const { reading, writing, all } = await refused(connection()).finally(() => tls.setDefaultCACertificates(before));
     for (const message of [reading, writing]) expect(message).toContain(words);
     expect(all).not.toMatch(/wheel-9|tyre/);
@@ -138,7 +122,7 @@ test('a port that ends connections without a word is asked again, with what may 
   await using kafka = new TestKafka({ brokers: [broker.brokers], ssl: true, sasl: null });
   const eventLog = kafka.eventLog();
   const asked = eventLog.bounds().catch(() => null);
-  await vi.waitFor(() => expect(kafka.log.lines.join()).toMatch(/check KAFKA_SSL, and KAFKA_SASL_MECHANISM/), soon);
+  await expect.poll(() => kafka.log.lines.join()).toMatch(/check KAFKA_SSL, and KAFKA_SASL_MECHANISM/);
   await eventLog.close();
   await asked;
 });
@@ -164,22 +148,15 @@ async function settingAside() {
     await kafka.sendRaw('metros', [{ key: 'm', value: Buffer.from('bad') }]);
     wanted.push(String(wanted.length));
   };
-  const holdsAll = (how: string) =>
-    vi.waitFor(
-      async () => {
-        const records = await readTopic(broker.adminBrokers, `${kafka.topicPrefix}rejected`);
-        const places = records.map(({ headers }) => headers['ride-calendar.offset']);
-        expect(places.toSorted(), how).toEqual(wanted);
-      },
-      { timeout: 40_000, interval: 500 },
-    );
+  const places = async () => {
+    const records = await readTopic(broker.adminBrokers, `${kafka.topicPrefix}rejected`);
+    return records.map(({ headers }) => headers['ride-calendar.offset']).toSorted();
+  };
+  const holdsAll = (how: string) => expect.poll(places, { interval: 500, message: how }).toEqual(wanted);
   const started = () => {
     const sink = kafkaRejectSink(kafka.options);
-    const { projector, stop } = startProjector(
-      kafka.eventLog({ checkEveryMs: 500 }),
-      new MemoryViewStore().writer(),
-      sink,
-    );
+    const eventLog = kafka.eventLog({ checkEveryMs: 500 });
+    const { projector, stop } = startProjector(eventLog, new MemoryViewStore().writer(), sink);
     return { projector, stop: () => stop().then(() => sink.close()) };
   };
   let running = started();
@@ -215,7 +192,7 @@ test('a broker that crashes: what is sent and read meanwhile arrives once and in
   for (const each of [kafka, losing]) await each.createTopics();
   for (const key of ['aa', 'bb', 'cc']) await losing.sendMetros([key]);
   const behind = losing.follow(losing.eventLog({ checkEveryMs: 200 }), positionAt(1));
-  await vi.waitFor(() => expect(behind.keys).toEqual(['aa', 'bb', 'cc']), soon);
+  await expect.poll(() => behind.keys).toEqual(['aa', 'bb', 'cc']);
   const eventLog = kafka.eventLog({ checkEveryMs: 200 });
   const following = kafka.follow(eventLog, positionAt(1));
   const publisher = kafkaPublisher(kafka.options);
@@ -228,7 +205,7 @@ test('a broker that crashes: what is sent and read meanwhile arrives once and in
       expect(await cutTail(folderOf(losing, 'metros'), 2)).toBe(1);
       expect(await cutTail(folderOf(aside.kafka, 'rejected'), 1)).not.toBeNull();
       const bounds = eventLog.bounds();
-      await vi.waitFor(() => expect(kafka.log.lines.join()).toContain('Cannot read from Kafka'), soon);
+      await expect.poll(() => kafka.log.lines.join()).toContain('Cannot read from Kafka');
       await broker.start();
       // It grows beyond what it was.
       await losing.sendMetros(['dd', 'ee', 'ff', 'gg']);
@@ -237,7 +214,7 @@ test('a broker that crashes: what is sent and read meanwhile arrives once and in
     await sent;
   }
   await publisher.close();
-  await vi.waitFor(() => expect(following.keys).toEqual(keys), soon);
+  await expect.poll(() => following.keys).toEqual(keys);
   expect(kafka.log.lines.join()).toContain('It could read from Kafka now: Kafka answers again');
   await expect(behind.done).rejects.toThrow(LogTruncatedError);
   await expect(behind.done).rejects.toThrow(/metros\/0@3: Kafka lost records that were read/);
@@ -258,16 +235,13 @@ test('partitions that cannot be read leave the others of their broker flowing, s
   await spoil(path, 61, Buffer.alloc(4));
   const following = kafka.follow(kafka.eventLog(), positionAt(4));
   for (const which of ['[03] and 1 other partition', '1'])
-    await vi.waitFor(
-      () => expect(kafka.log.lines.join('\n')).toMatch(new RegExp(`${kafka.topicPrefix}metros/${which} from Kafka`)),
-      soon,
-    );
+    await expect.poll(() => kafka.log.lines.join()).toMatch(RegExp(`${kafka.topicPrefix}metros/${which} from Kafka`));
   for (let i = 0; i < 5; i++) {
     await kafka.sendMetros([`other${i}`], { partition: 2 });
-    await vi.waitFor(() => expect(following.position.metros).toEqual([0, 0, i + 1, 0]), soon);
+    await expect.poll(() => following.position.metros).toEqual([0, 0, i + 1, 0]);
   }
   await writeFile(path, good, { flag: 'r+' });
-  await vi.waitFor(() => expect(following.position.metros).toEqual([0, 1, 5, 0]), soon);
+  await expect.poll(() => following.position.metros).toEqual([0, 1, 5, 0]);
 }, 60_000);
 
 // docs/rules.md#rejected

@@ -11,7 +11,7 @@ import { allTags } from '../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey } from '../../../schemas/views/view-kinds.ts';
 import { freshKeyPrefix } from '../../support/servers/backends.ts';
 import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
-import { redisRights, redisUserWith, refusedByRedis } from '../../support/servers/redis-users.ts';
+import { redisRights, redisUserLacking, redisUserWith, refusedByRedis } from '../../support/servers/redis-users.ts';
 import { complete, lead } from '../../support/stores/lead.ts';
 import { fieldsWrite, valueWrite } from '../../support/stores/view-names.ts';
 
@@ -33,13 +33,6 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Without one right; `~`: without any key. */
-const but = (rights: string[], lacking: string): string[] =>
-  rights.filter((right) => (lacking === '~' ? !right.startsWith('~') : right !== lacking));
-const naming = (right: string): string => (right === '~' ? '~<REDIS_KEY_PREFIX>*' : right);
-/** A user with these rights alone; the URL that signs it in. */
-const userWith = (rights: string[]): Promise<string> => redisUserWith([server.url], 'lacking', rights);
-
 describe('a reader', () => {
   it.each([
     ['+subscribe', true],
@@ -51,13 +44,13 @@ describe('a reader', () => {
     ['+mget', false],
     ['~', false],
   ])('whose user lacks %s says so: it is ready, %s', async (lacking, isReady) => {
-    const url = await userWith(but(redisRights('api', keyPrefix), lacking));
+    const { url, named } = await redisUserLacking(lacking, { user: 'api', url: server.url, keyPrefix });
     const reader = redisViewReader({ url, cluster: false, keyPrefix });
     reader.listen({ changed() {}, allChanged() {}, hearing() {} });
     const said = async () => {
       const state = await reader.ready();
       const words = (state.ready ? state.note : state.reason) ?? '';
-      return [state.ready, words.includes('grant it') && words.includes(naming(lacking))];
+      return [state.ready, words.includes('grant it') && words.includes(named)];
     };
     try {
       await expect.poll(said).toEqual([isReady, true]);
@@ -73,7 +66,8 @@ describe('a writer', () => {
 
   it.each([...lacking, '~'])('whose user lacks %s is told to wait, naming it', async (right) => {
     const prefix = freshKeyPrefix();
-    const url = await userWith(but(redisRights('projector', prefix), right));
+    const of = { user: 'projector', url: server.url, keyPrefix: prefix } as const;
+    const { url, named } = await redisUserLacking(right, of);
     await admin.script('FLUSH');
     const writer = await redisViewWriter({ url, cluster: false, keyPrefix: prefix });
     try {
@@ -84,7 +78,7 @@ describe('a writer', () => {
         await Promise.all([texts.names(), texts.find('a')]);
       })().finally(() => texts.close());
       // A PING that is refused is an answer: what it is sent for.
-      const message = expect.stringContaining(naming(right));
+      const message = expect.stringContaining(named);
       if (right === '+ping') await everything;
       else await expect(everything).rejects.toMatchObject({ retry: true, message });
     } finally {
@@ -125,7 +119,7 @@ it('the rights are enough on a Redis Cluster, whose tags that nobody leads and w
   largest.disconnect();
   const urls = cluster.nodes.map(({ url }) => url);
   const prefix = freshKeyPrefix();
-  const settingsOf = async (user: 'projector' | 'api' | 'sign-in') => ({
+  const settingsOf = async (user: Parameters<typeof redisRights>[0]) => ({
     url: await redisUserWith(urls, user, redisRights(user, prefix)),
     cluster: true,
     keyPrefix: prefix,

@@ -1,12 +1,12 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeAtomically, writeFault } from '../../../../infra/archive/format/write-atomically.ts';
+import { testFolder } from '../../../support/processes/test-folder.ts';
+
+const dir = testFolder();
 
 test('a file that cannot be written leaves none beside it, and of a full disk is said what to do', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'written-'));
-  onTestFinished(() => rm(dir, { recursive: true }));
   const path = join(dir, 'manifest.json');
   await mkdir(path);
   expect(() => writeAtomically(path, '{}')).toThrow(`Cannot write ${path}: EISDIR`);

@@ -1,13 +1,12 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { kafkaJs } from '../../../../infra/kafka/client/kafka-js.ts';
-import { silentLog } from '../../../support/processes/heard.ts';
+import { keptLog } from '../../../support/processes/heard.ts';
 import { tarpit } from '../../../support/servers/tarpit.ts';
 
 it('what the client says is logged at most once a minute, and what a broker answers that has just begun only if it comes again', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const heard: string[] = [];
-  const log = { ...silentLog, warn: (message: string) => heard.push(message) };
+  const { lines: heard, log } = keptLog();
   const connection = { brokers: ['kafka:1'], ssl: false, sasl: null };
   const logger = kafkaJs(connection, log, new AbortController().signal).logger();
   const say = () => {
@@ -26,8 +25,7 @@ it.each(['frozen', 'gone'])('a client whose signal aborts stops trying a broker 
   const pit = await tarpit();
   if (state === 'gone') pit.close();
   const stop = new AbortController();
-  const heard: string[] = [];
-  const log = { ...silentLog, warn: (message: string) => heard.push(message) };
+  const { lines: heard, log } = keptLog();
   const connecting = kafkaJs({ brokers: [pit.address], ssl: false, sasl: null }, log, stop.signal)
     .admin()
     .connect();

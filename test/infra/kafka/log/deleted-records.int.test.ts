@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { runCli } from '../../../../services/command-line.ts';
-import { heard, silentLog } from '../../../support/processes/heard.ts';
+import { heard, keptLog } from '../../../support/processes/heard.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { TestKafka } from '../../../support/servers/kafka.ts';
 import { startProjector } from '../../../support/stores/projector-run.ts';
@@ -19,8 +19,7 @@ test('records that are deleted from the log are told by verify and by who starts
     const { code, out, err } = await heard((io) => runCli(['verify', '--json'], io, { ...env, ...store }));
     return { code, summary: JSON.parse(out.at(-1)!).summary, err: err.join('\n') };
   };
-  const lines: string[] = [];
-  const log = { ...silentLog, warn: (line: string) => lines.push(line) };
+  const { lines, log } = keptLog();
   await using running = new AsyncDisposableStack();
   const start = async () => {
     const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });

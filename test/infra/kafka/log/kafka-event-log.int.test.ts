@@ -7,8 +7,6 @@ import type { TopicName } from '../../../../schemas/events/records.ts';
 import { type EventLogFixture, eventLogContract } from '../../../contracts/event-log.ts';
 import { metroValue, positionAt, TestKafka, topicBounds } from '../../../support/servers/kafka.ts';
 
-const soon = { timeout: 60_000, interval: 50 };
-
 /** Kafka for the contract suite of event logs. */
 function kafkaFixture(): EventLogFixture {
   const kafka = new TestKafka();
@@ -38,7 +36,7 @@ function kafkaFixture(): EventLogFixture {
       await transaction.send({ topic: named(topic), messages });
       await transaction.abort();
       // The control record is written some time after the answer.
-      await vi.waitFor(async () => expect(await endOf(topic, partition)).toBe(before + count), { timeout: 60_000 });
+      await expect.poll(() => endOf(topic, partition)).toBe(before + count);
     },
     /** It had one. */
     addPartition: async (topic) => {
@@ -62,13 +60,13 @@ test('an open transaction holds its partition back, says so, and lets the others
   const eventLog = kafka.eventLog();
   expect((await eventLog.bounds()).metros).toEqual([2, 0].map((end) => ({ low: 0, end })));
   const following = kafka.follow(eventLog, positionAt(2));
-  await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
+  await expect.poll(() => following.waits).toEqual([['metros/0', true]]);
   await kafka.sendMetros(['other'], { partition: 1 });
-  await vi.waitFor(() => expect(following.keys).toEqual(['other']), soon);
+  await expect.poll(() => following.keys).toEqual(['other']);
   expect(kafka.log.lines.join()).toContain(`an open transaction at ${kafka.topicPrefix}metros/0@0`);
   await transaction.commit();
-  await vi.waitFor(() => expect(following.waits.slice(1)).toEqual([['metros/0', false]]), soon);
-  await vi.waitFor(() => expect(following.keys).toEqual(['other', 'open', 'later']), soon);
+  await expect.poll(() => following.waits.slice(1)).toEqual([['metros/0', false]]);
+  await expect.poll(() => following.keys).toEqual(['other', 'open', 'later']);
 });
 
 test('a topic that was deleted is waited for and named; made again, it stops the follower, but for that of bad records', async () => {
@@ -77,19 +75,19 @@ test('a topic that was deleted is waited for and named; made again, it stops the
   const eventLog = kafka.eventLog({ checkEveryMs: 200 });
   const following = kafka.follow(eventLog, positionAt(1));
   await kafka.sendMetros(['aa']);
-  await vi.waitFor(() => expect(following.keys).toEqual(['aa']), soon);
+  await expect.poll(() => following.keys).toEqual(['aa']);
   const admin = await kafka.admin();
   /** Resolves once it is known to be gone, and is there again. */
   const remake = async (topic: string, more: string) => {
     await admin.deleteTopics({ topics: [topic] });
     const lacks = `Kafka no longer has ${topic}; if that was deleted, make it with: npx ride-calendar topics${more}`;
     const status = { lacks, silentSinceMs: expect.any(Number) };
-    await vi.waitFor(() => expect(eventLog.status!()).toMatchObject(status), soon);
+    await expect.poll(() => eventLog.status!()).toMatchObject(status);
     expect(kafka.log.lines.join('\n')).toContain(lacks);
-    await vi.waitFor(() => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }), soon);
+    await vi.waitFor(() => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }), { timeout: 60_000 });
   };
   await remake(`${kafka.topicPrefix}rejected`, '');
-  await vi.waitFor(() => expect(eventLog.status!()).toMatchObject({ lacks: null }), soon);
+  await expect.poll(() => eventLog.status!()).toMatchObject({ lacks: null });
   const foldAgain = ', publish its entities there again, and start again, to read the new one from its start';
   await remake(`${kafka.topicPrefix}metros`, foldAgain);
   await expect(following.done).rejects.toThrow(
@@ -109,7 +107,7 @@ test('a partition unread for longer than half of delete.retention.ms stops it: t
   };
   await kafka.sendRaw('metros', [{ key: 'framed', value: Buffer.from([0, 0, 0, 0, 9, 0]) }]);
   const following = kafka.follow(kafka.eventLog({ schemas: { lookUp } }), positionAt(1));
-  await vi.waitFor(() => expect(following.waits).toEqual([['metros/0', true]]), soon);
+  await expect.poll(() => following.waits).toEqual([['metros/0', true]]);
   await sleep(2_500);
   await kafka.sendMetros(['next']);
   away = false;

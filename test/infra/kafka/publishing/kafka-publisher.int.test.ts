@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { KafkaCluster, type KafkaTopic } from '../../../../infra/kafka/client/kafka-cluster.ts';
 import type { FetchedPartition } from '../../../../infra/kafka/protocol/fetch-api.ts';
 import { kafkaPublisher } from '../../../../infra/kafka/publishing/kafka-publisher.ts';
@@ -8,7 +8,6 @@ import { MissingTopicsError } from '../../../../projector/ports/event-log.ts';
 import { positionOf } from '../../../../projector/position/position.ts';
 import { metroValue, positionAt, TestKafka } from '../../../support/servers/kafka.ts';
 
-const soon = { timeout: 60_000, interval: 50 };
 const record = (key: string, more = {}) => ({ key, value: metroValue(key), timestampMs: 1_600_000_000_000, ...more });
 
 function publisherOf(kafka: TestKafka) {
@@ -31,7 +30,7 @@ test('records keep their order, time, headers and the partition given; else the 
   const first = await publisher.publish('metros', placed);
   await publisher.publish('metros', [record('foobar', { value: null }), record('abc'), record('21')]);
   const following = kafka.follow(kafka.eventLog(), positionAt(8));
-  await vi.waitFor(() => expect(following.records.length).toBe(5), soon);
+  await expect.poll(() => following.records.length).toBe(5);
   const byKey = new Map(following.records.map((one) => ['key' in one ? one.key : '', one]));
   // Of the vectors in Kafka's own UtilsTest: murmur2("foobar") is -790332482, "abc" 479470107, "21" -973932308.
   expect(['foobar', 'abc', '21'].map((key) => byKey.get(key)!.partition)).toEqual([6, 3, 4]);
@@ -66,7 +65,7 @@ test('a topic that is missing is named; once it is there, many and large records
   const from = await kafka.eventLog().bounds();
   expect(from.metros).toEqual([{ low: 0, end: 12_003 }]);
   const following = kafka.follow(kafka.eventLog(), positionOf(from, 'low'));
-  await vi.waitFor(() => expect(following.position.metros).toEqual([12_003]), soon);
+  await expect.poll(() => following.position.metros).toEqual([12_003]);
   expect(following.keys).toEqual([...keys, ...large.map(() => 'trailing bytes')]);
   const ahead = record('late', { timestampMs: Date.now() + 2 * 86_400_000 });
   await expect(publisher.publish('metros', [ahead])).rejects.toThrow(

@@ -16,22 +16,16 @@ function scene() {
   return { tags, moving, looked };
 }
 
-it('a tag is unled once its fence has not moved for 2.5 s, and led again when it moves', () => {
+it('a tag is unled once its fence has not moved for 2.5 s, or is free, and led again when it moves', () => {
   const { moving, looked } = scene();
   expect(looked(0, 3_000, moving)).toBe(0);
   expect(looked(3_500, 5_000, () => moving(6))).toBe(0);
   expect(looked(5_500, 5_500, () => moving(6))).toBe(1);
   expect(looked(6_000, 6_000, moving)).toBe(0);
+  expect(looked(6_500, 9_000, (look) => `1:${look}:ada:free`)).toBe(1);
 });
 
-it.each([
-  ['is absent', () => null],
-  ['is free', (n: number) => `1:${n}:ada:free`],
-])('a tag whose fence %s is unled', (_, fence) => {
-  expect(scene().looked(0, 2_500, fence)).toBe(1);
-});
-
-it('it is not known who leads in the first 2.5 s, and while the store does not answer', () => {
+it('a tag without a fence is unled; it is not known who leads in the first 2.5 s, and while the store does not answer', () => {
   const { tags, looked } = scene();
   expect(tags.count(0)).toBeNull();
   expect(looked(0, 2_000, () => null)).toBeNull();

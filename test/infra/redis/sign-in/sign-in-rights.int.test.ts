@@ -6,7 +6,7 @@ import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-
 import { signInStateContract } from '../../../contracts/sign-in-state.ts';
 import { freshKeyPrefix } from '../../../support/servers/backends.ts';
 import { type RedisCluster, startRedisCluster } from '../../../support/servers/redis-cluster.ts';
-import { redisRights, redisUserWith, refusedByRedis } from '../../../support/servers/redis-users.ts';
+import { redisRights, redisUserLacking, redisUserWith, refusedByRedis } from '../../../support/servers/redis-users.ts';
 
 // Sign-in's Redis user has the rights of docs/permissions.md alone.
 
@@ -44,9 +44,7 @@ describe('a user of sign-in', () => {
 
   test.each([...needed, '~'])('that lacks %s is told of, naming it', async (right) => {
     const keyPrefix = freshKeyPrefix();
-    const rights = redisRights('sign-in', keyPrefix);
-    const some = rights.filter((one) => (right === '~' ? !one.startsWith('~') : one !== right));
-    const url = await redisUserWith([server.url], 'lacking', some);
+    const { url, named } = await redisUserLacking(right, { user: 'sign-in', url: server.url, keyPrefix });
     const admin = new Redis(server.url);
     await admin.script('FLUSH');
     admin.disconnect();
@@ -59,7 +57,7 @@ describe('a user of sign-in', () => {
     // Once, however often it is refused.
     expect(heard).toHaveLength(told);
     expect(heard.join()).toContain('AUTH_REDIS_URL');
-    expect(heard.join()).toContain(right === '~' ? '~<REDIS_KEY_PREFIX>*' : right);
+    expect(heard.join()).toContain(named);
   });
 
   test('that may not read CONFIG is warned of snapshots at most', async () => {

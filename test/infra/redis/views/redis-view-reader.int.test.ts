@@ -11,7 +11,7 @@ import { allTags } from '../../../../schemas/views/view-keys.ts';
 import { parseKey, rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../../../schemas/views/view-values.ts';
 import { stallingProxy } from '../../../support/servers/redis-proxies.ts';
-import { redisRights, redisUserWith } from '../../../support/servers/redis-users.ts';
+import { redisUserLacking } from '../../../support/servers/redis-users.ts';
 import { complete, lead } from '../../../support/stores/lead.ts';
 import { valueWrite } from '../../../support/stores/view-names.ts';
 
@@ -103,11 +103,7 @@ it('nothing is answered from the moment on that another process is behind the ad
 it('changes are heard once a right that was lacking is given; what was kept is forgotten then, and after a pause of the process', async () => {
   await using redis = await scene();
   await redis.fill();
-  const url = await redisUserWith(
-    [redis.server.url],
-    'api',
-    redisRights('api', keyPrefix).filter((right) => right !== '+client|tracking'),
-  );
+  const { url } = await redisUserLacking('+client|tracking', { user: 'api', url: redis.server.url, keyPrefix });
   const reader = redis.opened(redisViewReader({ ...redis.settings, url }));
   const heard: string[] = [];
   // Nobody tells of a pause before somebody listens.
@@ -119,7 +115,7 @@ it('changes are heard once a right that was lacking is given; what was kept is f
   });
   await expect.poll(() => reader.ready()).toMatchObject({ note: expect.stringContaining('+client|tracking') });
   expect(heard).toEqual([]);
-  await redis.admin.call('ACL', 'SETUSER', 'api', '+client|tracking');
+  await redis.admin.call('ACL', 'SETUSER', 'lacking', '+client|tracking');
   // It asks again after five seconds. It connects anew, and forgets once more when it is told of changes.
   await expect.poll(() => heard, { timeout: 30_000 }).toEqual(['all changed', 'all changed']);
   expect(await reader.ready()).toEqual({ ready: true });
