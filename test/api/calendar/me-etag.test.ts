@@ -37,6 +37,11 @@ const changes: LoggedRecord[][] = [
     ...[ride('taco', { leaders: ['ada'] }), gone('riders', 'bob'), rider('bob', { name: 'di', handle: 'h-di' })],
     ...[marks('ada', 'bob'), marks('ada', 'bob', 'follows')],
   ].map((record) => [record]),
+  // A flagged rider goes to the other of two nights of the reader's, and as many go to each.
+  [
+    ...[says('di', 'NONE', 'zoobomb', zoo), says('di', 'GOING', 'taco', taco)],
+    ...[says('ed', 'NONE', 'taco', taco), says('ed', 'GOING', 'zoobomb', zoo)],
+  ],
 ];
 
 // docs/rules.md#etag
@@ -64,5 +69,4 @@ it('a rider’s answer has another ETag whenever its bytes are others: after eac
     await look(JSON.stringify(change));
   }
   for (days of [2, 3, 120]) await look(`${days} days`);
-  await service.close();
 });
