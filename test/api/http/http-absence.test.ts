@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { allTags, completeKey, tagOf } from '../../../schemas/views/view-keys.ts';
 import { nightKey, parseKey, riderKey } from '../../../schemas/views/view-kinds.ts';
 import { type HttpService, json, startHttpService } from '../../support/processes/http-service.ts';
@@ -13,7 +13,6 @@ import { expectFailure } from './expect-failure.ts';
  */
 
 let service: HttpService;
-afterEach(() => service.close());
 
 /** Takes back the word that some tags are complete, and deletes views. */
 async function lose(tags: readonly number[], keys: readonly string[] = []): Promise<void> {

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { night, ride } from '../../reference/example-log.ts';
 import { startHttpService } from '../../support/processes/http-service.ts';
@@ -21,7 +21,6 @@ const service = await startHttpService({
 });
 const page = await service.exchange('GET /docs HTTP/1.1\r\nHost: a\r\n\r\n');
 const docsFile = /docs\/[\w-]+\/swagger-ui.css/.exec(page.body.toString())![0];
-afterAll(() => service.close());
 
 const day = '/metros/pdx/days/2015-06-18';
 const ask = (path: string, more: Record<string, string> = {}, method = 'GET') =>

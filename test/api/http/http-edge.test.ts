@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { registerDocs } from '../../../api/openapi/docs.ts';
 import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { registerOperatorRoutes } from '../../../services/serve/http/operator-routes.ts';
@@ -22,7 +22,6 @@ const service = await startHttpService({
     await registerSignIn(app, await signInDeps('https://rides.example/api'));
   },
 });
-afterAll(() => service.close());
 
 const at = (method: string, target: string, headers: Record<string, string> = {}, body = ''): Promise<RawAnswer> =>
   service.exchange(requestText(method, target, headers, body));

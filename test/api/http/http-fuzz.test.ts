@@ -1,12 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startHttpService } from '../../support/processes/http-service.ts';
 import { smallWorld } from '../../support/worlds/small-world.ts';
 
 /** Whatever bytes come, the answer is one of those that are documented, and the next request is answered. */
 
 const service = await startHttpService();
-afterAll(() => service.close());
 
 const byteFrom = (min: number) => fc.integer({ min, max: 0xff }).map((code) => String.fromCharCode(code));
 const byte = byteFrom(0x21);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import type { RawAnswer } from '../../support/servers/raw-http.ts';
 import { everyOperation, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
@@ -8,7 +8,6 @@ import { expectFailure } from './expect-failure.ts';
 /** What holds of every operation (docs/rules.md#bytes, #etag, #if-none-match, #head, #options, #cors), over sockets. */
 
 const service = await startHttpService();
-afterAll(() => service.close());
 
 const alwaysAllowed = 'Authorization, X-Api-Key, If-None-Match';
 const withoutDate = ({ lines }: RawAnswer) => lines.filter(([name]) => name !== 'Date');
@@ -158,5 +157,4 @@ it('answers of the interface and of sign-in are told with their operation, statu
   ]);
   // Twenty milliseconds, on a busy machine too.
   expect(told.filter(([, , seconds]) => seconds < 0.01 || seconds > 15)).toEqual([]);
-  await own.close();
 });

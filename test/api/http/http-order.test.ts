@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tagOf } from '../../../schemas/views/view-keys.ts';
 import { encodeView } from '../../../schemas/views/view-values.ts';
 import { json, startHttpService } from '../../support/processes/http-service.ts';
@@ -10,7 +10,6 @@ import { expectFailure } from './expect-failure.ts';
 
 // As a token is checked whose signature must be verified.
 const service = await startHttpService({ checker: { check: async (token) => (token === 'dead' ? null : token) } });
-afterAll(() => service.close());
 
 const challenge =
   'Bearer resource_metadata="https://rides.example/.well-known/oauth-protected-resource/api", scope="read"';
@@ -166,6 +165,5 @@ it.each([
       expectFailure(answer, 500, 'Something went wrong here; the request may be sent again.');
     expect((await spoilt.ask(smallWorld.day, withKey())).status).toBe(200);
     expect([spoilt.faults.length, told]).toEqual([2, [500, 500, 200]]);
-    await spoilt.close();
   },
 );

@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { registerSignIn } from '../../../api/sign-in/routes/register-sign-in.ts';
 import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import { signInDeps } from '../../support/sign-in/sign-in-service.ts';
@@ -14,7 +14,6 @@ const service = await startHttpService({
     await registerSignIn(app, await signInDeps('https://rides.example/api'));
   },
 });
-afterAll(() => service.close());
 
 const head = 'GET /api/rides/loop HTTP/1.1\r\nHost: rides.example\r\n';
 const day = (more: Record<string, string> = {}, body = '') =>

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { requestText, startHttpService } from '../../support/processes/http-service.ts';
 import { everyOperation, smallWorld, withKey, withToken } from '../../support/worlds/small-world.ts';
 import { expectFailure } from './expect-failure.ts';
@@ -7,7 +7,6 @@ import { expectFailure } from './expect-failure.ts';
 /** Long URLs, their bytes as they are sent, base paths and connections (docs/rules.md#long-urls, #problems), over sockets. */
 
 const service = await startHttpService();
-afterAll(() => service.close());
 
 const statusOf = async (target: string) => (await service.exchange(requestText('GET', target, withKey()))).status;
 
@@ -54,7 +53,6 @@ it.each([
   const document = (await at(`${basePath}/openapi.json`)).body.toString();
   expect(document).toContain(`"servers":[{"url":"${baseUrl.replace(/\/$/, '')}"`);
   expect([document.includes(`${metadata}\\"`), document.includes('evil.example')]).toEqual([true, false]);
-  await based.close();
 });
 
 it.each([
@@ -83,5 +81,4 @@ it.each([
     [200, 'close'],
   ]);
   await closed;
-  await stopping.close();
 });

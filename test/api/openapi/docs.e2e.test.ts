@@ -18,7 +18,7 @@ const port = await freePort();
 const origin = `http://127.0.0.1:${port}`;
 const deps = await signInDeps(`${origin}/api`);
 const { baseUrl, keys } = deps;
-const service = await startHttpService({
+await startHttpService({
   port,
   baseUrl,
   records: [...smallWorld.records, rider('rider-ada')],
@@ -29,10 +29,7 @@ const service = await startHttpService({
   },
 });
 const browser = await launchBrowser();
-afterAll(async () => {
-  await browser.close();
-  await service.close();
-});
+afterAll(() => browser.close());
 
 it('the reference reads a day with the sample key, signs a rider in, asks no other host, and everybody can use it', {
   timeout: 300_000,

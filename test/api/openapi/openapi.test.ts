@@ -121,5 +121,4 @@ it('answers of the service are as their schemas and headers say', async () => {
     for (const [field, header] of Object.entries<Any>(constant))
       expect([field, answer.headers[field.toLowerCase()]]).toEqual([field, resolve(header).example]);
   }
-  await service.close();
 });

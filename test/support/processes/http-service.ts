@@ -16,6 +16,7 @@ import {
 } from '../servers/raw-http.ts';
 import { toLogRecord } from '../worlds/histories.ts';
 import { smallWorld } from '../worlds/small-world.ts';
+import { closing } from './closing.ts';
 import { projecting } from './service.ts';
 
 /** Any of the application's own, and: */
@@ -85,12 +86,12 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
       converse(port, request, more),
     exchange: (request: string | Buffer, more?: ConversationOptions): Promise<RawAnswer> =>
       exchange(port, request, more),
-    async close(): Promise<void> {
+    close: closing(async () => {
       app.server.closeAllConnections();
       await app.close();
       await reader.close();
       await writer.close();
-    },
+    }),
   };
 }
 

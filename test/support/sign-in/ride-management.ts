@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { freePorts } from '../../../infra/local/free-port.ts';
+import { closing } from '../processes/closing.ts';
 import { TestBrowser } from './test-browser.ts';
 
 export type RideManagement = Awaited<ReturnType<typeof startRideManagement>>;
@@ -75,5 +76,6 @@ export async function startRideManagement(
   };
 
   await start();
+  closing(stop);
   return { issuer, ...client, faults, signIn, rotateKey, stop, start };
 }

@@ -12,8 +12,10 @@ import type { SigningKeys } from '../../../api/sign-in/tokens/signing-keys.ts';
 import { createTokenChecker } from '../../../api/sign-in/tokens/token-checker.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
+import { realClock } from '../../../projector/running/clock.ts';
 import { parseKey } from '../../../schemas/views/view-kinds.ts';
 import { filesOfThisProcess } from '../../../services/settings/sign-in-files.ts';
+import { closing } from '../processes/closing.ts';
 import { flowAt } from './sign-in-flow.ts';
 
 const testCookieKeys = ['a cookie key for tests, 32 characters and more'];
@@ -85,7 +87,8 @@ type TestServiceOptions = Partial<SignInDeps> & {
 export async function signInDeps(baseUrl: string): Promise<SignInDeps> {
   return {
     baseUrl,
-    store: memorySignInState(),
+    // Time passes by the clock that a test may set.
+    store: memorySignInState({ ...realClock, nowMs: () => Date.now() }),
     riders: testRiders(),
     keys: await newSigningKeys(),
     cookieKeys: testCookieKeys,
@@ -134,17 +137,18 @@ export async function startSignInService(options: TestServiceOptions = {}) {
     baseUrl: resource,
     signIn,
     riders,
+    store: deps.store,
     keys: deps.keys,
     /** What the audit trail was told (docs/audit-trail.md). */
     told,
     /** Lines of the log, as JSON. */
     log,
     app,
-    async close(): Promise<void> {
+    close: closing(async () => {
       await app.close();
       await signIn.close();
       // Until fetch has noticed that its kept connections are closed, for the next service on this port.
       await sleep(20);
-    },
+    }),
   };
 }

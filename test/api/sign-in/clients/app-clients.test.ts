@@ -1,14 +1,10 @@
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { realClock } from '../../../../projector/running/clock.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { basic, type Client, callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 
 const secret = 'a-secret-of-at-least-32-characters';
 const site = { client_name: 'Portland Rides', redirect_uris: [callback], client_secret: secret };
 const service = await startSignInService({
-  // Time passes by the clock that the tests set.
-  store: memorySignInState({ ...realClock, nowMs: () => Date.now() }),
   clients: [
     { ...site, client_id: 'site', token_endpoint_auth_method: 'client_secret_basic' },
     { ...site, client_id: 'poster', token_endpoint_auth_method: 'client_secret_post' },
@@ -20,7 +16,6 @@ const service = await startSignInService({
     },
   ],
 });
-afterAll(() => service.close());
 const { origin, register, authorizeUrl, codeFor, redeem, tokenRequest, signedIn } = service;
 
 describe('dynamic registration', () => {

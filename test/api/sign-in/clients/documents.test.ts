@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DocumentAwayError } from '../../../../api/ports/metadata-fetch.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { approve, basic, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
@@ -45,7 +45,6 @@ describe('a client that is its own metadata document', async () => {
   };
   const store = { ...memorySignInState(), close: async () => {} };
   let service = await startSignInService({ registration: false, metadataFetch, store });
-  afterAll(() => service.close());
 
   // Of the last, the URL has 1,000 characters.
   test.each(['/bare.json', '/worldly.json', '/'.padEnd(1000 - host.length, 'x')])(

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { addressIn, networkOf } from '../../../../api/sign-in/limits/client-address.ts';
 import { lineLimit } from '../../../../api/sign-in/limits/line-limit.ts';
 import { rateLimit, rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
@@ -8,7 +8,6 @@ import { callback } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../../support/sign-in/sign-in-service.ts';
 
 let service: TestService;
-afterEach(() => service?.close());
 
 const by = (forwarded: string) => ({ 'x-forwarded-for': forwarded });
 

@@ -41,7 +41,6 @@ const browser = await launchBrowser();
 afterAll(async () => {
   server.close();
   await browser.close();
-  await service.close();
 });
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseClients } from '../../../../api/sign-in/clients/clients.ts';
 import { approve } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
@@ -15,7 +15,6 @@ const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}(?: \\w+)?\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1]!);
 
 const service = await startSignInService();
-afterAll(() => service.close());
 
 /** Runs a program that prints an address, opens it as a rider would, and says what it printed after `answer`. */
 async function runAsRider(command: string, args: string[], answer: (end: URL) => Promise<string>): Promise<string> {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { providerTrouble, troubles } from '../../../../api/sign-in/pages/error-page.ts';
 import { connectedAppsPage } from '../../../../api/sign-in/pages/pages.ts';
 import { approve, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
@@ -12,7 +12,6 @@ const service = await startSignInService({
     { client_id: 'site', redirect_uris: ['https://site.example/cb'], application_type: 'web' },
   ].map((client) => ({ ...client, token_endpoint_auth_method: 'none' })),
 });
-afterAll(() => service.close());
 const { origin, register, authorizeUrl, redeem } = service;
 const client = await register({ client_name: 'Evil <script>alert(1)</script> "app"' });
 

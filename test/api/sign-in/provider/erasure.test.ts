@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { StateStore } from '../../../../api/ports/sign-in-state.ts';
 import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { riderErasure } from '../../../../api/sign-in/provider/rider-erasure.ts';
@@ -28,7 +28,6 @@ let number = 0;
 const ids = Array.from({ length: 16 }, (_, i) => `rider-${i}`);
 const nextRider = () => ids[number++]!;
 const service = await startSignInService({ store, riders: testRiders(ids) });
-afterAll(() => service.close());
 const { origin, register, authorizeUrl, codeFor, redeem, refresh, signedIn } = service;
 const begin = async (browser: TestBrowser) => browser.open(authorizeUrl(await register(), newPkce()));
 

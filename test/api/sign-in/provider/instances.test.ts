@@ -27,8 +27,6 @@ test('instances that share store, keys and cookie keys take over from each other
   const statuses = [];
   for (const { refresh } of [atTwo, one, atTwo, one]) statuses.push((await refresh(client, body.refresh_token)).status);
   expect(statuses).toEqual([200, 200, 200, 400]);
-  await one.close();
-  await two.close();
 });
 
 // docs/rules.md#stored-credentials
@@ -71,14 +69,13 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
   last.riders.erase('rider-ada');
   await last.signIn.eraseRider('rider-ada');
   expect(await store.ofAccount('rider-ada')).toEqual([]);
-  await last.close();
 });
 
 // docs/rules.md#stored-credentials
 test('a session that this service did not seal is nobody’s', async () => {
-  const store = memorySignInState();
-  const service = await startSignInService({ store });
-  const browser = new TestBrowser(service.origin);
+  const service = await startSignInService();
+  const { origin, store } = service;
+  const browser = new TestBrowser(origin);
   const request = service.authorizeUrl(await service.register());
   await approve(browser, request);
   const now = Math.floor(Date.now() / 1000);
@@ -86,7 +83,6 @@ test('a session that this service did not seal is nobody’s', async () => {
   const [sealed] = await store.ofAccount('rider-ada', 'Session');
   await store.put('Session', sealed!.id, session, { lifeSeconds: 600, account: 'rider-bo' });
   expect((await browser.open(request)).page).toContain('Pick any rider');
-  await service.close();
 });
 
 test('behind https every cookie is Secure, and every address is the public one', async () => {
@@ -102,7 +98,6 @@ test('behind https every cookie is Secure, and every address is the public one',
     expect([cookie.match(/expires/i), /; max-age=(\d+)/i.exec(cookie)?.[1]]).toEqual([null, '900']);
   }
   expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000');
-  await service.close();
 });
 
 // docs/rules.md#sessions
@@ -125,7 +120,6 @@ test.each([
   expect(
     resumed.headers.getSetCookie().filter((line) => /_resume=;.*expires=Thu, 01 Jan 1970/.test(line)),
   ).toHaveLength(1);
-  await service.close();
 });
 
 test('without a way for riders to prove who they are, nobody signs in, and the page says so', async () => {
@@ -136,7 +130,6 @@ test('without a way for riders to prove who they are, nobody signs in, and the p
   expect(at.response.headers.get('retry-after')).toBe('60');
   expect((await browser.post(at.url, { do: 'pick', rider: 'rider-ada' })).headers.get('location')).toBeNull();
   expect(service.log.join('')).toMatch(/"level":40.*nobody can sign in: set SIGN_IN_ISSUER/);
-  await service.close();
 });
 
 const odd = { client_id: 'odd', token_endpoint_auth_method: 'none', redirect_uris: ['https://localhost/cb'] };
@@ -164,5 +157,4 @@ test.each([
   const service = await startSignInService({ store: { ...memorySignInState(), risk: tell } });
   const warned = service.log.filter((line) => line.includes(risk));
   expect(warned).toEqual([expect.stringContaining('"level":40')]);
-  await service.close();
 });

@@ -1,21 +1,16 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { signSampleToken } from '../../../../api/sign-in/tokens/sample-token.ts';
-import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
-import { realClock } from '../../../../projector/running/clock.ts';
 import { type Client, callback, nights } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 
-/** Time passes by the clock that the tests set. */
-const inDate = { ...realClock, nowMs: () => Date.now() };
 const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 vi.useFakeTimers({ toFake: ['Date'] });
 afterAll(() => void vi.useRealTimers());
 
 const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
-const service = await startSignInService({ store: memorySignInState(inDate) });
+const service = await startSignInService();
 const { origin, told, register, codeFor, redeem, refresh, tokenRequest, signedIn } = service;
-afterAll(() => service.close());
 beforeEach(() => {
   told.length = 0;
 });
@@ -226,8 +221,6 @@ describe('at the token endpoint', () => {
 
 // docs/rules.md#code-flow, #consent
 test('a code lives for a minute, a refresh token for 30 days, and a grant for 90, which refreshing does not extend', async () => {
-  const own = await startSignInService({ store: memorySignInState(inDate) });
-  const { register, codeFor, redeem, refresh, signedIn } = own;
   const client = await register();
   const { code, pkce } = await codeFor(client);
   const expired = { error: 'invalid_grant', error_description: expect.stringContaining('expired') };
@@ -235,7 +228,7 @@ test('a code lives for a minute, a refresh token for 30 days, and a grant for 90
   for (const seconds of [61, 86_000]) {
     later(seconds);
     expect((await redeem(client, code, pkce.verifier)).body).toMatchObject(expired);
-    expect(own.told.at(-1)).toEqual(refusedFor('grant_expired'));
+    expect(told.at(-1)).toEqual(refusedFor('grant_expired'));
   }
   const [used, unused] = [await signedIn(), await signedIn()];
   let token = used.tokens.refresh_token;
@@ -247,5 +240,4 @@ test('a code lives for a minute, a refresh token for 30 days, and a grant for 90
   expect(token).toBeDefined();
   later(4 * 86_400);
   expect((await refresh(used.client, token)).body.error).toBe('invalid_grant');
-  await own.close();
 });

@@ -104,7 +104,5 @@ test('somebody who reads the Redis of sign-in or the log, at any moment of it, l
       expect((await tokenRequest(next, basic(id!, hashed))).status).toBe(401);
     }
   }
-  await service.close();
-  await upstream.stop();
   redis.disconnect();
 });

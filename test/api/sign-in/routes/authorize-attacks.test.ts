@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { requestText } from '../../../support/processes/http-service.ts';
 import { exchange } from '../../../support/servers/raw-http.ts';
@@ -23,7 +23,6 @@ const service = await startSignInService({
     { client_id: 'named', redirect_uris: [callback], scope: 'read' },
   ].map((each) => ({ ...each, token_endpoint_auth_method: 'none' })),
 });
-afterAll(() => service.close());
 const { origin, register, authorizeUrl } = service;
 const client = await register();
 

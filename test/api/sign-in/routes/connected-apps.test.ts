@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { approve, type Client } from '../../../support/sign-in/sign-in-flow.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 import { newPkce, nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
@@ -19,7 +19,6 @@ const told = () => service.told.map(([event]) => event);
 beforeEach(() => {
   service.told.length = 0;
 });
-afterAll(() => service.close());
 
 const pkce = newPkce();
 const atSite = (client: Client = site, more: Record<string, string> = {}) =>

@@ -1,12 +1,11 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { startSignInService } from '../../../support/sign-in/sign-in-service.ts';
 
 let fault: Error;
 const find = () => Promise.reject(fault);
-const { origin, log, close } = await startSignInService({ store: { ...memorySignInState(), find } });
-afterAll(() => close());
+const { origin, log } = await startSignInService({ store: { ...memorySignInState(), find } });
 
 test.each([
   [new StoreAwayError('away'), 503, 'temporarily_unavailable', '5', 'Sign-in is not available right now', '60'],

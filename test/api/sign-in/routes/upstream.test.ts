@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { rateLimits } from '../../../../api/sign-in/limits/rate-limit.ts';
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
@@ -11,18 +11,13 @@ import { newPkce, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 const [port, freshPort] = await freePorts(2);
 const redirectUri = [port, freshPort].map((at) => `http://127.0.0.1:${at}/oauth/sign-in-callback`);
 const upstream = await startRideManagement(redirectUri, 'ES256', 'client_secret_post');
-const store = memorySignInState();
-const service = await startSignInService({ port: port!, who: { upstream }, store });
-afterAll(async () => {
-  await service.close();
-  await upstream.stop();
-});
+const service = await startSignInService({ port: port!, who: { upstream } });
 type Faults = RideManagement['faults'];
 const mend = () => {
   for (const path of Object.keys(upstream.faults)) delete upstream.faults[path as keyof Faults];
 };
 afterEach(mend);
-const { origin, told, authorizeUrl } = service;
+const { origin, told, store, authorizeUrl } = service;
 const client = await service.register();
 
 const tryAgain = (page: string): string => origin + /href="([^"]+)">Try again/.exec(page)![1]!;
@@ -176,7 +171,6 @@ test('a provider that is away is said to be, used again when it is back, and ask
   const busy = await next.browser.get(`${next.url}/start`);
   for (const { status, headers } of [busy, await next.browser.get(own.authorizeUrl(by))])
     expect([status, headers.get('retry-after')]).toEqual([429, '40']);
-  await own.close();
 });
 
 const answerJson = (body: object | string, status = 200, headers: Record<string, string> = {}): Fault => {
@@ -243,7 +237,6 @@ describe('a fault of the riders’ provider is told as one, and the rider can tr
     expect(fresh.told.at(-1)).toEqual(['sign_in_refused', { cause: 'upstream_unavailable' }]);
     mend();
     expect((await back(browser, page)).page).toContain('Ada Lovelace');
-    await fresh.close();
   });
 });
 
@@ -268,7 +261,6 @@ test('the provider has ten seconds for each answer, and its metadata are fetched
     const next = await begin({ at: fresh, by });
     expect((await next.browser.get(`${next.url}/start`)).status).toBe(status);
   }
-  await fresh.close();
 });
 
 test('a key that the provider has just rotated keeps nobody out', async () => {
