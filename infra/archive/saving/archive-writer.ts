@@ -144,7 +144,8 @@ class PartitionWriter {
         `Cannot append ${this.#topic}/${this.#partition}@${offset} to the archive: it goes on to ${nextOffset - 1} already`,
       );
     const bytes = this.#encode(record);
-    if (this.#file && this.#file.size >= this.#fileBytes) this.close();
+    // A file with its header alone stays: the next one would have the same name.
+    if (this.#file && this.#file.size >= this.#fileBytes && this.#file.entry().records > 0) this.close();
     this.#file ??= this.#create(offset);
     this.#file.append(bytes);
     this.#ledger.add(record, bytes);

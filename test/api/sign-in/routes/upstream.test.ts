@@ -78,18 +78,18 @@ describe('a rider who signs in at the ride-management system', () => {
   });
 
   test.each([
-    ['a no', `stranger ${'x'.repeat(2000)}`, 40],
+    ['a no', `theirwords ${'x'.repeat(2000)}`, 40],
     ['a fault', 'server_error', 50],
   ])('may bring back %s in any words: the log has ours, and 20 lines of a kind a minute', async (_, error, level) => {
     service.log.length = 0;
     const { browser, door } = await begin();
     for (let i = 0; i < 22; i++) {
       const state = (await door()).searchParams.get('state')!;
-      const query = new URLSearchParams({ error, error_description: 'stranger', state, iss: upstream.issuer });
+      const query = new URLSearchParams({ error, error_description: 'theirwords', state, iss: upstream.issuer });
       await browser.get(`${origin}/oauth/sign-in-callback?${query}`);
     }
     const lines = service.log.filter((line) => line.includes('SIGN_IN_ISSUER'));
-    expect([lines.length, lines.join('').includes('stranger')]).toEqual([20, false]);
+    expect([lines.length, lines.join('').includes('theirwords')]).toEqual([20, false]);
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level });
   });
 
