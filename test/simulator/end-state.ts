@@ -6,7 +6,7 @@ import { tags } from './world.ts';
 
 /** What the latest record of each key renders to, by key as Redis has it, and field. */
 export function rendered(scene: Scene): Map<string, string> {
-  const { keys } = scene.around;
+  const { keys } = scene;
   const views = new Map<string, string>();
   for (const write of viewsOf(foldOf([...scene.log.latest().values()]).facts)) {
     const key = keys.of(tagOf(write.id), write.kind, write.id);
@@ -19,7 +19,7 @@ export function rendered(scene: Scene): Map<string, string> {
 
 /** Every view that the masters hold, in the same way. */
 export function stored(scene: Scene): Map<string, string> {
-  const { keys } = scene.around;
+  const { keys } = scene;
   const views = new Map<string, string>();
   for (const { redis } of scene.masters) {
     for (const [key, value] of redis.keys) {
@@ -61,7 +61,7 @@ function* unwell(scene: Scene, { process: { name }, leads, projector }: Projecto
 
 /** What is not yet as it must be once all is well. Empty: everything is. */
 export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): Generator<string> {
-  const { keys } = scene.around;
+  const { keys } = scene;
   // Nobody may have heard of it yet.
   if (scene.masters.some(({ up }) => !up)) yield 'a master is away';
   if (scene.log.hasReaderOfLostRecords) yield 'a projector has yet to notice that the log lost records';
@@ -74,7 +74,7 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
   for (const each of scene.projectors) if (each.alive) yield* unwell(scene, each);
   for (const key of differences(wanted, stored(scene))) yield `${key} is missing, differs or is extra`;
   for (const place of scene.log.bad) {
-    if (!scene.around.rejects.places.has(place)) yield `bad record ${place} is not set aside`;
+    if (!scene.rejects.places.has(place)) yield `bad record ${place} is not set aside`;
   }
   for (const tag of tags) {
     const redis = scene.redisOf(tag);
@@ -91,6 +91,6 @@ export function* unsettled(scene: Scene, wanted: ReadonlyMap<string, string>): G
 /** Who leads, by the fences: it must not change while all is well. */
 export const leadership = (scene: Scene): string =>
   tags
-    .map((tag) => scene.redisOf(tag).keys.get(scene.around.keys.fence(tag)))
+    .map((tag) => scene.redisOf(tag).keys.get(scene.keys.fence(tag)))
     .map((fence) => fence?.toString().replace(/^(\d+):\d+:/, '$1:') ?? '')
     .join(' ');

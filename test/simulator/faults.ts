@@ -75,7 +75,7 @@ const processFaults = {
   },
   /** Somebody starts a projector with another prefix, of an older build or on another log, and stops it once they notice. */
   startMistaken(scene, struck) {
-    const { random, around, log } = scene;
+    const { random, log } = scene;
     const adapter: Surroundings['log']['adapter'] = (...args) => ({
       ...log.adapter(...args),
       identity: async () => 'another log',
@@ -85,7 +85,7 @@ const processFaults = {
       ['build', { keys: redisKeys('', olderFormat) }],
       ['log', { log: { adapter } }],
     ] as const);
-    const stray = scene.startStray({ ...around, ...mistaken }, `other ${name}`);
+    const stray = scene.startStray({ ...scene, ...mistaken }, `other ${name}`);
     struck(random.int(500, 5_000), () => stray.stop());
   },
   jumpClocks(scene, struck) {
@@ -188,10 +188,10 @@ const logFaults = {
   },
   /** The topic of rejected records loses some of them, or all. */
   loseRejects(scene, struck) {
-    const { random, around, changes } = scene;
+    const { random, rejects, changes } = scene;
     if (random.chance(0.5)) scene.publish(changes.bad());
     const count = random.pick([1, 2, Number.POSITIVE_INFINITY]);
-    scene.later(random.int(0, 300), () => around.rejects.lose(count, scene.timeline.nowMs));
+    scene.later(random.int(0, 300), () => rejects.lose(count, scene.timeline.nowMs));
     struck();
   },
   publishBad(scene, struck) {

@@ -37,7 +37,7 @@ export type Struck = (lastsMs?: number, mend?: () => void) => void;
 export type Fault = (scene: Scene, struck: Struck) => void;
 
 /** A world under simulation: a log, Redis, projectors, APIs and their readers. All that happens comes from its seed. */
-export class Scene {
+export class Scene implements Surroundings {
   readonly random: Random;
   readonly timeline: Timeline;
   readonly log: SimulatedLog;
@@ -55,7 +55,9 @@ export class Scene {
   /** Projectors that were started with other settings, by mistake. */
   readonly strays: ProjectorProcess[] = [];
   readonly apis: ApiProcess[] = [];
-  readonly around: Surroundings;
+  readonly rejects = new SimulatedRejects();
+  readonly keys = redisKeys('', thisFormat);
+  readonly tags = tags;
   /** What readers were told that they must not be, or what else broke. */
   fault: Error | null = null;
   storeSkewMs = 0;
@@ -82,25 +84,12 @@ export class Scene {
       { length: masters },
       (_, i) => new Master(new RedisInMemory(storeNowMs, `M${i}`, smaller)),
     );
-    this.around = {
-      timeline: this.timeline,
-      random,
-      weather: this.weather,
-      masters: this.masters,
-      log: this.log,
-      rejects: new SimulatedRejects(),
-      keys: redisKeys('', thisFormat),
-      tags,
-      calendarNowMs: () => this.timeline.nowMs + this.calendarSkewMs,
-      say: (message) => this.say(message),
-    };
     for (const change of this.changes.founding()) this.publish(change);
     this.log.keep(topicNames);
     this.judge.open();
-    if (free)
-      for (const tag of tags) this.redisOf(tag).command(['SET', this.around.keys.fence(tag), '1:0:before:free']);
+    if (free) for (const tag of tags) this.redisOf(tag).command(['SET', this.keys.fence(tag), '1:0:before:free']);
     for (let i = 0; i < apis; i++) {
-      this.apis.push(new ApiProcess(this.around, `api ${i}`));
+      this.apis.push(new ApiProcess(this, `api ${i}`));
       for (let j = 0; j < readersPerApi; j++) this.readers.push(judging(`reader ${j} of api ${i}`, this.judge));
     }
   }
@@ -109,9 +98,11 @@ export class Scene {
     return this.masters[tag % this.masters.length]!.redis;
   }
 
-  say(message: string): void {
+  readonly calendarNowMs = (): number => this.timeline.nowMs + this.calendarSkewMs;
+
+  readonly say = (message: string): void => {
     this.said.push(`${(this.timeline.nowMs - midnightMs).toFixed(1)} ${message}`);
-  }
+  };
 
   struck(name: string, lastsMs = 0, mend: (() => void) | null = null): void {
     if (mend) this.timeline.after(lastsMs, mend);
@@ -143,7 +134,7 @@ export class Scene {
 
   /** Starts one more projector. One that ends for a reason that is documented is started again. */
   startProjector(): ProjectorProcess {
-    const made = this.#start(this.around, 'projector', () => {
+    const made = this.#start(this, 'projector', () => {
       this.restarting += 1;
       this.timeline.after(restartMs, () => {
         this.restarting -= 1;
@@ -189,7 +180,7 @@ export class Scene {
 
   restartApi(i: number): void {
     this.apis[i]!.process.kill();
-    this.apis[i] = new ApiProcess(this.around, `api ${i}`);
+    this.apis[i] = new ApiProcess(this, `api ${i}`);
     for (const reader of this.readersOf(i)) this.#asked.delete(reader);
   }
 
@@ -204,14 +195,14 @@ export class Scene {
     if (this.#asked.has(reader)) return;
     const api = this.apis[i]!;
     const question = asked ?? (this.random.chance(0.05) ? ownNights : this.random.pick(questions));
-    const askedMs = this.around.calendarNowMs();
+    const askedMs = this.calendarNowMs();
     this.#asked.add(reader);
     api.ask(question.path, question.headers, (answer) => {
       if (this.apis[i] !== api) return;
       this.#asked.delete(reader);
       try {
         if (api.faults.length > 0) throw api.faults[0];
-        reader(question, answer, [askedMs, this.around.calendarNowMs()]);
+        reader(question, answer, [askedMs, this.calendarNowMs()]);
       } catch (cause) {
         this.fault ??= cause as Error;
       }

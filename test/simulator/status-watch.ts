@@ -23,7 +23,7 @@ const named = ({ waits, troubles, tagsInRepair }: ProjectorStatus): boolean =>
 
 /** Looks at what projectors say of themselves while faults last: of all that is stuck, the one who could write tells. */
 export function watchStatus(scene: Scene): void {
-  const { masters, log, timeline, weather, around } = scene;
+  const { masters, log, timeline, weather, rejects } = scene;
   /** Since when something has been so at every look. */
   const since = new Map<string, number>();
   /** Views that differed at the last compare: as they should have been, and since when. */
@@ -88,8 +88,8 @@ export function watchStatus(scene: Scene): void {
     const isUnnamed = ageMs > stuckMs && !named(status);
     if (msOf(`${name} names nothing`, isUnnamed) > retriedMs) yield `${name} does not say what it waits for`;
     // A leader looks for what was lost there every ten seconds.
-    const isLookedAt = timeline.nowMs - around.rejects.lostMs > rejectsLookedAtMs;
-    const isRejectStuck = isLookedAt && log.bad.some((place) => !around.rejects.places.has(place)) && !named(status);
+    const isLookedAt = timeline.nowMs - rejects.lostMs > rejectsLookedAtMs;
+    const isRejectStuck = isLookedAt && log.bad.some((place) => !rejects.places.has(place)) && !named(status);
     if (msOf(`${name} has rejects`, isRejectStuck) > stuckMs)
       yield `${name} does not say that bad records are not set aside`;
     if (msOf(`${name} is well`, ageMs < promptMs && !named(status)) > stuckMs) yield* compare(name);

@@ -59,9 +59,9 @@ export const storeFaults = {
   },
   /** Between two beats: some tags' fences have moved since the snapshot, with batches, or the first one's alone has. */
   restoreBetweenBeats(scene, struck) {
-    const { random, around, masters } = scene;
+    const { random, keys, masters } = scene;
     const index = random.int(0, masters.length - 1);
-    const fences = (): string[] => tags.map((tag) => String(scene.redisOf(tag).keys.get(around.keys.fence(tag))));
+    const fences = (): string[] => tags.map((tag) => String(scene.redisOf(tag).keys.get(keys.fence(tag))));
     const [before, { snapshot }] = [fences(), masters[index]!.redis];
     for (let i = random.int(0, 2); i > 0; i--) scene.later(random.int(0, 50), () => scene.publish());
     const wantsBatch = random.chance(0.7);
@@ -81,12 +81,11 @@ export const storeFaults = {
   },
   loseFence(scene, struck) {
     const tag = scene.random.pick(tags);
-    byAnother(scene.redisOf(tag), 'DEL', scene.around.keys.fence(tag));
+    byAnother(scene.redisOf(tag), 'DEL', scene.keys.fence(tag));
     struck();
   },
   /** Another program writes where a key of ours belongs. Somebody asks for a compare of the tag, until it is mended. */
-  writeOtherType({ random, masters, around, timeline }, struck) {
-    const { keys } = around;
+  writeOtherType({ random, masters, keys, timeline }, struck) {
     const { redis } = random.pick(masters);
     const ours = [...redis.keys.keys()].filter((key) => key.startsWith(keys.prefix));
     if (ours.length === 0) return;
