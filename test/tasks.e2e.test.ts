@@ -15,7 +15,6 @@ import { loadSettings } from '../services/settings/settings.ts';
 import { loadCookieKeys } from '../services/settings/sign-in-files.ts';
 import { marks, says } from './reference/example-log.ts';
 import { Checkout } from './support/processes/guide.ts';
-import { kafkaBrokers } from './support/servers/backends.ts';
 import { TestKafka } from './support/servers/kafka.ts';
 import { redisUsersFile } from './support/servers/redis-users.ts';
 
@@ -28,7 +27,7 @@ let checkout: Checkout;
 beforeEach(() => {
   checkout = new Checkout();
 });
-afterEach(() => checkout.close());
+afterEach(() => checkout[Symbol.dispose]());
 const file = (name: string): string => join(checkout.dir, name);
 
 /** The block of commands with a name. */
@@ -128,9 +127,9 @@ test('a password of a Redis user is changed: both count at first, then the new o
 });
 
 test('a rider is erased by tombstones of all that names them, and of nothing else', async () => {
-  await using kafka = new TestKafka(kafkaBrokers());
+  await using kafka = new TestKafka();
   await kafka.createTopics({ settings: { 'min.compaction.lag.ms': '604800000', 'delete.retention.ms': '604800000' } });
-  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, DATA_DIR: checkout.dir };
+  const env = { ...kafka.env, DATA_DIR: checkout.dir };
   const pairs = [marks('ada', 'bob', 'follows'), marks('bob', 'ada', 'follows'), marks('bob', 'adam', 'follows')];
   const goes = (rider: string) => says(rider, 'GOING', 'loop', '2026-11-26');
   await kafka.publish(...pairs, goes('ada'), goes('adam'));

@@ -1,19 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { needProgram } from '../../infra/local/debian-packages.ts';
 import { freePort } from '../../infra/local/free-port.ts';
 import { startLocalProcess } from '../../infra/local/local-process.ts';
 import { dashboardQueries } from '../support/processes/metrics.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { testStack } from '../support/processes/test-stack.ts';
+import { freshKafka, freshRedis, redisUrl } from '../support/servers/backends.ts';
 import { makeCertificate } from '../support/servers/certificate.ts';
 
 // A real Prometheus scrapes a real projector and API: the dashboard, and the series that the alerts' unit tests have.
 
 const deployed = (name: string): URL => new URL(`../../infra/deploy/${name}`, import.meta.url);
-const processes = new Processes();
+const open = testStack();
+const processes = open.use(new Processes());
 let projector: RunningService;
 let api: RunningService;
 let prometheus: Awaited<ReturnType<typeof startPrometheus>>;
@@ -35,7 +37,7 @@ async function startPrometheus(origins: readonly string[], cwd: string) {
   await writeFile(join(cwd, 'prometheus.yml'), JSON.stringify(config));
   const at = `127.0.0.1:${await freePort()}`;
   const args = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', `--web.listen-address=${at}`];
-  const running = await startLocalProcess('prometheus', args, { cwd });
+  open.adopt(await startLocalProcess('prometheus', args, { cwd }), (each) => each.end('SIGKILL'));
   return {
     /** The values that a query finds. */
     async query(query: string): Promise<string[]> {
@@ -47,7 +49,6 @@ async function startPrometheus(origins: readonly string[], cwd: string) {
       if (status !== 'success') throw new Error(`${query}: ${error}`);
       return data.result.map(({ value }) => value[1]);
     },
-    end: () => running.end('SIGKILL'),
   };
 }
 
@@ -58,12 +59,7 @@ interface PrometheusAnswer {
 }
 
 beforeAll(async () => {
-  const env = {
-    KAFKA_BROKERS: kafkaBrokers(),
-    KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-    REDIS_URL: redisUrl(),
-    REDIS_KEY_PREFIX: freshKeyPrefix(),
-  };
+  const env = { ...freshKafka(), ...freshRedis() };
   await processes.run(['topics', '--partitions', '1'], env);
   const folder = await processes.folder();
   const NODE_EXTRA_CA_CERTS = join(folder, 'authority.pem');
@@ -74,10 +70,6 @@ beforeAll(async () => {
   await processes.start(['simulate', ...sizes, '--rate', '20'], env);
   await Promise.all([projector.ready(), api.ready()]);
   prometheus = await startPrometheus([projector.origin, api.origin], folder);
-});
-afterAll(async () => {
-  await prometheus?.end();
-  await processes.close();
 });
 
 test('every panel of the dashboard shows something of a running service', async () => {

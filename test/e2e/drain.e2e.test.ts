@@ -1,15 +1,16 @@
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { freePorts } from '../../infra/local/free-port.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
-import { freshKeyPrefix, redisUrl } from '../support/servers/backends.ts';
+import { testStack } from '../support/processes/test-stack.ts';
+import { freshRedis } from '../support/servers/backends.ts';
 import { portlandDirectory, portlandKeys } from '../support/worlds/portland.ts';
 
 // What a load balancer sees: who is ready, and who is about to end. Health and metrics are on a port for operators.
 
-const processes = new Processes();
-const redis = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+const processes = testStack().use(new Processes());
+const redis = freshRedis();
 const env = { ...redis, NOW: '2015-06-13T19:00:00Z', DRAIN_SECONDS: '2' };
 /** Of the projector and two APIs: its own port, and that for operators. */
 let ports: [own: number, operators: number][];
@@ -24,7 +25,6 @@ beforeAll(async () => {
   const projector = await startAt(0, 'projector', { ...redis, ARCHIVE_DIR: portlandDirectory });
   await projector.printed('Ready: ');
 });
-afterAll(() => processes.close());
 
 const path = '/api/metros/portland/days/2015-06-13';
 const headers = { 'X-Api-Key': portlandKeys.live };

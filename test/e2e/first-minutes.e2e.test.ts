@@ -3,17 +3,17 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { ran } from '../support/processes/ran.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { listening } from '../support/servers/listening.ts';
-import { authorizeUrl, nights, register, signedIn } from '../support/sign-in/sign-in-flow.ts';
+import { flowAt, nights } from '../support/sign-in/sign-in-flow.ts';
 import { TestBrowser } from '../support/sign-in/test-browser.ts';
 import { copyPortland } from '../support/worlds/portland.ts';
 
-const processes = new Processes();
-afterAll(() => processes.close());
+const processes = testStack().use(new Processes());
 
 async function serve(env: Env): Promise<RunningService> {
   const service = await processes.start('start', env);
@@ -68,8 +68,10 @@ describe('riders', () => {
   const tokenIn = (service: RunningService): string | undefined => /Bearer (\S+?)'/.exec(service.out())?.[1];
 
   /** The page where a rider would be picked. */
-  const signInPage = async ({ origin }: RunningService) =>
-    new TestBrowser(origin).open(authorizeUrl(origin, await register(origin)));
+  const signInPage = async ({ origin }: RunningService) => {
+    const { authorizeUrl, register } = flowAt(origin);
+    return new TestBrowser(origin).open(authorizeUrl(await register()));
+  };
 
   it('can not be picked where others reach the page: made-up data is served for reading alone', async () => {
     const service = await serve({ HOST: '0.0.0.0', DATA_DIR });
@@ -99,7 +101,7 @@ describe('riders', () => {
     const service = await serve({ ...real, SIGN_IN: 'pick' });
     expect((await nights(service.api, tokenIn(service)!)).status).toBe(200);
     expect((await signInPage(service)).page).toContain('value="pick"');
-    expect(await signedIn(service.origin, 'r0020')).toMatchObject({ tokens: { scope: 'read' } });
+    expect(await flowAt(service.origin).signedIn('r0020')).toMatchObject({ tokens: { scope: 'read' } });
     const someNights = { nights: expect.arrayContaining([expect.anything()]) };
     const [, key, read] = /X-Api-Key: (rck_\S+)' (\S+)/.exec(service.out())!;
     expect(await (await fetch(read!, { headers: { 'X-Api-Key': key! } })).json()).toMatchObject(someNights);

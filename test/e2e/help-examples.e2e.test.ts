@@ -1,16 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { commandLine, runCli } from '../../services/command-line.ts';
 import { quietIo } from '../support/processes/heard.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
 
 // The examples of --help, pasted into a checkout, after `npm run backends` where they need Kafka or Redis.
 
-const processes = new Processes();
+const processes = testStack().use(new Processes());
 const env: Env = { KAFKA_TOPIC_PREFIX: freshTopicPrefix(), REDIS_KEY_PREFIX: freshKeyPrefix(), LOG_LEVEL: 'error' };
 const usual = {
   KAFKA_BROKERS: '127.0.0.1:9092',
@@ -19,7 +20,6 @@ const usual = {
 };
 const backends = { KAFKA_BROKERS: kafkaBrokers(), REDIS_URL: redisUrl(), AUTH_REDIS_URL: redisUrl() };
 const folder = await processes.folder();
-afterAll(() => processes.close());
 
 /** The examples that a command's --help prints. */
 function helpExamples(command: Command): string[] {

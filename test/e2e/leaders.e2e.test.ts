@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { parseFence, redisKeys } from '../../infra/redis/redis-keys.ts';
 import { beatMs } from '../../projector/ports/leading.ts';
 import { nextFormat, nextVersion } from '../support/processes/next-version.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 import { less, redisUse } from '../support/servers/redis-use.ts';
 import { countedRide, countIn, watchCount } from './counted-ride.ts';
@@ -15,35 +16,30 @@ import { countedRide, countIn, watchCount } from './counted-ride.ts';
 // Projectors over one Redis, as they are run: one leads, another stands by, one of a later version takes over and gives back. Readers
 // ask for one ride all the while, whose title counts up: no answer is older than the one before.
 
-const old = new Processes();
-let next: Processes;
+const open = testStack();
+const kafka = open.use(new TestKafka());
 let redis: RedisServer;
-const kafka = new TestKafka();
+const old = open.use(new Processes());
+let next: Processes;
 let ride: Awaited<ReturnType<typeof countedRide>>;
 let api: RunningService;
 let leader: RunningService;
 let standby: RunningService;
 
 beforeAll(async () => {
-  next = new Processes(await nextVersion(join(await old.folder(), 'next')));
+  next = open.use(new Processes(await nextVersion(join(await old.folder(), 'next'))));
   ride = await countedRide(kafka);
-  redis = await startRedisServer();
+  redis = open.adopt(await startRedisServer(), (each) => each.stop());
   api = await startApi(old);
   leader = await startProjector(old);
   await leader.printed('Ready: ');
   standby = await startProjector(old);
   await Promise.all([api.ready(), standby.ready()]);
 });
-afterAll(async () => {
-  await Promise.all([old.close(), next.close()]);
-  await kafka[Symbol.asyncDispose]();
-  await redis.stop();
-});
 
 const startApi = (of: Processes) => of.start('api', { REDIS_URL: redis.url });
 const startProjector = (of: Processes) =>
-  of.start('projector', { ...kafkaSettings, KAFKA_GROUP: kafka.topicPrefix, REDIS_URL: redis.url });
-const kafkaSettings = { KAFKA_BROKERS: kafka.connection.brokers.join(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+  of.start('projector', { ...kafka.env, KAFKA_GROUP: kafka.topicPrefix, REDIS_URL: redis.url });
 const isReadable = (wanted: number) => expect.poll(() => countIn(api), { interval: 20 }).toBe(wanted);
 const leads = async ({ origin }: RunningService): Promise<boolean> =>
   (await (await fetch(`${origin}/metrics`)).text()).includes('ride_calendar_role{role="leader"} 1');

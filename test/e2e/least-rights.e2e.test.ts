@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Admin } from 'kafkajs';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
-import { ran } from '../support/processes/ran.ts';
+import { said } from '../support/processes/ran.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { freshKeyPrefix } from '../support/servers/backends.ts';
 import { TestKafka, topicBounds } from '../support/servers/kafka.ts';
 import {
@@ -21,7 +22,8 @@ import { type SecuredKafka, startSecuredKafka } from '../support/servers/secured
 const password = 'tyre=7;#pump';
 const lines = grantedLines();
 const users = [...new Set(lines.map(({ user }) => user))];
-const processes = new Processes();
+const open = testStack();
+const processes = open.use(new Processes());
 const keyPrefix = freshKeyPrefix();
 let broker: SecuredKafka;
 let redis: RedisServer;
@@ -32,21 +34,17 @@ const redisUsers = ['projector', 'api', 'sign-in'] as const;
 const urls: Record<string, string> = {};
 
 beforeAll(async () => {
-  [broker, redis] = await Promise.all([
-    startSecuredKafka({ users: users.map((username) => ({ username, password })), acls: true }),
-    // With persistence, as sign-in wants it: without, it asks for the configuration to say what a crash would lose.
-    startRedisServer({ persistence: 'aof' }),
-  ]);
-  kafka = new TestKafka(broker.adminBrokers);
+  broker = open.adopt(
+    await startSecuredKafka({ users: users.map((username) => ({ username, password })), acls: true }),
+    (each) => each.stop(),
+  );
+  // With persistence, as sign-in wants it: without, it asks for the configuration to say what a crash would lose.
+  redis = open.adopt(await startRedisServer({ persistence: 'aof' }), (each) => each.stop());
+  kafka = open.use(new TestKafka(broker.adminBrokers));
   admin = await kafka.admin();
   scope = { topicPrefix: kafka.topicPrefix, group: 'the-group' };
   await grantInKafka(admin, lines, scope);
   for (const user of redisUsers) urls[user] = await redisUserWith([redis.url], user, redisRights(user, keyPrefix));
-});
-afterAll(async () => {
-  await processes.close();
-  await kafka?.[Symbol.asyncDispose]();
-  await Promise.all([broker?.stop(), redis?.stop()]);
 });
 
 const as = (user: string, more: Env = {}): Env => ({
@@ -60,22 +58,17 @@ const as = (user: string, more: Env = {}): Env => ({
   ...more,
 });
 
-/** A tool's exit code, and what it says. */
-const run = async (args: string[], env: Env) => {
-  const { code, out, err } = await ran(args, env);
-  return { code, out: out.join('\n'), err: err.join('\n') };
-};
 const granted = { code: 0, err: expect.not.stringMatching(/grant/) };
 const simulated = ['simulate', '--metros', '1', '--riders', '20', '--rides', '3', '--days', '2', '--count', '5'];
 
 // In the order in which an operator calls them: each needs what those before it made.
 describe('with exactly its rights', () => {
   test('topics finds that topics are missing, makes them, and finds them as planned; simulate publishes', async () => {
-    const check = () => run(['topics', '--partitions', '2', '--check'], as('topics'));
+    const check = () => said(['topics', '--partitions', '2', '--check'], as('topics'));
     expect(await check()).toMatchObject({ code: 1, out: expect.stringContaining('missing') });
-    expect(await run(['topics', '--partitions', '2'], as('topics'))).toMatchObject({ code: 0 });
+    expect(await said(['topics', '--partitions', '2'], as('topics'))).toMatchObject({ code: 0 });
     expect(await check()).toMatchObject({ code: 0, out: expect.not.stringContaining('missing') });
-    expect(await run(simulated, as('simulate'))).toMatchObject(granted);
+    expect(await said(simulated, as('simulate'))).toMatchObject(granted);
   });
 
   test('projector and api project, set aside, commit and serve, and Redis refuses them nothing', async () => {
@@ -102,31 +95,33 @@ describe('with exactly its rights', () => {
     const transaction = await own.transaction();
     await transaction.send({ topic: `${kafka.topicPrefix}riders`, messages: [{ key: 'bad', value: null }] });
     await transaction.commit();
-    expect(await run(['rejected', 'list'], as('publisher'))).toMatchObject({ out: expect.stringContaining('riders/') });
+    expect(await said(['rejected', 'list'], as('publisher'))).toMatchObject({
+      out: expect.stringContaining('riders/'),
+    });
   });
 
   test('a publisher publishes records', async () => {
     const example = new URL('../../docs/example-records.jsonl', import.meta.url).pathname;
     for (const args of [[], ['--dry-run']])
-      expect(await run(['records', 'publish', ...args, example], as('publisher'))).toMatchObject(granted);
+      expect(await said(['records', 'publish', ...args, example], as('publisher'))).toMatchObject(granted);
   });
 
   test.each(['publisher', 'archive-save'])('records check, records print and why read as %s', async (user) => {
-    const checked = await run(['records', 'check'], as(user));
+    const checked = await said(['records', 'check'], as(user));
     expect(checked).toMatchObject({ code: 1, out: expect.stringContaining('rejected_record'), err: granted.err });
-    const printed = await run(['records', 'print', '--topic', 'rides', '--key', 'taco'], as(user));
+    const printed = await said(['records', 'print', '--topic', 'rides', '--key', 'taco'], as(user));
     expect(printed).toMatchObject({ code: 0, out: expect.stringContaining('Taco Tuesday') });
-    const why = await run(['why', 'rides/taco', 'riders/bad'], as(user));
+    const why = await said(['why', 'rides/taco', 'riders/bad'], as(user));
     expect(why).toMatchObject({ out: expect.stringContaining('rides/taco'), err: granted.err });
   });
 
   test('archive save saves the log and what was set aside, and archive load loads it', async () => {
     const archive = join(await processes.folder(), 'archive');
-    expect(await run(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
+    expect(await said(['archive', 'save', archive], as('archive-save'))).toMatchObject(granted);
     const KAFKA_TOPIC_PREFIX = `${kafka.topicPrefix}again.`;
     await grantInKafka(admin, lines, { topicPrefix: KAFKA_TOPIC_PREFIX, group: 'the-group' });
-    expect((await run(['topics', '--partitions', '2'], as('topics', { KAFKA_TOPIC_PREFIX }))).code).toBe(0);
-    expect(await run(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }))).toMatchObject(granted);
+    expect((await said(['topics', '--partitions', '2'], as('topics', { KAFKA_TOPIC_PREFIX }))).code).toBe(0);
+    expect(await said(['archive', 'load', archive], as('archive-load', { KAFKA_TOPIC_PREFIX }))).toMatchObject(granted);
     const [rejected] = await topicBounds(admin, `${KAFKA_TOPIC_PREFIX}rejected`);
     expect(rejected).toMatchObject({ high: '1' });
   });
@@ -158,7 +153,7 @@ describe('without a right a command names it', () => {
     const own = user === 'archive-save' ? [...args, join(await processes.folder(), 'saved')] : args;
     // The broker answers before it goes by the new rights.
     const refused = async () => {
-      const { out, err } = await run(own, as(user, { KAFKA_TOPIC_PREFIX }));
+      const { out, err } = await said(own, as(user, { KAFKA_TOPIC_PREFIX }));
       expect(out + err).toMatch(named(right));
     };
     await vi.waitFor(refused, { timeout: 60_000, interval: 300 });

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { dayText } from '../reference/dates.ts';
 import { latestRecords } from '../reference/facts.ts';
 import {
@@ -13,7 +13,8 @@ import {
 } from '../support/processes/calendar-answers.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { ran } from '../support/processes/ran.ts';
-import { freshGroup, freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { testStack } from '../support/processes/test-stack.ts';
+import { freshGroup, freshKafka, freshRedis, redisUrl } from '../support/servers/backends.ts';
 import { riderTokens } from '../support/sign-in/rider-tokens.ts';
 import { dumpRedis } from '../support/stores/redis-dump.ts';
 import { copyPortland, portlandKeys, readPortland } from '../support/worlds/portland.ts';
@@ -21,19 +22,13 @@ import { copyPortland, portlandKeys, readPortland } from '../support/worlds/port
 // Portland by every way: the embedded default, Kafka and Redis, and archives of that Kafka. Each gives the same bytes, with
 // the same ETags; and none tells a secret place, wherever it writes.
 
-const processes = new Processes();
-afterAll(() => processes.close());
+const processes = testStack().use(new Processes());
 
 const records = await readPortland();
 const facts = latestRecords(records);
 const now = '2015-06-13T19:00:00Z';
-const kafka: Env = {
-  KAFKA_BROKERS: kafkaBrokers(),
-  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-  KAFKA_GROUP: freshGroup(),
-  KAFKA_PARTITIONER: 'crc32',
-};
-const redis = { REDIS_URL: redisUrl(), AUTH_REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
+const kafka = { ...freshKafka(), KAFKA_GROUP: freshGroup(), KAFKA_PARTITIONER: 'crc32' };
+const redis = { ...freshRedis(), AUTH_REDIS_URL: redisUrl() };
 let tokens: Awaited<ReturnType<typeof riderTokens>>;
 let portland: string;
 let questions: Question[];
@@ -158,7 +153,7 @@ it('is read with the projector down; no secret place is in an answer, header, me
 it('serves the same bytes from an archive of that Kafka; the four bad records are set aside once', async () => {
   const saved = join(await processes.folder(), 'saved');
   expect(await run(['archive', 'save', saved])).toMatchObject({ code: 0, records: records.length, rejected: 4 });
-  const { KAFKA_TOPIC_PREFIX } = kafka as { KAFKA_TOPIC_PREFIX: string };
+  const { KAFKA_TOPIC_PREFIX } = kafka;
   const service = await startOn('start', { ARCHIVE_DIR: saved, KAFKA_TOPIC_PREFIX });
   await expectSameAnswers(service);
   // The bad records came with it, and are not set aside again.

@@ -12,14 +12,13 @@ it('a Redis Cluster whose named node dies, and whose replica lacks the last writ
   await using stack = new AsyncDisposableStack();
   const cluster = stack.adopt(await startRedisCluster({ replicas: true }), (each) => each.stop());
   const kafka = stack.use(new TestKafka());
-  const processes = stack.adopt(new Processes(), (each) => each.close());
+  const processes = stack.use(new Processes());
   const ride = await countedRide(kafka);
   const [master, replica] = [cluster.nodes[0]!, cluster.replicas[0]!];
   const admin = new Redis(master.url);
   const heir = stack.adopt(new Redis(replica.url, { readOnly: true }), (each) => each.disconnect());
   const env = { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' };
-  const log = { KAFKA_BROKERS: kafka.connection.brokers.join(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
-  const projector = await processes.start('projector', { ...env, ...log });
+  const projector = await processes.start('projector', { ...env, ...kafka.env });
   const api = await processes.start('api', env);
   await Promise.all([projector.ready(), api.ready()]);
   const isReadable = (count: number, id = 'taco') => expect.poll(() => countIn(api, id)).toBe(count);

@@ -4,7 +4,7 @@ import { freePort } from '../../infra/local/free-port.ts';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
 import { ran } from '../support/processes/ran.ts';
-import { freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
+import { freshKafka, freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
 import { stallingProxy } from '../support/servers/redis-proxies.ts';
 
 // A server that refuses is named; one that is away is waited for, with a message, and the command still ends when told to.
@@ -20,7 +20,7 @@ const textAt = async ({ origin }: RunningService, path: string) => (await fetch(
 
 it('a Redis that is away or refuses the password, and a Kafka that is away, are waited for with a message each, and then the views are filled', async () => {
   await using stack = new AsyncDisposableStack();
-  const kafka = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
+  const kafka = freshKafka();
   for (const args of [
     ['topics', '--partitions', '1'],
     ['records', 'publish', example],
@@ -30,7 +30,7 @@ it('a Redis that is away or refuses the password, and a Kafka that is away, are 
   const port = await freePort();
   const redis = { REDIS_URL: `redis://:hunter2@127.0.0.1:${port}`, NOW: '2026-11-24T19:00:00Z' };
   const env = { ...kafka, KAFKA_BROKERS: new URL(line.url).host, ...redis };
-  const processes = stack.adopt(new Processes(), (each) => each.close());
+  const processes = stack.use(new Processes());
   const [projector, api] = await Promise.all([processes.start('projector', env), processes.start('api', env)]);
   const both = [projector, api];
   const saidBy = (running: readonly RunningService[], words: string | RegExp) =>

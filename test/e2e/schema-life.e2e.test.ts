@@ -5,26 +5,26 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import avsc from 'avsc';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
-import { type RedisServer, startRedisServer } from '../../infra/local/redis-server.ts';
+import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { singleObjectHeader } from '../../schemas/avro/single-object.ts';
 import { liveKey, metro, night, ride } from '../reference/example-log.ts';
 import { withNewerNights } from '../support/processes/next-version.ts';
 import { type Env, Processes, type RunningService } from '../support/processes/process.ts';
-import { ran } from '../support/processes/ran.ts';
-import { kafkaBrokers } from '../support/servers/backends.ts';
+import { said } from '../support/processes/ran.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { TestKafka } from '../support/servers/kafka.ts';
 
 // Writers' schemas that a registry holds, which may be away; a field more, a release that has it, and the way back; and a schema that
 // nobody knows. A calendar is read all the time: a night that was cancelled by the newer schema is cancelled for good, whoever leads.
 
-const old = new Processes();
+const open = testStack();
+const kafka = open.use(new TestKafka());
+const old = open.use(new Processes());
 let next: Processes;
-const kafka = new TestKafka();
 const developerKey = `rck_${'a'.repeat(43)}`;
 const day = '2015-06-13';
-let redis: RedisServer;
 let admin: Redis;
 let env: Env;
 let writerSchemas: string;
@@ -97,11 +97,7 @@ function watch(id: string) {
 const soon = { timeout: 60_000, interval: 100 };
 const shows = (id: string, text: string) => expect.poll(() => shown(id), soon).toBe(text);
 const projector = (of: Processes, more: Env = {}) => of.start('projector', { ...env, ...more });
-/** A command in this process: what it says, and its exit code. */
-async function tool(args: string[], more: Env = {}) {
-  const { code, out, err } = await ran(args, { ...env, LOG_LEVEL: 'warn', ...more });
-  return { code, out: out.join('\n'), err: err.join('\n') };
-}
+const tool = (args: string[], more: Env = {}) => said(args, { ...env, LOG_LEVEL: 'warn', ...more });
 const unresolved = async (): Promise<string> => {
   const { code, out } = await tool(['lag']);
   return `${code} ${/.* nobody knows: rejected/.exec(out)?.[0] ?? ''}`;
@@ -119,16 +115,16 @@ beforeAll(async () => {
   const surface = { name: 'surface', type: 'string' };
   registered.set(2, { ...rides, fields: [surface, ...rides.fields] });
   registered.set(3, { ...rides, fields: [...rides.fields, surface, { name: 'gravel', type: 'boolean' }] });
-  next = new Processes(await withNewerNights(join(await old.folder(), 'next'), note));
+  next = open.use(new Processes(await withNewerNights(join(await old.folder(), 'next'), note)));
   writerSchemas = join(await old.folder(), 'schemas');
   await mkdir(writerSchemas);
   for (const [name, schema] of Object.entries({ note, unheard }))
     await writeFile(join(writerSchemas, `${name}.avsc`), schema);
-  redis = await startRedisServer();
-  admin = new Redis(redis.url);
+  const redis = open.adopt(await startRedisServer(), (each) => each.stop());
+  admin = open.adopt(new Redis(redis.url), (each) => each.disconnect());
+  open.defer(stopRegistry);
   env = {
-    KAFKA_BROKERS: kafkaBrokers(),
-    KAFKA_TOPIC_PREFIX: kafka.topicPrefix,
+    ...kafka.env,
     REDIS_URL: redis.url,
     SCHEMA_REGISTRY_URL: `http://reader:hunter2@127.0.0.1:${await freePort()}`,
   };
@@ -138,13 +134,6 @@ beforeAll(async () => {
   api = await old.start('api', { REDIS_URL: redis.url });
   leader = await (await projector(old)).ready();
   await api.ready();
-});
-afterAll(async () => {
-  stopRegistry();
-  admin.disconnect();
-  await Promise.all([old.close(), next.close()]);
-  await redis.stop();
-  await kafka[Symbol.asyncDispose]();
 });
 
 // docs/rules.md#encodings, #schema-versions

@@ -1,17 +1,17 @@
 import { globSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { needProgram } from '../../infra/local/debian-packages.ts';
 import { Processes } from '../support/processes/process.ts';
 import { ran } from '../support/processes/ran.ts';
-import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { testStack } from '../support/processes/test-stack.ts';
+import { freshRedis } from '../support/servers/backends.ts';
 import { metroValue, TestKafka } from '../support/servers/kafka.ts';
 
 // A wall clock that is wrong at a projector's start, and set right while it waits (docs/rules.md#clock, projector/SPEC.md P61).
 
-const processes = new Processes();
-afterAll(() => processes.close());
+const processes = testStack().use(new Processes());
 
 const hourS = 3_600;
 // Far more than a busy machine adds, and far less than the step.
@@ -24,12 +24,7 @@ it('a wall clock an hour slow at the start, then an hour fast, and then set righ
   await step(-hourS);
   await using kafka = new TestKafka();
   await kafka.createTopics();
-  const env = {
-    KAFKA_BROKERS: kafkaBrokers(),
-    KAFKA_TOPIC_PREFIX: kafka.topicPrefix,
-    REDIS_URL: redisUrl(),
-    REDIS_KEY_PREFIX: freshKeyPrefix(),
-  };
+  const env = { ...kafka.env, ...freshRedis() };
   // Its monotonic clock goes on.
   const projector = await processes.start('projector', {
     ...env,

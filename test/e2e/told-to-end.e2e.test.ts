@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startRedisServer } from '../../infra/local/redis-server.ts';
 import { Processes } from '../support/processes/process.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { tarpit } from '../support/servers/tarpit.ts';
 import { portlandDirectory } from '../support/worlds/portland.ts';
 
 // Every command ends when it is told to, whatever it waits for: a tool within about 2 s, a server within 5 s. All share one
 // way (projector/running/stop-signal.ts); these two wait for a server that takes connections and never answers.
 
-const processes = new Processes();
-afterAll(() => processes.close());
+const processes = testStack().use(new Processes());
 
 // `stop` allows for a machine that is busy with other tests. What this is about took a minute, or had no end.
 const endedWell = (err: string) => expect(err).not.toMatch(/^ +at |"stack"|Warning/m);

@@ -2,17 +2,19 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { launchBrowser } from '../support/processes/browser.ts';
 import { Checkout, Guide, root } from '../support/processes/guide.ts';
 import { Processes, type RunningService } from '../support/processes/process.ts';
+import { testStack } from '../support/processes/test-stack.ts';
 import { listening } from '../support/servers/listening.ts';
 
 // The guides for those who build on the API, as they are pasted: what they run, and what they say comes back.
 
-const processes = new Processes();
-const checkout = new Checkout();
+const open = testStack();
+const processes = open.use(new Processes());
+const checkout = open.use(new Checkout());
 let service: RunningService;
 let started: Record<string, string>;
 beforeAll(async () => {
@@ -20,10 +22,6 @@ beforeAll(async () => {
   await service.printed(/"token":"/);
   started = JSON.parse(service.out());
   symlinkSync(join(root, 'node_modules'), join(checkout.dir, 'node_modules'));
-});
-afterAll(async () => {
-  checkout.close();
-  await processes.close();
 });
 
 const calledOff = {
@@ -117,9 +115,8 @@ describe('the tutorial of a rider’s app', () => {
   const guide = new Guide('tutorial-rider-app.md');
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchBrowser();
+    browser = open.use(await launchBrowser());
   });
-  afterAll(() => browser?.close());
 
   it('asks for all that a rider’s app can', async () => {
     const asking = guide

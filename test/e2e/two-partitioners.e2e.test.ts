@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import kafkajs from 'kafkajs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { encodeValue } from '../../schemas/avro/codec.ts';
 import { gone, metro, ride } from '../reference/example-log.ts';
 import type { LoggedRecord } from '../reference/facts.ts';
 import { Checkout, root } from '../support/processes/guide.ts';
 import { type Env, Processes } from '../support/processes/process.ts';
 import { ran } from '../support/processes/ran.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../support/servers/backends.ts';
+import { testStack } from '../support/processes/test-stack.ts';
+import { freshRedis, freshTopicPrefix, kafkaBrokers } from '../support/servers/backends.ts';
 import { kafkaClient } from '../support/servers/kafka.ts';
 import { readTopic, type TopicRecord } from '../support/servers/kafka-topic.ts';
 import { pythonWith } from '../support/servers/python-package.ts';
@@ -26,8 +27,8 @@ for topic, key, value, timestamp in json.loads(sys.argv[2]):
     producer.poll(0)
 sys.exit(producer.flush(30))`;
 
-const processes = new Processes();
-afterAll(() => processes.close());
+const open = testStack();
+const processes = open.use(new Processes());
 
 const ids = Array.from({ length: 24 }, (_, i) => `ride${i}`);
 const old = ids.map((id) => ride(id, { title: 'old' }));
@@ -87,8 +88,7 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   const log = { KAFKA_TOPIC_PREFIX, KAFKA_BROKERS: kafkaBrokers() };
   expect(await save(log)).toMatchObject(misplaced);
 
-  const views = { REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() };
-  const projector = await (await processes.start('projector', { ...log, ...views })).ready();
+  const projector = await (await processes.start('projector', { ...log, ...freshRedis() })).ready();
   const words = new RegExp(`${divided} misplaced records of rides, the first at rides/`);
   expect(await (await fetch(`${projector.origin}/readyz`)).text()).toMatch(words);
   const metrics = await (await fetch(`${projector.origin}/metrics`)).text();
@@ -99,9 +99,9 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   const tasks = readFileSync(join(root, 'docs/tasks.md'), 'utf8');
   const [, commands] = /^```sh move\n([\s\S]*?)^```$/m.exec(tasks)!;
   const to = freshTopicPrefix();
-  const checkout = new Checkout({ ...log, KAFKA_PARTITIONER: 'murmur2' });
+  const checkout = open.use(new Checkout({ ...log, KAFKA_PARTITIONER: 'murmur2' }));
   const move = commands!.replace('archive load', 'archive load --repartition').replace('ride-calendar-2.', to);
-  await checkout.bash(move).finally(() => checkout.close());
+  await checkout.bash(move);
   // Its producers go on there.
   const changes = [...ids.slice(6, 18).map((id) => ride(id, { title: 'newest' })), deleted('ride1')];
   await byKafkaJs(to, changes);

@@ -6,9 +6,11 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 import { startKafkaBroker } from '../../../infra/local/kafka-broker.ts';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { Processes } from '../../support/processes/process.ts';
+import { ran } from '../../support/processes/ran.ts';
+import { freshGroup, freshTopicPrefix } from '../../support/servers/backends.ts';
 import { stallingProxy } from '../../support/servers/redis-proxies.ts';
 import { riderTokens } from '../../support/sign-in/rider-tokens.ts';
-import { PortlandInKafka } from '../../support/worlds/portland-in-kafka.ts';
+import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { historyWriter, nowMs } from '../history.ts';
 import { rejectedPlaces, writeFinalAnswers } from './final-answers.ts';
 import { doFaults, type Nemesis } from './nemesis.ts';
@@ -32,14 +34,23 @@ export async function runFaults(nemesis: Nemesis): Promise<{ history: string; fa
   const path = join(await mkdtemp(join(tmpdir(), 'ride-calendar-faults-')), 'history.jsonl');
   const history = historyWriter(path);
   await using servers = new AsyncDisposableStack();
-  const processes = servers.adopt(new Processes(), (each) => each.close());
+  const processes = servers.use(new Processes());
   const redis = servers.adopt(await startRedisServer(), (each) => each.stop());
   const proxy = servers.adopt(await stallingProxy(redis.url), (each) => each.close());
   const authRedis = servers.adopt(await startRedisServer({ persistence: 'aof' }), (each) => each.stop());
   const broker = servers.adopt(await startKafkaBroker(), (each) => each.stop());
-  const portland = await PortlandInKafka.load(broker.brokers);
-  await portland.close();
-  const kafkaEnv = portland.env;
+  const topicPrefix = freshTopicPrefix();
+  const kafkaEnv = {
+    KAFKA_BROKERS: broker.brokers,
+    KAFKA_TOPIC_PREFIX: topicPrefix,
+    KAFKA_GROUP: freshGroup(),
+    // Portland's riders publish with librdkafka.
+    KAFKA_PARTITIONER: 'crc32',
+  };
+  for (const command of [['topics'], ['archive', 'load', portlandDirectory]]) {
+    const { code, err } = await ran(command, { ...kafkaEnv, LOG_LEVEL: 'error' });
+    if (code !== 0) throw new Error(err.join('\n'));
+  }
   const tokens = await riderTokens(await processes.folder());
 
   const REDIS_URL = proxy.url;
@@ -64,7 +75,6 @@ export async function runFaults(nemesis: Nemesis): Promise<{ history: string; fa
   const renewing = setInterval(renewToken, tokenEveryMs);
   servers.defer(() => clearInterval(renewing));
 
-  const topicPrefix = kafkaEnv.KAFKA_TOPIC_PREFIX!;
   const publisher = await startPublisher(broker.brokers, topicPrefix, history);
   // A first start, before the others come.
   for (const some of [projectors.slice(0, 1), services]) {

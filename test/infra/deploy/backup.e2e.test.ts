@@ -3,14 +3,14 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { startRedisServer } from '../../../infra/local/redis-server.ts';
 import { Processes } from '../../support/processes/process.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../../infra/deploy/systemd/backup.sh', import.meta.url));
-const processes = new Processes();
-afterAll(() => processes.close());
+const processes = testStack().use(new Processes());
 
 let folder: string;
 beforeEach(async () => {

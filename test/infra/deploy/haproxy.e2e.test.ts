@@ -2,21 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { corsHeaders } from '../../../api/messages/answer.ts';
 import { problems } from '../../../api/messages/refusals.ts';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { Processes } from '../../support/processes/process.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
 import { listening } from '../../support/servers/listening.ts';
 import { converse } from '../../support/servers/raw-http.ts';
 
-const processes = new Processes();
+const open = testStack();
+const processes = open.use(new Processes());
 const proxies: { process: ChildProcess; output: string }[] = [];
 beforeAll(() => needProgram('haproxy', 'haproxy', 'install HAProxy'), 300_000);
-afterAll(async () => {
+open.defer(() => {
   for (const each of proxies) each.process.kill('SIGKILL');
-  await processes.close();
 });
 
 /** The shipped proxy's port. `api`: the ports of the one API and of its checks, in place of those that compose names. */

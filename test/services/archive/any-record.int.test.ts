@@ -5,7 +5,7 @@ import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { Rider, TopicName } from '../../../schemas/events/records.ts';
 import { ran } from '../../support/processes/ran.ts';
-import { freshKeyPrefix, freshTopicPrefix, redisUrl } from '../../support/servers/backends.ts';
+import { freshRedis, freshTopicPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 import { startProjector } from '../../support/stores/projector-run.ts';
 import { readArchive, TestArchive } from '../../support/worlds/archive.ts';
@@ -95,13 +95,7 @@ const cases: Record<string, Case[]> = {
 it('nothing that a record holds stops a command that copies or reads the log', { timeout: 400_000 }, async () => {
   await using kafka = new TestKafka();
   await using archive = await TestArchive.make();
-  const env = {
-    KAFKA_BROKERS: kafka.connection.brokers.join(','),
-    KAFKA_TOPIC_PREFIX: kafka.topicPrefix,
-    REDIS_URL: redisUrl(),
-    REDIS_KEY_PREFIX: freshKeyPrefix(),
-    LOG_LEVEL: 'error',
-  };
+  const env = { ...kafka.env, ...freshRedis(), LOG_LEVEL: 'error' };
   const run = (command: string, more = {}) => ran(command, { ...env, ...more });
   const fine = async (command: string, wanted: number | number[] = 0, more = {}) => {
     const { code, out, err } = await run(command, more);

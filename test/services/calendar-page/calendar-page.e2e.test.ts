@@ -1,28 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { launchBrowser } from '../../support/processes/browser.ts';
 import { Processes, type RunningService } from '../../support/processes/process.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 /** The calendar page as a visitor meets it: in Chromium, on Portland's real rides. A visit has several looks: pages cost. */
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const processes = new Processes();
+const open = testStack();
+const processes = open.use(new Processes());
 let browser: Browser;
 let context: BrowserContext;
 let service: RunningService;
 
 beforeAll(async () => {
   const env = { ARCHIVE_DIR: portlandDirectory, NOW: '2015-06-14T03:00:00Z', SIGN_IN: 'pick' };
-  [browser, service] = await Promise.all([launchBrowser(), processes.start('start', env)]);
+  browser = open.use(await launchBrowser());
+  service = await processes.start('start', env);
   await service.printed('Ctrl-C stops it.');
   context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-});
-afterAll(async () => {
-  await browser?.close();
-  await processes.close();
 });
 
 /** A page, with what it complained of, and what it asked of other hosts. */

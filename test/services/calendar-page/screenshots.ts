@@ -7,8 +7,8 @@ import { Processes } from '../../support/processes/process.ts';
 
 const folder = fileURLToPath(new URL('../../../docs/images', import.meta.url));
 await using resources = new AsyncDisposableStack();
-const processes = resources.adopt(new Processes(), (one) => one.close());
-const browser = resources.adopt(await launchBrowser(), (one) => one.close());
+const processes = resources.use(new Processes());
+const browser = resources.use(await launchBrowser());
 const service = await processes.start('start');
 await service.printed('Ctrl-C stops it.');
 const page = await browser.newPage({ viewport: { width: 900, height: 720 } });

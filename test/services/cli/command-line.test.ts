@@ -4,15 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { wholeOption } from '../../../services/cli/commands.ts';
 import { commandLine } from '../../../services/command-line.ts';
 import { quietIo } from '../../support/processes/heard.ts';
-import { ran } from '../../support/processes/ran.ts';
+import { said } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
 
 /** A line as typed, `''` being an empty word. */
 async function told(line: string, env: Record<string, string> = {}) {
   const args = line.split(' ').flatMap((word) => (word === '' ? [] : [word === "''" ? '' : word]));
-  const { code, out, err } = await ran(args, env);
-  return { code, out: out.join('\n'), err: err.join('\n') };
+  return said(args, env);
 }
 
 it('--help lists every command, and each has an example, --json and the exit codes it uses', async () => {

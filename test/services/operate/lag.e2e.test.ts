@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
@@ -10,22 +10,15 @@ import { metro, ride } from '../../reference/example-log.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { silentLog } from '../../support/processes/heard.ts';
 import { type Env, Processes } from '../../support/processes/process.ts';
-import { ran } from '../../support/processes/ran.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
+import { said } from '../../support/processes/ran.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
+import { freshKafka, freshRedis, freshTopicPrefix, redisUrl } from '../../support/servers/backends.ts';
 
-const processes = new Processes();
-const env: Env = {
-  KAFKA_BROKERS: kafkaBrokers(),
-  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-  REDIS_URL: redisUrl(),
-  REDIS_KEY_PREFIX: freshKeyPrefix(),
-  LOG_LEVEL: 'warn',
-};
+const open = testStack();
+const processes = open.use(new Processes());
+const env: Env = { ...freshKafka(), ...freshRedis(), LOG_LEVEL: 'warn' };
 
-async function run(args: readonly string[], more: Env = {}) {
-  const { code, out, err } = await ran(args, { ...env, ...more });
-  return { code, out: out.join('\n'), err: err.join('\n') };
-}
+const run = (args: readonly string[], more: Env = {}) => said(args, { ...env, ...more });
 const json = async (...args: string[]) => {
   const { code, out } = await run([...args, '--json']);
   return { code, ...JSON.parse(out) };
@@ -40,11 +33,8 @@ beforeAll(async () => {
   const sizes = ['--riders', '50', '--rides', '20', '--rate', '0', '--count', '100'];
   expect(await run(['simulate', ...sizes])).toMatchObject({ code: 0 });
   publisher = openKafkaPublisher(loadSettings(env).kafka!, { log: silentLog, signal: AbortSignal.timeout(240_000) });
-  redis = new Redis(redisUrl());
-});
-afterAll(async () => {
-  redis.disconnect();
-  await Promise.all([publisher.close(), processes.close()]);
+  open.defer(() => publisher.close());
+  redis = open.adopt(new Redis(redisUrl()), (each) => each.disconnect());
 });
 
 /** Its place. */

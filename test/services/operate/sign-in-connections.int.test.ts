@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
-import { refresh, type SignedIn, signedIn } from '../../support/sign-in/sign-in-flow.ts';
+import type { SignedIn } from '../../support/sign-in/sign-in-flow.ts';
 import { startSignInService, type TestService } from '../../support/sign-in/sign-in-service.ts';
 
 // docs/tasks.md: end what a client or a rider has. Apps connect over HTTP, to a service on a real Redis.
@@ -15,9 +15,9 @@ let second: SignedIn;
 beforeAll(async () => {
   keyPrefix = freshKeyPrefix();
   service = await startSignInService({ store: redisSignInState({ url: redisUrl(), keyPrefix }) });
-  adas = await signedIn(service.origin, 'rider-ada');
-  bos = await signedIn(service.origin, 'rider-bo');
-  second = await signedIn(service.origin, 'rider-bo');
+  adas = await service.signedIn('rider-ada');
+  bos = await service.signedIn('rider-bo');
+  second = await service.signedIn('rider-bo');
 });
 afterAll(() => service.close());
 
@@ -28,7 +28,7 @@ async function runs(...args: string[]) {
 }
 
 const list = async (...args: string[]) => JSON.parse((await runs('list', '--json', ...args)).out);
-const refreshed = ({ client, tokens }: SignedIn) => refresh(service.origin, client, tokens.refresh_token);
+const refreshed = ({ client, tokens }: SignedIn) => service.refresh(client, tokens.refresh_token);
 const expectEnded = async (one: SignedIn) =>
   expect(await refreshed(one)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
 
@@ -59,7 +59,7 @@ it('sign-in end ends what all riders gave a client, what one gave it, or all of 
   expect((await refreshed(second)).status).toBe(200);
   expect(await runs('end', '--rider', 'rider-bo', '--client', other)).toEqual({ code: 0, out: ended });
   await expectEnded(second);
-  const third = await signedIn(service.origin, 'rider-bo');
+  const third = await service.signedIn('rider-bo');
   const { code, out } = await runs('end', '--rider', 'rider-bo', '--json');
   expect([code, JSON.parse(out)]).toEqual([0, { connections: 1, sessions: 3 }]);
   await expectEnded(third);

@@ -9,20 +9,14 @@ import { loadSettings } from '../../../services/settings/settings.ts';
 import { quietIo } from '../../support/processes/heard.ts';
 import type { Env } from '../../support/processes/process.ts';
 import { ran } from '../../support/processes/ran.ts';
-import { freshKeyPrefix, freshTopicPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
+import { freshKafka, freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { type Running, startProjector } from '../../support/stores/projector-run.ts';
 import { dumpRedis } from '../../support/stores/redis-dump.ts';
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 
 const redis = new Redis(redisUrl());
 const prefix = freshKeyPrefix();
-const env: Env = {
-  KAFKA_BROKERS: kafkaBrokers(),
-  KAFKA_TOPIC_PREFIX: freshTopicPrefix(),
-  REDIS_URL: redisUrl(),
-  REDIS_KEY_PREFIX: prefix,
-  LOG_LEVEL: 'warn',
-};
+const env: Env = { ...freshKafka(), REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: prefix, LOG_LEVEL: 'warn' };
 // In this process, and without its background check, which would mend what the tests damage.
 let projector: Running;
 

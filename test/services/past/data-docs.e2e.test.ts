@@ -1,7 +1,8 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Checkout, Guide, root } from '../../support/processes/guide.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import { pythonWith } from '../../support/servers/python-package.ts';
 import { copyPortland } from '../../support/worlds/portland.ts';
@@ -11,18 +12,15 @@ const columnsPage = new Guide('export-columns.md').text;
 const cellsOf = (line: string): string[] => line.slice(2, -2).split(' | ');
 
 const portland = { ARCHIVE_DIR: 'test/data/portland' };
-const checkout = new Checkout();
+const open = testStack();
+const checkout = open.use(new Checkout());
 const exported = join(checkout.dir, 'portland-tables');
 let tables: ExportInDuckDb;
 beforeAll(async () => {
   await copyPortland(join(checkout.dir, portland.ARCHIVE_DIR));
   symlinkSync(join(root, 'node_modules'), join(checkout.dir, 'node_modules'));
   await checkout.bash(tutorial.shell('ride-calendar export')[0]!);
-  tables = await ExportInDuckDb.open(exported);
-});
-afterAll(() => {
-  tables?.[Symbol.dispose]();
-  checkout.close();
+  tables = open.use(await ExportInDuckDb.open(exported));
 });
 
 describe('the analyst’s tutorial', () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { chownSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { needProgram } from '../../../infra/local/debian-packages.ts';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
@@ -11,7 +11,8 @@ import { topicNames } from '../../../schemas/events/records.ts';
 import { readLine } from '../../../services/records/json-lines/json-line.ts';
 import { Checkout, Guide, root } from '../../support/processes/guide.ts';
 import { ran } from '../../support/processes/ran.ts';
-import { freshKeyPrefix, kafkaBrokers, redisUrl } from '../../support/servers/backends.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
+import { freshRedis, kafkaBrokers } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
 import { pythonWith } from '../../support/servers/python-package.ts';
@@ -20,15 +21,11 @@ import { pythonWith } from '../../support/servers/python-package.ts';
 // producers, which publishers copy.
 
 const guide = new Guide('publishing.md');
-const kafka = new TestKafka();
+const open = testStack();
+const kafka = open.use(new TestKafka());
 const [port] = await freePorts(1);
-const checkout = new Checkout();
-const onKafka = {
-  KAFKA_BROKERS: kafkaBrokers(),
-  KAFKA_TOPIC_PREFIX: kafka.topicPrefix,
-  REDIS_URL: redisUrl(),
-  REDIS_KEY_PREFIX: freshKeyPrefix(),
-};
+const checkout = open.use(new Checkout());
+const onKafka = { ...kafka.env, ...freshRedis() };
 const path = (name: string): string => join(checkout.dir, name);
 // The commands that make an archive and serve it are those of docs/mock.md.
 const ask = guide.shell('--archive ./tried')[0]!.trimEnd().split('\n').at(-1)!;
@@ -39,10 +36,6 @@ beforeAll(async () => {
   symlinkSync(join(root, 'docs'), path('docs'));
   const all = guide.shell('npx ride-calendar topics')[0]!;
   await checkout.serve(all, /Ctrl-C stops it/, { ...onKafka, PORT: `${port}` });
-});
-afterAll(async () => {
-  checkout.close();
-  await kafka[Symbol.asyncDispose]();
 });
 
 test('a developer’s key is made, and its hash', async () => {
@@ -110,7 +103,7 @@ test.each([
     await kafka.createTopics({ partitions });
     const command = await program();
     const publish = (input: readonly string[]) => {
-      const env = { ...process.env, KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix };
+      const env = { ...process.env, ...kafka.env };
       return spawnSync(command, [join(root, 'docs', file)], { env, input: `${input.join('\n')}\n` }).status;
     };
     const good = readFileSync(join(root, 'docs/example-records.jsonl'), 'utf8').trim().split('\n');

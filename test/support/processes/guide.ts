@@ -36,8 +36,8 @@ export class Guide {
   unrun = (): string[] => [...this.#unrun].map((block) => block.split('\n')[0]!);
 }
 
-/** A folder that looks to the commands of a page as a checkout does. Nothing of it is left after `close`. */
-export class Checkout {
+/** A folder that looks to the commands of a page as a checkout does. Nothing of it is left once it is disposed of. */
+export class Checkout implements Disposable {
   readonly dir = mkdtempSync(join(tmpdir(), 'ride-calendar-checkout-'));
   readonly #ends: (() => void)[] = [];
   readonly #env: NodeJS.ProcessEnv;
@@ -56,7 +56,7 @@ export class Checkout {
     return (await promisify(execFile)('bash', ['-euc', script], options)).stdout;
   }
 
-  /** Runs a command that serves until it has printed something, and goes on running it until `close`. What it printed. */
+  /** Runs a command that serves until it has printed something, and goes on running it until then. What it printed. */
   async serve(script: string, until: RegExp, more: NodeJS.ProcessEnv = {}): Promise<string> {
     const options = { cwd: this.dir, env: { ...this.#env, ...more }, detached: true };
     const child = spawn('bash', ['-euc', script], options);
@@ -71,7 +71,7 @@ export class Checkout {
     return out;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     for (const end of this.#ends) end();
     rmSync(this.dir, { recursive: true, force: true });
   }

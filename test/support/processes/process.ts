@@ -43,8 +43,8 @@ export interface RunningService {
   stop(): Promise<Ended>;
 }
 
-/** Processes and folders of one test file. Everything is gone after `close`, and after this process, however it ends. */
-export class Processes {
+/** Processes and folders of one test file. Everything is gone once it is disposed of, and after this process, however it ends. */
+export class Processes implements AsyncDisposable {
   readonly #running = new Set<ChildProcess>();
   readonly #folders: string[] = [];
   readonly #bin: string;
@@ -111,7 +111,7 @@ export class Processes {
     return this.#spawn(args, { DATA_DIR: await this.folder(), ...env }).ended;
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#running) child.kill('SIGKILL');
     while (this.#running.size > 0) await sleep(10);
     for (const folder of this.#folders) await rm(folder, { recursive: true, force: true });

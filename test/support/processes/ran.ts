@@ -9,3 +9,9 @@ export const ran = (
   signal?: AbortSignal,
   input?: Io['input'],
 ) => heard((io) => runCli(typeof command === 'string' ? command.split(' ') : command, io, env), signal, input);
+
+/** The same, what it says as texts. */
+export async function said(...given: Parameters<typeof ran>) {
+  const { code, out, err } = await ran(...given);
+  return { code, out: out.join('\n'), err: err.join('\n') };
+}

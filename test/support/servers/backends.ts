@@ -26,4 +26,8 @@ export const freshKeyPrefix = (): string => `t${unique()}:`;
 /** A consumer group that nobody else uses. */
 export const freshGroup = (): string => `group-${unique()}`;
 
+/** Settings of the run's Kafka and Redis, for topics and keys that nobody else uses. */
+export const freshKafka = () => ({ KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: freshTopicPrefix() });
+export const freshRedis = () => ({ REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshKeyPrefix() });
+
 const unique = () => randomBytes(6).toString('hex');

@@ -47,6 +47,11 @@ export class TestKafka implements AsyncDisposable {
     return { kafka: this.connection, topicPrefix: this.topicPrefix, log: this.log };
   }
 
+  /** What commands take. */
+  get env() {
+    return { KAFKA_BROKERS: this.connection.brokers.join(), KAFKA_TOPIC_PREFIX: this.topicPrefix };
+  }
+
   /** Connected once. */
   async admin(): Promise<Admin> {
     await this.#admin.connect();

@@ -9,36 +9,6 @@ export interface Client {
   client_secret?: string;
 }
 
-export async function register(origin: string, metadata: object = {}): Promise<Client> {
-  const defaults = { client_name: 'Test app', redirect_uris: [callback], token_endpoint_auth_method: 'none' };
-  const response = await fetch(`${origin}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...defaults, ...metadata }),
-  });
-  if (response.status !== 201) throw new Error(`registration: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Client;
-}
-
-export function authorizeUrl(
-  origin: string,
-  client: Client,
-  pkce = newPkce(),
-  more: Record<string, string> = {},
-): string {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: client.client_id,
-    redirect_uri: callback,
-    code_challenge: pkce.challenge,
-    code_challenge_method: 'S256',
-    state: 'the-state',
-    ...more,
-  });
-  for (const [name, value] of Object.entries(more)) if (value === '') query.delete(name);
-  return `${origin}/oauth/authorize?${query}`;
-}
-
 /**
  * Signs in and consents where asked, by picking a rider or at the ride-management system; the address that the browser is
  * sent to at the end.
@@ -68,15 +38,11 @@ export async function doorOf(browser: TestBrowser, page: string): Promise<URL> {
   const sent = await browser.get(/href="([^"]+\/start)"/.exec(page)![1]!);
   return new URL(sent.headers.get('location')!);
 }
+
 /** How a client with a secret authenticates. */
 export const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 });
-
-async function tokenRequest(origin: string, form: Record<string, string>, headers: Record<string, string> = {}) {
-  const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: new URLSearchParams(form), headers });
-  return { status: response.status, headers: response.headers, body: (await response.json()) as TokenAnswer };
-}
 
 type TokenAnswer = Record<'access_token' | 'refresh_token' | 'token_type' | 'scope', string> & {
   expires_in: number;
@@ -84,57 +50,75 @@ type TokenAnswer = Record<'access_token' | 'refresh_token' | 'token_type' | 'sco
   error_description?: string;
 };
 
-export type SignedIn = Awaited<ReturnType<typeof signedIn>>;
+export type SignedIn = Awaited<ReturnType<ReturnType<typeof flowAt>['signedIn']>>;
 
-async function codeFor(
-  origin: string,
-  client: Client,
-  more: Record<string, string> = {},
-  rider?: string,
-  upstream?: RideManagement,
-) {
-  const pkce = newPkce();
-  const end = await approve(new TestBrowser(origin), authorizeUrl(origin, client, pkce, more), rider, upstream);
-  const code = end.searchParams.get('code');
-  if (code === null) throw new Error(`no code: ${end.href}`);
-  return { code, pkce };
-}
+/** The steps at one service. */
+export function flowAt(origin: string) {
+  async function register(metadata: object = {}): Promise<Client> {
+    const defaults = { client_name: 'Test app', redirect_uris: [callback], token_endpoint_auth_method: 'none' };
+    const response = await fetch(`${origin}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...defaults, ...metadata }),
+    });
+    if (response.status !== 201) throw new Error(`registration: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Client;
+  }
 
-const redeem = (origin: string, client: Client, code: string, verifier: string, more: Record<string, string> = {}) =>
-  tokenRequest(origin, {
-    grant_type: 'authorization_code',
-    client_id: client.client_id,
-    code,
-    code_verifier: verifier,
-    redirect_uri: callback,
-    ...more,
-  });
+  function authorizeUrl({ client_id }: Client, pkce = newPkce(), more: Record<string, string> = {}): string {
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id,
+      redirect_uri: callback,
+      code_challenge: pkce.challenge,
+      code_challenge_method: 'S256',
+      state: 'the-state',
+      ...more,
+    });
+    for (const [name, value] of Object.entries(more)) if (value === '') query.delete(name);
+    return `${origin}/oauth/authorize?${query}`;
+  }
 
-export const refresh = (origin: string, client: Client, token: string, more: Record<string, string> = {}) =>
-  tokenRequest(origin, { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: token, ...more });
+  async function codeFor(client: Client, more: Record<string, string> = {}, rider?: string, upstream?: RideManagement) {
+    const pkce = newPkce();
+    const end = await approve(new TestBrowser(origin), authorizeUrl(client, pkce, more), rider, upstream);
+    const code = end.searchParams.get('code');
+    if (code === null) throw new Error(`no code: ${end.href}`);
+    return { code, pkce };
+  }
 
-/** The whole flow with a registered public client. */
-export async function signedIn(origin: string, rider?: string, upstream?: RideManagement) {
-  const client = await register(origin);
-  const { code, pkce } = await codeFor(origin, client, {}, rider, upstream);
-  const { status, body } = await redeem(origin, client, code, pkce.verifier);
-  if (status !== 200) throw new Error(`token endpoint: ${status} ${JSON.stringify(body)}`);
-  return { client, code, pkce, tokens: body };
+  async function tokenRequest(form: Record<string, string>, headers: Record<string, string> = {}) {
+    const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body: new URLSearchParams(form), headers });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as TokenAnswer };
+  }
+
+  const redeem = ({ client_id }: Client, code: string, verifier: string, more: Record<string, string> = {}) =>
+    tokenRequest({
+      grant_type: 'authorization_code',
+      client_id,
+      code,
+      code_verifier: verifier,
+      redirect_uri: callback,
+      ...more,
+    });
+
+  const refresh = ({ client_id }: Client, refresh_token: string, more: Record<string, string> = {}) =>
+    tokenRequest({ grant_type: 'refresh_token', client_id, refresh_token, ...more });
+
+  /** The whole flow with a registered public client. */
+  async function signedIn(rider?: string, upstream?: RideManagement) {
+    const client = await register();
+    const { code, pkce } = await codeFor(client, {}, rider, upstream);
+    const { status, body } = await redeem(client, code, pkce.verifier);
+    if (status !== 200) throw new Error(`token endpoint: ${status} ${JSON.stringify(body)}`);
+    return { client, code, pkce, tokens: body };
+  }
+
+  return { register, authorizeUrl, codeFor, tokenRequest, redeem, refresh, signedIn };
 }
 
 /** Whether an access token is live, and whose it is. */
 export async function nights(baseUrl: string, token: string): Promise<{ status: number; rider?: string | undefined }> {
   const { ok, status } = await fetch(`${baseUrl}/me/nights`, { headers: { authorization: `Bearer ${token}` } });
   return ok ? { status, rider: decodeJwt(token).sub } : { status };
-}
-
-/** The steps at one service. */
-export function flowAt(origin: string) {
-  const here =
-    <A extends unknown[], R>(step: (origin: string, ...rest: A) => R) =>
-    (...rest: A): R =>
-      step(origin, ...rest);
-  const tokens = { redeem: here(redeem), refresh: here(refresh), tokenRequest: here(tokenRequest) };
-  const whole = { register: here(register), codeFor: here(codeFor), signedIn: here(signedIn) };
-  return { ...tokens, ...whole, authorizeUrl: here(authorizeUrl) };
 }
