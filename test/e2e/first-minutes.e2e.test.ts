@@ -57,8 +57,8 @@ it('start makes a fresh sample once its dates are far away', async () => {
   expect(await later.stop()).toMatchObject({ code: 0, signal: null });
 });
 
-// Whoever sits at this machine may be any rider of a made-up log. Of a log that may be somebody's real one, or where others
-// reach the page: nobody, unless SIGN_IN=pick says so (docs/rules.md#picking-a-rider).
+// Whoever sits at this machine may be any rider of a made-up log. Of a log that may be somebody's real one nobody, unless
+// SIGN_IN=pick says so (docs/rules.md#picking-a-rider); where others reach the page: test/services/serve/http/first-steps.test.ts.
 describe('riders', () => {
   let real: Env;
   beforeAll(async () => {
@@ -72,16 +72,6 @@ describe('riders', () => {
     const { authorizeUrl, register } = flowAt(origin);
     return new TestBrowser(origin).open(authorizeUrl(await register()));
   };
-
-  it('can not be picked where others reach the page: made-up data is served for reading alone', async () => {
-    const service = await serve({ HOST: '0.0.0.0', DATA_DIR });
-    expect(service.out()).toContain('No rider can sign in: SIGN_IN_ISSUER is not set');
-    expect(tokenIn(service)).toBeUndefined();
-    expect((await shell(curls(service)[0]!)).status).toBe(200);
-    const page = `${service.origin}/oauth/authorize?response_type=code&client_id=x`;
-    expect((await fetch(page, { redirect: 'manual' })).status).toBeGreaterThanOrEqual(400);
-    await service.kill();
-  });
 
   it('can not be picked where they may be real: no token is printed, and no page offers them', async () => {
     const service = await serve(real);
@@ -125,16 +115,6 @@ describe('riders', () => {
     const { code, err } = await ran(['start', '--rider', rider], own as Env);
     expect([code, err.join()]).toEqual([2, expect.stringContaining(said)]);
   });
-});
-
-// What can't work is refused in words that name the thing and the fix, without a stack trace or a secret, and with an
-// exit code that means something. What may come yet is waited for.
-it.each([
-  ['api', ['REDIS_URL']],
-  ['projector', ['REDIS_URL', 'KAFKA_BROKERS']],
-])('%s without settings exits 2 naming %j as missing', async (command, missing) => {
-  const { code, err } = await ran(command);
-  expect([code, err]).toEqual([2, missing.map((name) => expect.stringContaining(`${name} is missing`))]);
 });
 
 it('a port in use is named at once, with what to do', async () => {

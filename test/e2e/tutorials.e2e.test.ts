@@ -5,8 +5,8 @@ import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../infra/local/free-port.ts';
 import { launchBrowser } from '../support/processes/browser.ts';
-import { Checkout, Guide, root } from '../support/processes/guide.ts';
-import { Processes, type RunningService } from '../support/processes/process.ts';
+import { Checkout, Guide } from '../support/processes/guide.ts';
+import { Processes, type RunningService, root } from '../support/processes/process.ts';
 import { testStack } from '../support/processes/test-stack.ts';
 import { listening } from '../support/servers/listening.ts';
 

@@ -1,7 +1,8 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Checkout, Guide, root } from '../../support/processes/guide.ts';
+import { Checkout, Guide } from '../../support/processes/guide.ts';
+import { root } from '../../support/processes/process.ts';
 import { testStack } from '../../support/processes/test-stack.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import { pythonWith } from '../../support/servers/python-package.ts';

@@ -3,12 +3,10 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { root } from './process.ts';
 
 /** The pages of docs/ as they are pasted: their blocks, and a folder to run them in. */
-
-export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export class Guide {
   readonly text: string;

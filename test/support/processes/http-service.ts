@@ -7,13 +7,7 @@ import type { ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
-import {
-  type Conversation,
-  type ConversationOptions,
-  converse,
-  exchange,
-  type RawAnswer,
-} from '../servers/raw-http.ts';
+import { type ConversationOptions, converse, exchange, type RawAnswer } from '../servers/raw-http.ts';
 import { toLogRecord } from '../worlds/histories.ts';
 import { smallWorld } from '../worlds/small-world.ts';
 import { closing } from './closing.ts';
@@ -82,10 +76,8 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     /** One request below the base path, byte for byte as given; `Host` is added. */
     ask: (path: string, headers: Record<string, string> = {}, method = 'GET', body = ''): Promise<RawAnswer> =>
       exchange(port, requestText(method, basePath + path, headers, body)),
-    converse: (request: string | Buffer, more?: ConversationOptions): Promise<Conversation> =>
-      converse(port, request, more),
-    exchange: (request: string | Buffer, more?: ConversationOptions): Promise<RawAnswer> =>
-      exchange(port, request, more),
+    converse: (request: string | Buffer, more?: ConversationOptions) => converse(port, request, more),
+    exchange: (request: string | Buffer, more?: ConversationOptions) => exchange(port, request, more),
     close: closing(async () => {
       app.server.closeAllConnections();
       await app.close();

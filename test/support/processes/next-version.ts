@@ -1,9 +1,7 @@
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
-
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+import { root } from './process.ts';
 
 /** The next version's view format. */
 export const nextFormat = viewFormat + 1;

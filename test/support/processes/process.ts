@@ -10,7 +10,7 @@ import { freePorts } from '../../../infra/local/free-port.ts';
 
 /** Far longer than a start takes, even where twenty other processes have the machine: a wait that is over tells of a fault. */
 const startMsMax = 300_000;
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export type Env = Record<string, string>;
 
