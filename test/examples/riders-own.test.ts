@@ -106,10 +106,12 @@ it('the order of riders is by folded name, or folded handle where there is none,
     rider('r4', { name: 'zoe', handle: 'a' }),
     rider('r5', { name: '🚲', handle: 'bike' }),
     rider('r6', { name: '～', handle: 'wave' }),
+    // Nothing is left of this name when it is folded: it is a name nevertheless.
+    rider('r7', { name: '\u2019', handle: 'zz' }),
   ];
-  const ids = ['r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
+  const ids = ['r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1'];
   const all = [...log, ...goingTo('loop1', day, ...ids), ...ids.map((id) => marks('me', id, 'follows', 'flagged'))];
-  const expected = ['x', 'a', 'a', 'zoe', 'wave', 'bike'];
+  const expected = ['zz', 'x', 'a', 'a', 'zoe', 'wave', 'bike'];
   expect(handles((await friends(...all)).nights[0].friends)).toEqual(expected);
   expect(handles((await flagged(...all))[0].riders)).toEqual(expected);
 });
