@@ -5,18 +5,13 @@ import type { LoggedRecord } from '../reference/facts.ts';
 import type { NightAnswer } from '../reference/nights.ts';
 import type { CalendarRequest, DayFilters } from '../reference/requests.ts';
 import { answering, projecting } from '../support/processes/service.ts';
-import { toLogRecord } from '../support/worlds/histories.ts';
 
 /** The service answers the examples, given a log: the projector's parts write views into memory, and the API answers. */
 
 async function service(log: readonly LoggedRecord[], now = evening) {
   const store = new MemoryViewStore();
   const projector = await projecting(store.writer());
-  for (const [offset, { topic, key, value }] of log.entries()) {
-    const record = toLogRecord({ topic, partition: 0, offset, timestampMs: 0, key, value });
-    await projector.take({ topic, partition: 0, records: [record], nextOffset: offset + 1 });
-  }
-  await projector.settle();
+  await projector.publish(log);
   await projector.complete();
   return answering(store.reader(), () => Date.parse(now));
 }

@@ -29,9 +29,7 @@ describe('q', () => {
     ['strase', 'Straße', false],
     ['boen', 'Bøn', false],
     ['route 66', 'Route 67', false],
-  ])('%s finds %s: %s', async (q, title, found = true) => {
-    expect(await finds(title, q)).toBe(found);
-  });
+  ])('%s finds %s: %s', async (q, title, found = true) => expect(await finds(title, q)).toBe(found));
 
   it('needs every word, each in the title or the place, and never finds a word across both', async () => {
     for (const [q, found] of Object.entries({ 'cafe park': true, 'cafe park zoo': false, ridebig: false }))
@@ -72,9 +70,7 @@ describe('filters', () => {
     [{ where: 'alameda,alameda-2' }, ['farr', 'near']],
     [{ where: 'town' }, []],
     [{ where: 'nowhere' }, []],
-  ])('%j', async (filters, found) => {
-    expect(rides(await nightsOn(log, day, filters))).toEqual(found);
-  });
+  ])('%j', async (filters, found) => expect(rides(await nightsOn(log, day, filters))).toEqual(found));
 
   it('on a past day finds nights that are past', async () => {
     const found = await nightsOn(log, day, { far: '5_to_10' }, '2015-06-20T00:00:00Z');

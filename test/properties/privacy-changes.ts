@@ -5,18 +5,16 @@ import * as universe from '../support/worlds/universe.ts';
 
 /** The same history, but for something that certain readers must not be able to tell. */
 
-type Change<R> = (record: R, place: HistoryRecord) => R;
-
 /** Copies of a topic's records that are no tombstones, changed. Keys stay, unless `key` says otherwise. */
 function changing<R>(
   history: History,
   topic: HistoryRecord['topic'],
-  change: Change<R>,
+  change: (record: R) => R,
   key = (record: HistoryRecord): string => record.key,
 ): History {
   const records = history.records.map((record): HistoryRecord => {
     if (record.topic !== topic) return record;
-    const value = record.value && (change(record.value as R, record) as AnyRecord);
+    const value = record.value && (change(record.value as R) as AnyRecord);
     return { ...record, key: key(record), value };
   });
   return { ...history, records };

@@ -43,15 +43,8 @@ const metrics = projectorMetrics(register);
 async function see(history: History, clockMs: number): Promise<Seen> {
   const store = new MemoryViewStore();
   const { lines, log } = keptLog();
-  const projector = await projecting(
-    store.writer(),
-    {},
-    {
-      log,
-      metrics: metrics.projector,
-      sink: { publish: async () => 0, holdsAll: async () => true, close: async () => {} },
-    },
-  );
+  const sink = { publish: async () => 0, holdsAll: async () => true, close: async () => {} };
+  const projector = await projecting(store.writer(), {}, { log, metrics: metrics.projector, sink });
   await projector.complete();
   for (const record of keyRecord(history).records) {
     const { topic, partition, offset } = record;
@@ -170,9 +163,7 @@ describe('two histories that differ in a secret', { timeout: 600_000 }, () => {
         for (const mark of Object.values(changes.marked)) expect(everything).not.toContain(mark);
       },
       ({ facts }) =>
-        [...facts.attendance.values()].some(
-          ({ rider, response }) => rider === changes.marked.id && response !== 'NONE',
-        ),
+        facts.attendance.values().some(({ rider, response }) => rider === changes.marked.id && response !== 'NONE'),
     );
   });
 
@@ -201,9 +192,8 @@ describe('two histories that differ in a secret', { timeout: 600_000 }, () => {
         expect(two.log.filter(isUntimed)).toEqual(one.log.filter(isUntimed));
         for (const seen of [one, two]) {
           const everything = JSON.stringify([[...seen.stored], seen.answers, seen.log, seen.metrics]).toLowerCase();
-          for (const words of [universe.secretMark.toLowerCase(), 'elsewhere yard']) {
+          for (const words of [universe.secretMark.toLowerCase(), 'elsewhere yard'])
             expect(everything).not.toContain(words);
-          }
         }
       },
       ({ facts }) => [...facts.nights.values()].some(({ meeting }) => meeting?.secret && meeting.place_name !== null),

@@ -1,26 +1,19 @@
-import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { calendar } from '../../../api/calendar/calendar.ts';
 import { ViewCache } from '../../../api/calendar/views/view-cache.ts';
 import { textOf } from '../../../api/messages/answer.ts';
 import { StoreAwayError, type ViewReader } from '../../../api/ports/view-reader.ts';
 import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import { projecting } from '../../support/processes/service.ts';
-import { toLogRecord } from '../../support/worlds/histories.ts';
 import { publicOperations, riderOperations, smallWorld, withKey } from '../../support/worlds/small-world.ts';
 
 /** What cannot be seen over HTTP: what is kept, what is told of riders and faults. Headers' names are in lower case. */
 
 const memory = new MemoryViewStore();
 
-beforeAll(async () => {
-  const projector = await projecting(memory.writer());
-  for (const [offset, { topic, key, value }] of smallWorld.records.entries()) {
-    const record = { topic, partition: 0, offset, timestampMs: 0, key, value };
-    await projector.take({ topic, partition: 0, records: [toLogRecord(record)], nextOffset: offset + 1 });
-  }
-  await projector.settle();
-  await projector.complete();
-});
+const projector = await projecting(memory.writer());
+await projector.publish(smallWorld.records);
+await projector.complete();
 
 let cache: ViewCache;
 let faults: unknown[];

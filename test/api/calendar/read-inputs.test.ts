@@ -11,9 +11,7 @@ const detailOf = (result: { ok: boolean; detail?: string }) => (result.ok ? null
 // docs/rules.md#patterns, #path-decoding
 it.each(['', 'abc', 'ABCD', 'abcd+', 'abcd%0A', 'abcd%', '%2561bcd', '%FFab', 'abc\xe9', 'a'.repeat(33), 'a%2Fbc'])(
   'ride %j is refused',
-  (ride) => {
-    expect(inputOf(readInputs('getRide', [ride], ''))).toBe('ride');
-  },
+  (ride) => expect(inputOf(readInputs('getRide', [ride], ''))).toBe('ride'),
 );
 
 // docs/rules.md#dates
@@ -49,9 +47,7 @@ describe('a query', () => {
     ...['q', 'q=', 'q=%F0%9F%9A%B2', `q=${'%F0%9F%9A%B2'.repeat(201)}`, `q=${'a'.repeat(201)}`],
     ...['far=', 'far=,', 'far=under_5,', 'far=,under_5', 'far=under_5,,over_40', 'far=UNDER_5', 'far=under_5, over_40'],
     ...['where=', 'where=a,a', 'where=A', `where=${'a'.repeat(81)}`, 'where=a,%C3%A9'],
-  ])('%s is refused', (query) => {
-    expect(inputOf(day(query))).toBe(query.split('=')[0]);
-  });
+  ])('%s is refused', (query) => expect(inputOf(day(query))).toBe(query.split('=')[0]));
 
   // docs/rules.md#plus-sign
   // The space as `+`, as `%20` or as it is; the plus sign encoded or as it is.
@@ -65,9 +61,7 @@ describe('a query', () => {
   it.each([
     ...['21%20%20Only', '21%20+Only', '21++Only,21%2B+Only', '21+Only', '21+++Only', '121++Only', '21++Only+'],
     ...['21%2B%20%20Only', '21  Only', 'general', 'Family++Friendly', '21+%FFOnly', '%ED%A0%8021'],
-  ])('who=%s is refused', (text) => {
-    expect(inputOf(day(`who=${text}`))).toBe('who');
-  });
+  ])('who=%s is refused', (text) => expect(inputOf(day(`who=${text}`))).toBe('who'));
 
   // docs/rules.md#booleans, #close-friends-only
   it('has close_friends_only as true, false, or false where it is not sent', () => {
@@ -90,9 +84,8 @@ describe('a query', () => {
       ['to=x&metro=pdx', 'from'],
       [`close_friends_only=1&metro=pdx&${backwards}`, 'close_friends_only'],
       [`close_friends_only=true&metro=pdx&${backwards}`, 'to'],
-    ] as const) {
+    ] as const)
       expect(inputOf(friends(query))).toBe(input);
-    }
   });
 
   // docs/rules.md#broken-encoding

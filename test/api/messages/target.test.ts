@@ -7,16 +7,14 @@ describe.each(['', '/calendar/api'])('below %j, a path', (base) => {
     ['/rides/a%2Fb', 'getRide', ['a%2Fb']],
     ['/%72ides/%61bcd', 'getRide', ['%61bcd']],
     ['/me/fl%61gged', 'getFlagged', []],
-  ])('%s is a route', (path, operation, segments) => {
-    expect(routePath(base, base + path)).toEqual({ operation, segments });
-  });
+  ])('%s is a route', (path, operation, segments) =>
+    expect(routePath(base, base + path)).toEqual({ operation, segments }),
+  );
 
   it.each([
     ...['', '/rides', '/rides/abcd/', '//rides/abcd', '/Rides/abcd', '/%2572ides/abcd', '/rid\xe9s/abcd'],
     ...['/%FFides/abcd', '/metros/portland/days', '/metros%2Fp/days/2026-01-01', '/me', '/me/%'],
-  ])('%j is none', (path) => {
-    expect(routePath(base, base + path)).toBeNull();
-  });
+  ])('%j is none', (path) => expect(routePath(base, base + path)).toBeNull());
 });
 
 describe('a base path', () => {

@@ -91,19 +91,13 @@ it('its words name the limits that hold', () => {
   for (const name of ['known', 'friends', 'flagged']) expect(wordsOf(`/me/${name}`)).toContain('at most 31 days after');
   const { ErrorCode, MyNights } = document.components.schemas;
   expect(MyNights.properties.nights.description).toContain('from 30 days ago to 90 days ahead');
-  expect(ErrorCode.description).toBe(
-    'invalid_request comes with status 400, not_found with 404, invalid_key with 401.',
-  );
+  const codes = 'invalid_request comes with status 400, not_found with 404, invalid_key with 401.';
+  expect(ErrorCode.description).toBe(codes);
   expect(document.components.responses.UriTooLong.description).toContain('up to 8,000 bytes');
   expect(document.components.headers.RetryAfter.example).toBe(1);
   for (const words of [
     ...["curl -H 'X-Api-Key: <your key>' https://rides.example.org/calendar/api/metros/", 'in the header `X-Api-Key`'],
-    ...[
-      'lives ten minutes',
-      'at most 31 days after `from`',
-      'at most 8,000 bytes',
-      'https://rides.example.org/docs shows',
-    ],
+    ...['lives ten minutes', 'at most 31 days after `from`', 'at most 8,000 bytes', 'rides.example.org/docs shows'],
     ...['from 30 days before to 90 days after', 'of 1 kB or more', 'ask again after `Retry-After` seconds'],
   ])
     expect(document.info.description).toContain(words);

@@ -8,7 +8,6 @@ import { MemoryViewStore } from '../../../infra/memory/memory-view-store.ts';
 import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import type { LoggedRecord } from '../../reference/facts.ts';
 import { type ConversationOptions, converse, exchange, type RawAnswer } from '../servers/raw-http.ts';
-import { toLogRecord } from '../worlds/histories.ts';
 import { smallWorld } from '../worlds/small-world.ts';
 import { closing } from './closing.ts';
 import { projecting } from './service.ts';
@@ -49,16 +48,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
   });
   await register?.(app);
   const projector = await projecting(writer);
-  let offset = 0;
-  /** Publishes records, and has the views written. */
-  const publish = async (records: readonly LoggedRecord[]): Promise<void> => {
-    for (const { topic, key, value } of records) {
-      const record = { topic, partition: 0, offset: offset++, timestampMs: 0, key, value };
-      await projector.take({ topic, partition: 0, records: [toLogRecord(record)], nextOffset: offset });
-    }
-    await projector.settle();
-  };
-  await publish(records);
+  await projector.publish(records);
   await projector.complete();
   await app.listen({ port: wanted, host: '127.0.0.1' });
   const { port } = app.addresses()[0] as AddressInfo;
@@ -70,7 +60,7 @@ export async function startHttpService(options: HttpServiceOptions = {}) {
     basePath,
     cache,
     projector,
-    publish,
+    publish: projector.publish,
     /** What was reported as a fault of ours so far. */
     faults,
     /** One request below the base path, byte for byte as given; `Host` is added. */

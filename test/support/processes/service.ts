@@ -16,9 +16,11 @@ import { Rounds } from '../../../projector/writing/rounds.ts';
 import { TagLanes } from '../../../projector/writing/tag-lanes.ts';
 import { byTopic, topicNames } from '../../../schemas/events/records.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
+import type { LoggedRecord } from '../../reference/facts.ts';
 import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
 import { complete, lead } from '../stores/lead.ts';
 import { MemoryEventLog } from '../stores/memory-event-log.ts';
+import { toLogRecord } from '../worlds/histories.ts';
 import { silentLog } from './heard.ts';
 
 const baseUrl = 'http://127.0.0.1:8080/api';
@@ -50,6 +52,18 @@ export async function projecting(
   const rounds = new Rounds({ facts, pending, lanes, barriers, identity: null });
   intake.aside.begin();
   await lead(writer);
+  const take = async (batch: LogBatch): Promise<void> => {
+    await intake.take(batch);
+    position[batch.topic][batch.partition] = batch.nextOffset;
+  };
+  /** Writes all that is marked, slow fan-outs to their end. */
+  const settle = async (): Promise<void> => {
+    for (let round = 0; round === 0 || !rounds.idle; round++) {
+      if (round > 10_000) throw new Error('Rounds come to no end');
+      await rounds.run(position);
+    }
+  };
+  let offset = 0;
   return {
     fold,
     facts,
@@ -57,16 +71,15 @@ export async function projecting(
     lanes,
     rounds,
     position,
-    async take(batch: LogBatch): Promise<void> {
-      await intake.take(batch);
-      position[batch.topic][batch.partition] = batch.nextOffset;
-    },
-    /** Writes all that is marked, slow fan-outs to their end. */
-    async settle(): Promise<void> {
-      for (let round = 0; round === 0 || !rounds.idle; round++) {
-        if (round > 10_000) throw new Error('Rounds come to no end');
-        await rounds.run(position);
+    take,
+    settle,
+    /** Takes records as if published one by one, and writes what they change. */
+    async publish(records: readonly LoggedRecord[]): Promise<void> {
+      for (const { topic, key, value } of records) {
+        const record = toLogRecord({ topic, partition: 0, offset: offset++, timestampMs: 0, key, value });
+        await take({ topic, partition: 0, records: [record], nextOffset: offset });
       }
+      await settle();
     },
     async complete(): Promise<void> {
       await lanes.drain();

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { rideKey } from '../../../../schemas/views/view-kinds.ts';
@@ -16,29 +15,24 @@ import { smallWorld, withKey, withToken } from '../../../support/worlds/small-wo
  * connections half open.
  */
 
-let server: RedisServer;
-let admin: Redis;
+const server = await startRedisServer();
+const admin = new Redis(server.url);
 let proxy: StallingProxy;
 let service: HttpService;
 let beats: NodeJS.Timeout;
 
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
 afterAll(async () => {
   admin.disconnect();
   await server.stop();
 });
 
 beforeEach(async () => {
-  await admin.flushall();
   proxy = await stallingProxy(server.url);
   const keyPrefix = freshKeyPrefix();
   const writer = await redisViewWriter({ url: server.url, cluster: false, keyPrefix });
   const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix });
   service = await startHttpService({ views: { writer, reader } });
-  await until(async () => (await reader.ready()).ready, 'the views are known to be complete');
+  await expect.poll(async () => (await reader.ready()).ready).toBe(true);
   // A projector's sign of life.
   beats = setInterval(() => service.projector.lanes.beat(), 200);
   await untilKept();
@@ -50,12 +44,6 @@ afterEach(async () => {
   await proxy.close();
 });
 
-async function until(holds: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
-  for (const end = performance.now() + ms; !(await holds()); await sleep(5)) {
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
-  }
-}
-
 const loop = rideKey('loop');
 const title = async (): Promise<string> => {
   const answer = await service.ask(smallWorld.ride, withKey());
@@ -64,10 +52,7 @@ const title = async (): Promise<string> => {
 const rename = (to: string): Promise<void> => service.publish([ride('loop', { title: to, leaders: ['ada'] })]);
 /** What is asked for is kept: changes are heard. */
 const untilKept = () =>
-  until(async () => {
-    await title();
-    return service.cache.peek(loop) !== undefined;
-  }, 'the ride is kept');
+  expect.poll(async () => [await title(), service.cache.peek(loop)]).toEqual([expect.any(String), expect.anything()]);
 
 it('a read among many, while views change all the time, is right once they no longer do', async () => {
   for (let round = 0; round < 4; round++) {
@@ -77,7 +62,7 @@ it('a read among many, while views change all the time, is right once they no lo
     });
     for (let i = 0; i < 15; i++) await rename(`Round ${round}, title ${i}`);
     // What was filled against an invalidation would stay. A message may take some 60 ms on a busy machine.
-    await until(async () => (await title()) === `Round ${round}, title 14`, 'the last title is read', 1_000);
+    await expect.poll(title, { timeout: 1_000, interval: 5 }).toBe(`Round ${round}, title 14`);
     reading = false;
     await Promise.all(readers);
     expect(await title()).toBe(`Round ${round}, title 14`);
@@ -87,7 +72,7 @@ it('a read among many, while views change all the time, is right once they no lo
 it('a tracking connection that is half open is noticed: reads go past what is kept, and changes are heard again on a new one', async () => {
   proxy.stall('tracker');
   await rename('Unheard');
-  await until(async () => (await title()) === 'Unheard', 'reads go past what is kept', 5_000);
+  await expect.poll(title, { timeout: 5_000 }).toBe('Unheard');
   expect(service.cache.peek(loop)).toBeUndefined();
   for (let i = 0; i < 20; i++) {
     await rename(`Unheard ${i}`);
@@ -95,7 +80,7 @@ it('a tracking connection that is half open is noticed: reads go past what is ke
   }
   await untilKept();
   await rename('Heard on a new connection');
-  await until(async () => (await title()) === 'Heard on a new connection', 'the new title', 1_000);
+  await expect.poll(title, { timeout: 1_000, interval: 5 }).toBe('Heard on a new connection');
 });
 
 it('an emptied Redis of which nobody has heard yet gives no false 404, 401, empty day or shorter list', async () => {

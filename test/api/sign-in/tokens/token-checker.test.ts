@@ -98,10 +98,7 @@ describe('the cache of verified tokens', () => {
   test('holds none past its expiry, and none from the future of a clock that was set back', async () => {
     const iat = Math.floor(Date.now() / 1000) + 86_400;
     const good = await token({ claims: { iat, exp: iat + 600 } });
-    for (const [kept, over] of [
-      [599, 600],
-      [-60, -61],
-    ] as const) {
+    for (const [kept, over] of [[599, 600] as const, [-60, -61] as const]) {
       let now = iat * 1000;
       const timed = createTokenChecker({ issuer, audience, keys, nowMs: () => now });
       expect(await timed.check(good)).toBe('rider-1');
