@@ -123,15 +123,10 @@ it.each(['getMyNights', 'getKnown', 'getFriends', 'getFlagged'] as const)(
     const late = [night('loop1', day, { meet_time: 72_000_000 }), ride('loop2')];
     const both = [...late, night('loop2', day, { meet_time: 68_400_000 })];
     const goes = ['loop1', 'loop2'].flatMap((id) => goingTo(id, day, 'me', 'r1'));
-    const { nights } = await told(
-      [...base, ...both, marks('me', 'r1', 'follows', 'flagged'), ...goes],
-      { operation, ...range },
-      after,
-    );
-    expect(nights.map((one: { ride: string; night?: { ride: string } }) => (one.night ?? one).ride)).toEqual([
-      'loop2',
-      'loop1',
-    ]);
+    const log = [...base, ...both, marks('me', 'r1', 'follows', 'flagged'), ...goes];
+    const { nights } = await told(log, { operation, ...range }, after);
+    const rideOf = (one: { ride: string; night?: { ride: string } }) => (one.night ?? one).ride;
+    expect(nights.map(rideOf)).toEqual(['loop2', 'loop1']);
     for (const { night } of nights) expect(night?.past ?? true).toBe(true);
   },
 );
@@ -160,9 +155,8 @@ describe('friends', () => {
   it('are asked for nights with a close one alone', async () => {
     const request = { operation: 'getFriends', ...range, closeFriendsOnly: 'true' } as const;
     const found = await told([...base, ...close, ...twoNights], request);
-    expect(found.nights.map((one: { friends: { handle: string }[] }) => handles(one.friends))).toEqual([
-      ['h-r2', 'h-r1'],
-    ]);
+    expect(found.nights).toHaveLength(1);
+    expect(handles(found.nights[0].friends)).toEqual(['h-r2', 'h-r1']);
     expect(found.flagged.map((one: { ride: string }) => one.ride)).toEqual(['loop2']);
   });
 });

@@ -29,9 +29,7 @@ const at = (method: string, target: string, headers: Record<string, string> = {}
 const pages = ['/oauth/sign-in/some-sign-in', '/oauth/sign-in/', '/oauth/sign-out', '/oauth/connected-apps'];
 const registered = Object.entries({
   'GET, HEAD': ['/', '/docs', '/healthz', '/oauth/authorize?client_id=x', '/oauth/authorize/some'],
-  'GET, HEAD, OPTIONS': ['oauth-protected-resource/api', 'oauth-authorization-server'].map(
-    (name) => `/.well-known/${name}`,
-  ),
+  'GET, HEAD, OPTIONS': ['/.well-known/oauth-protected-resource/api', '/.well-known/oauth-authorization-server'],
   'POST, OPTIONS': ['/oauth/token', '/oauth/revoke', '/oauth/register'],
   'GET, HEAD, POST': pages,
 }).flatMap(([allow, targets]) => targets.map((target) => [target, allow] as const));
@@ -96,10 +94,8 @@ it.each([
   expect(answer.headers['content-type']).toBe(type);
   if (!isPage) return;
   expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
-  expect(answer.headers).toMatchObject({
-    'access-control-allow-origin': '*',
-    'strict-transport-security': 'max-age=31536000',
-  });
+  const common = { 'access-control-allow-origin': '*', 'strict-transport-security': 'max-age=31536000' };
+  expect(answer.headers).toMatchObject(common);
   expect(String(answer.body)).toMatch(/There is no such page.*href="https:\/\/rides.example\/docs"/s);
   expect(String(answer.body)).not.toContain('secret');
 });
@@ -190,9 +186,8 @@ describe('a malformed request', () => {
   );
 
   it('has its connection closed soon where its client leaves it open', async () => {
-    const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true }, () =>
-      socket.write('BAD\r\n\r\n'),
-    );
+    const to = { port: service.port, host: '127.0.0.1', allowHalfOpen: true };
+    const socket = connect(to, () => socket.write('BAD\r\n\r\n'));
     await once(socket.resume(), 'end');
     // What is written to a connection that is gone fails.
     socket.on('error', () => {});

@@ -17,12 +17,10 @@ it.each(everyOperation)('a URL of 8,000 bytes works, and one byte more is 414: $
   expectFailure(await service.exchange(longer!), 414, 'URLs of up to 8,000 bytes are read.');
 });
 
-it.each([
-  [1_000, 200],
-  [1_001, 431],
-])('%d header fields are answered %d', async (count, status) => {
-  const others = Object.fromEntries(Array.from({ length: count - 2 }, (_, i) => [`X-${i}`, 'x']));
-  expect((await service.ask(smallWorld.day, { ...others, ...withKey() })).status).toBe(status);
+it('1,000 header fields are read, and one more is 431', async () => {
+  const others = Object.fromEntries(Array.from({ length: 998 }, (_, i) => [`X-${i}`, 'x']));
+  for (const [more, status] of [[{}, 200] as const, [{ Accept: '*/*' }, 431] as const])
+    expect((await service.ask(smallWorld.day, { ...others, ...withKey(), ...more })).status).toBe(status);
 });
 
 // What inputs are read as is in test/api/calendar/read-inputs.test.ts, what paths are in test/api/messages/target.test.ts.
@@ -36,13 +34,10 @@ it('a target is decoded once as it is sent, ends at its first question mark, and
 });
 
 it.each([
-  ['https://rides.example/', '', 'https://rides.example/.well-known/oauth-protected-resource'],
-  [
-    'http://127.0.0.1:8080/caf%C3%A9/api',
-    '/caf%C3%A9/api',
-    'http://127.0.0.1:8080/.well-known/oauth-protected-resource/caf%C3%A9/api',
-  ],
-])('at the base URL %s is the interface, and it alone names URLs', async (baseUrl, basePath, metadata) => {
+  ['https://rides.example', '/', ''],
+  ['http://127.0.0.1:8080', '/caf%C3%A9/api', '/caf%C3%A9/api'],
+])('at the base URL %s%s is the interface, and it alone names URLs', async (origin, path, basePath) => {
+  const [baseUrl, metadata] = [origin + path, `${origin}/.well-known/oauth-protected-resource${basePath}`];
   const based = await startHttpService({ baseUrl });
   const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example', Forwarded: 'host=evil.example' };
   const at = (target: string, headers = {}) => based.exchange(requestText('GET', target, { ...forged, ...headers }));
@@ -51,7 +46,7 @@ it.each([
   const { headers } = await at(`${basePath}/me/nights`);
   expect(headers['www-authenticate']).toBe(`Bearer resource_metadata="${metadata}", scope="read"`);
   const document = (await at(`${basePath}/openapi.json`)).body.toString();
-  expect(document).toContain(`"servers":[{"url":"${baseUrl.replace(/\/$/, '')}"`);
+  expect(document).toContain(`"servers":[{"url":"${origin}${basePath}"`);
   expect([document.includes(`${metadata}\\"`), document.includes('evil.example')]).toEqual([true, false]);
 });
 
@@ -76,9 +71,9 @@ it.each([
   await new Promise(setImmediate);
   held.resolve('ada');
   const { answers } = await both;
-  expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
-    [200, 'keep-alive'],
-    [200, 'close'],
+  expect(answers.map(({ status, headers }) => `${status} ${headers.connection}`)).toEqual([
+    '200 keep-alive',
+    '200 close',
   ]);
   await closed;
 });

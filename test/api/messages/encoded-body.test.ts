@@ -36,12 +36,8 @@ it('a body below 1,000 bytes is sent as it is, even where identity is refused', 
 
 it('each form has an ETag, which names the encoding and its compressor', () => {
   const { brotli, zlib, zstd } = process.versions;
-  expect(etagsOf('tag-0', undefined)).toEqual([
-    '"tag-0"',
-    `"tag-0-zstd3-${zstd}"`,
-    `"tag-0-br5-${brotli}"`,
-    `"tag-0-gzip6-${zlib}"`,
-  ]);
+  const compressed = [`"tag-0-zstd3-${zstd}"`, `"tag-0-br5-${brotli}"`, `"tag-0-gzip6-${zlib}"`];
+  expect(etagsOf('tag-0', undefined)).toEqual(['"tag-0"', ...compressed]);
   // First those that the request may get.
   expect(etagsOf('t', 'gzip;q=1, br;q=0.5')[0]).toBe(`"t-gzip6-${zlib}"`);
 });
@@ -49,10 +45,10 @@ it('each form has an ETag, which names the encoding and its compressor', () => {
 it('each form is what its ETag says', () => {
   const text = readFileSync(import.meta.filename);
   const { BROTLI_PARAM_QUALITY, ZSTD_c_compressionLevel } = zlib.constants;
-  for (const [coding, expected] of [
-    ['zstd', zlib.zstdCompressSync(text, { params: { [ZSTD_c_compressionLevel]: 3 } })],
-    ['br', zlib.brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: 5 } })],
-    ['gzip', zlib.gzipSync(text, { level: 6 })],
-  ] as const)
+  for (const [coding, expected] of Object.entries({
+    zstd: zlib.zstdCompressSync(text, { params: { [ZSTD_c_compressionLevel]: 3 } }),
+    br: zlib.brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: 5 } }),
+    gzip: zlib.gzipSync(text, { level: 6 }),
+  }))
     expect(new EncodedBody(text, { lasting: true }).formFor(coding).bytes).toEqual(expected);
 });

@@ -84,11 +84,12 @@ describe('dynamic registration', () => {
   });
 
   const web = { redirect_uris: ['https://site.example/cb'] };
+  const keys = { token_endpoint_auth_method: 'private_key_jwt' };
   // What is refused of any client, clients.test.ts has.
   test.each<[string, object, string?, string?]>([
     ['a plain http address', { redirect_uris: ['http://app.example/cb'] }, 'invalid_redirect_uri', 'must be https'],
     ['addresses that are no texts', { redirect_uris: [{ toString: 1 }] }, 'invalid_redirect_uri'],
-    ['keys, no secret', { token_endpoint_auth_method: 'private_key_jwt' }, undefined, 'be one of none, client_secret'],
+    ['keys in place of a secret', keys, 'invalid_client_metadata', 'must be one of none, client_secret'],
     ['http to sign out to', { ...web, post_logout_redirect_uris: ['http://a.example/'] }],
     ['a name that turns text around', { client_name: 'a\u202eb' }],
     ['the name of an app of the operator’s', { client_name: 'Portland  Rides' }],

@@ -50,10 +50,8 @@ test('with the example program works as it stands: the whole way to signing out'
     return '';
   });
   expect(output).toContain('"nights": []');
-  expect(told.filter(([event]) => event === 'tokens_issued').map(([, facts]) => facts)).toMatchObject([
-    { cause: 'code' },
-    { cause: 'refresh_token' },
-  ]);
+  const issued = told.filter(([event]) => event === 'tokens_issued').map(([, facts]) => facts);
+  expect(issued).toMatchObject([{ cause: 'code' }, { cause: 'refresh_token' }]);
   expect(told.at(-1)).toMatchObject(['grant_ended', { cause: 'revoked' }]);
   // Nobody is signed in in this browser.
   const signOut = /http\S+\/oauth\/sign-out\S+/.exec(output)![0];

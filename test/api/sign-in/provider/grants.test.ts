@@ -4,13 +4,8 @@ import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state
 
 test('of an app’s grants the oldest, the newest and the latest end count, in whatever order they are found', () => {
   const apps = new Map<string, Connected>();
-  for (const [iat, exp] of [
-    [20, 80],
-    [10, 70],
-    [30, 90],
-    [25, 75],
-  ])
-    addGrants(apps, [{ kind: 'Grant', id: `${iat}`, payload: { clientId: 'app', iat, exp } }]);
+  for (const iat of [20, 10, 30, 25])
+    addGrants(apps, [{ kind: 'Grant', id: `${iat}`, payload: { clientId: 'app', iat, exp: iat + 60 } }]);
   const times = { oldestMs: 10_000, newestMs: 30_000, untilMs: 90_000 };
   expect([...apps.values()]).toEqual([{ client: 'app', connections: 4, ...times }]);
 });

@@ -8,10 +8,7 @@ const document = 'https://app.example/client.json';
 const site = { client_id: 'site' };
 const common = { token_endpoint_auth_method: 'none', redirect_uris: [redirect_uri] };
 const service = await startSignInService({
-  clients: [
-    { ...common, ...site, skip_consent: true },
-    { ...common, client_id: 'other' },
-  ],
+  clients: [{ ...site, skip_consent: true }, { client_id: 'other' }].map((each) => ({ ...common, ...each })),
   metadataFetch: async () => Response.json({ client_id: document, ...common, skip_consent: true }),
 });
 const { origin } = service;
@@ -80,9 +77,8 @@ describe('connected apps', () => {
 describe('a client that skips consent', () => {
   test('gets a code as soon as its rider has signed in, with a grant like any other', async () => {
     const browser = new TestBrowser(origin);
-    const { body } = await service.redeem(site, codeAt(await signIn(browser, atSite()))!, pkce.verifier, {
-      redirect_uri,
-    });
+    const code = codeAt(await signIn(browser, atSite()))!;
+    const { body } = await service.redeem(site, code, pkce.verifier, { redirect_uri });
     expect(told()).toEqual(['sign_in', 'consent_skipped', 'tokens_issued']);
     const { page } = await browser.open(apps);
     expect(page).toContain('It belongs to this calendar, and is connected whenever you sign in to it.');
