@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LogRecord, UndecodableRecord } from '../../projector/ports/decoded-record.ts';
 import {
   type EventLog,
@@ -37,8 +37,6 @@ export interface EventLogFixture {
   open(): EventLog;
   close(): Promise<void>;
 }
-
-const soon = { timeout: 60_000, interval: 20 };
 
 const from = (partitions: number, changed: Partial<Position> = {}): Position => ({
   ...byTopic(() => Array<number>(partitions).fill(0)),
@@ -93,7 +91,7 @@ export function eventLogContract(
       const log = open();
       expect((await log.bounds()).riders).toEqual([empty, { low: 0, end: 1_249 }]);
       const following = follow(from(2), undefined, log);
-      await vi.waitFor(() => expect(following.position.riders[1]).toBe(1_249), soon);
+      await expect.poll(() => following.position.riders[1]).toBe(1_249);
       const offsets = Array.from({ length: 1_249 }, (_, i) => i);
       expect(following.records.map(({ offset }) => offset)).toEqual(offsets.toSpliced(1_234, 10));
     });
@@ -105,7 +103,7 @@ export function eventLogContract(
         await fixture.append(topic, 0, [record, { ...record, value: null, timestampMs: 1_700_000_000_124 }]);
       }
       const following = follow(from(1));
-      await vi.waitFor(() => expect(following.records).toHaveLength(16), soon);
+      await expect.poll(() => following.records).toHaveLength(16);
       for (const topic of topicNames) {
         const [record, tombstone] = following.records.filter((one) => one.topic === topic) as LogRecord[];
         const place = { topic, partition: 0, key: 'käy/1' };
@@ -125,7 +123,7 @@ export function eventLogContract(
       await fixture.appendUndecodable('rides', 0, 'b');
       await fixture.append('rides', 0, [{ key: 'c', value: sampleRecords.rides, timestampMs: 1 }]);
       const following = follow(from(1));
-      await vi.waitFor(() => expect(following.texts).toEqual(['a@0', '!@1', 'c@2']), soon);
+      await expect.poll(() => following.texts).toEqual(['a@0', '!@1', 'c@2']);
       const bad = following.records[1] as UndecodableRecord;
       expect(kindOf(bad.undecodable)).toMatch(/^[a-zA-Z0-9 -]{3,40}$/);
       expect(bad.raw().key).toEqual(Buffer.from('b'));
@@ -142,7 +140,7 @@ export function eventLogContract(
         [4, ['c0@6']],
       ] as const) {
         const following = follow(from(1, { riders: [offset] }));
-        await vi.waitFor(() => expect(following.position.riders).toEqual([7]), soon);
+        await expect.poll(() => following.position.riders).toEqual([7]);
         expect(following.texts).toEqual(texts);
       }
       await fixture.deleteBefore('riders', 0, 2);
@@ -160,11 +158,11 @@ export function eventLogContract(
         const following = follow(from(1), undefined, log);
         for (let i = 0; i < 3; i++) {
           await fixture.append('riders', 0, [rider(`r${i}`)]);
-          await vi.waitFor(() => expect(following.texts.at(-1)).toBe(`r${i}@${i}`), soon);
+          await expect.poll(() => following.texts.at(-1)).toBe(`r${i}@${i}`);
           expect((await log.bounds()).riders).toEqual([{ low: 0, end: i + 1 }]);
         }
         await fixture.append('nights', 0, [{ key: 'n', value: sampleRecords.nights, timestampMs: 1 }]);
-        await vi.waitFor(() => expect(following.position).toEqual(from(1, { riders: [3], nights: [1] })), soon);
+        await expect.poll(() => following.position).toEqual(from(1, { riders: [3], nights: [1] }));
         await fixture.addPartition('riders');
         await expect(following.done).rejects.toThrow(PartitionsChangedError);
         await expect(following.done).rejects.toThrow(/riders: it had 1 partitions and has 2.*KAFKA_TOPIC_PREFIX/);
@@ -191,7 +189,7 @@ export function eventLogContract(
       const failing = follow(from(3), () => Promise.reject(new Error('the store is gone')), log);
       await expect(failing.done).rejects.toThrow('gone');
       const whole = handsOver();
-      await vi.waitFor(() => expect(whole.records).toHaveLength(60), soon);
+      await expect.poll(() => whole.records).toHaveLength(60);
       await whole.stop();
       const aborted = handsOver((following) => following.abort());
       await aborted.done;

@@ -112,11 +112,6 @@ describe('bad values', () => {
     expect(kindOf((read(topic, bytes) as { bad: string }).bad)).toBe(bad);
   });
 
-  // docs/rules.md#unknown-schema
-  test('a fingerprint that is not known is asked for', () => {
-    expect(read('attendance', altered(5, '00'))).toEqual({ needs: expect.stringMatching(/^[0-9a-f]{16}$/) });
-  });
-
   test('every cut off value is undecodable', () => {
     for (let length = 10; length < good.length; length++)
       expect(read('attendance', good.subarray(0, length))).toEqual({ bad: 'undecodable value' });

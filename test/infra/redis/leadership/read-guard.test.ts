@@ -4,6 +4,7 @@ import type { FormatLook } from '../../../../infra/redis/leadership/generation-s
 import { processOf, ReadGuard } from '../../../../infra/redis/leadership/read-guard.ts';
 import type { Clock } from '../../../../projector/running/clock.ts';
 import { allTags } from '../../../../schemas/views/view-keys.ts';
+import { turns } from '../../../support/stores/event-loop-turns.ts';
 import { SteppingClock } from '../../../support/stores/stepping-clock.ts';
 
 type Look = Omit<StampLook, 'nowMs'> & FormatLook;
@@ -31,10 +32,6 @@ function scene(by?: Clock) {
   onTestFinished(() => guard.close());
   return { masters, clock, guard, covers: () => guard.covers(allTags) };
 }
-
-const turns = async (count: number): Promise<void> => {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 // docs/rules.md#complete
 it('a replica that takes over without a lost connection is noticed at the next check, a second later', async () => {
