@@ -72,10 +72,7 @@ export function redisViewReader(settings: RedisSettings): ViewReader {
         if (refusal) return { ready: false, reason: `Redis ${refusal.words}` };
         const isUnsure = (error as StoreAwayError).cause === undefined && client.status === 'ready';
         const away = `Redis ${redisAway(error, fault)}`;
-        return {
-          ready: false,
-          reason: (await lacking) ?? (isUnsure ? notComplete : away),
-        };
+        return { ready: false, reason: (await lacking) ?? (isUnsure ? notComplete : away) };
       }
     },
     async close() {
