@@ -44,25 +44,18 @@ describe('bytes', () => {
 });
 
 // docs/rules.md#past
-describe('past', () => {
-  const pastAt = async (date: string, now: string, time_zone = 'America/Los_Angeles') =>
-    (await nightsOn([metro('pdx', { time_zone }), ride('loop1'), night('loop1', date)], date, {}, now))[0]?.past;
-
-  it('turns at midnight in the metro’s zone', async () => {
-    expect(await pastAt(day, '2015-06-14T06:59:59.999Z')).toBe(false);
-    expect(await pastAt(day, '2015-06-14T07:00:00Z')).toBe(true);
-  });
-
-  it('turns back where the clock goes back over midnight', async () => {
-    const [date, zone] = ['2010-11-06', 'America/St_Johns'];
-    expect(await pastAt(date, '2010-11-07T02:30:30Z', zone)).toBe(true);
-    expect(await pastAt(date, '2010-11-07T02:31:00Z', zone)).toBe(false);
-  });
-
-  it('is told in years of few digits', async () => {
-    expect(await pastAt('0001-01-01', '-000004-06-13T20:00:00Z')).toBe(false);
-    expect(await pastAt('0987-06-13', '0987-06-15T00:00:00Z')).toBe(true);
-  });
+it.each([
+  ['2015-06-13', false, '2015-06-14T06:59:59.999Z'],
+  ['2015-06-13', true, '2015-06-14T07:00:00Z'],
+  // Where the clock goes back over midnight, it is past no longer.
+  ['2010-11-06', true, '2010-11-07T02:30:30Z', 'America/St_Johns'],
+  ['2010-11-06', false, '2010-11-07T02:31:00Z', 'America/St_Johns'],
+  ['0001-01-01', false, '-000004-06-13T20:00:00Z'],
+  ['0987-06-13', true, '0987-06-15T00:00:00Z'],
+])('a night on %s is past since midnight in the metro’s zone: %s at %s', async (...of) => {
+  const [date, past, now, time_zone = 'America/Los_Angeles'] = of;
+  const log = [metro('pdx', { time_zone }), ride('loop1'), night('loop1', date)];
+  expect((await nightsOn(log, date, {}, now))[0]?.past).toBe(past);
 });
 
 it('going_count counts who is going or confirmed and exists', async () => {

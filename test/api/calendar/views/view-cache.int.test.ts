@@ -1,35 +1,26 @@
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { startRedisServer } from '../../../../infra/local/redis-server.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { redisViewReader } from '../../../../infra/redis/views/redis-view-reader.ts';
 import { redisViewWriter } from '../../../../infra/redis/views/redis-view-writer.ts';
 import { rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { ride } from '../../../reference/example-log.ts';
 import { type HttpService, startHttpService } from '../../../support/processes/http-service.ts';
-import { freshKeyPrefix } from '../../../support/servers/backends.ts';
+import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
 import { type StallingProxy, stallingProxy } from '../../../support/servers/redis-proxies.ts';
-import { smallWorld, withKey, withToken } from '../../../support/worlds/small-world.ts';
+import { smallWorld, withKey } from '../../../support/worlds/small-world.ts';
 
 /**
  * The API's own copies of views against Redis's invalidation messages, over a real Redis, behind a proxy that can leave
  * connections half open.
  */
 
-const server = await startRedisServer();
-const admin = new Redis(server.url);
 let proxy: StallingProxy;
 let service: HttpService;
 let beats: NodeJS.Timeout;
 
-afterAll(async () => {
-  admin.disconnect();
-  await server.stop();
-});
-
 beforeEach(async () => {
-  proxy = await stallingProxy(server.url);
+  proxy = await stallingProxy(redisUrl());
   const keyPrefix = freshKeyPrefix();
-  const writer = await redisViewWriter({ url: server.url, cluster: false, keyPrefix });
+  const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
   const reader = redisViewReader({ url: proxy.url, cluster: false, keyPrefix });
   service = await startHttpService({ views: { writer, reader } });
   await expect.poll(async () => (await reader.ready()).ready).toBe(true);
@@ -81,22 +72,4 @@ it('a tracking connection that is half open is noticed: reads go past what is ke
   await untilKept();
   await rename('Heard on a new connection');
   await expect.poll(title, { timeout: 1_000, interval: 5 }).toBe('Heard on a new connection');
-});
-
-it('an emptied Redis of which nobody has heard yet gives no false 404, 401, empty day or shorter list', async () => {
-  const askAll = async () => {
-    const statuses = [];
-    for (const path of ['/rides/unknown', smallWorld.emptyDay, '/metros/nowhere/days/2015-06-13'])
-      statuses.push((await service.ask(path, withKey())).status);
-    statuses.push((await service.ask(smallWorld.day, withKey(smallWorld.unknownKey))).status);
-    for (const rider of ['ada', 'nobody']) statuses.push((await service.ask('/me/nights', withToken(rider))).status);
-    return statuses;
-  };
-  // All that decides on absence has been read before, as on a process that has run for a while.
-  expect(await askAll()).toEqual([404, 200, 404, 401, 200, 401]);
-  proxy.stall('tracker');
-  clearInterval(beats);
-  await service.projector.lanes.drain();
-  await admin.flushall();
-  expect(await askAll()).toEqual(Array(6).fill(503));
 });

@@ -15,19 +15,21 @@ const service = await startSignInService({
 const { origin, register, authorizeUrl, redeem } = service;
 const client = await register({ client_name: 'Evil <script>alert(1)</script> "app"' });
 
-const begin = (browser = new TestBrowser(origin), app = client, more: Record<string, string> = {}, pkce = newPkce()) =>
-  browser.open(authorizeUrl(app, pkce, more));
-const consent = async (browser = new TestBrowser(origin)) => {
-  const at = await browser.submit((await begin(browser)).url, { do: 'pick', rider: 'rider-cy' });
-  return { browser, ...at };
-};
+type Params = Record<string, string>;
+async function begin(browser = new TestBrowser(origin), app = client, more: Params = {}, pkce = newPkce()) {
+  return { browser, ...(await browser.open(authorizeUrl(app, pkce, more))) };
+}
+async function consent() {
+  const { browser, url } = await begin();
+  return { browser, ...(await browser.submit(url, { do: 'pick', rider: 'rider-cy' })) };
+}
 const searchOf = ({ url }: Opened) => Object.fromEntries(new URL(url).searchParams);
 
 describe('every page', () => {
   test('can’t be framed, runs no script, is not kept, and shows what others wrote as text', async () => {
-    const browser = new TestBrowser(origin);
+    const { browser, ...began } = await begin();
     for (const { response, page } of [
-      await begin(browser),
+      began,
       await consent(),
       await browser.open(`${origin}/oauth/authorize?client_id=<script>alert(1)</script>`),
       await browser.open(`${origin}/oauth/sign-in/nothing`),
@@ -65,8 +67,7 @@ describe('every page', () => {
 
   // docs/rules.md#head
   test('answers HEAD as GET without the body', async () => {
-    const browser = new TestBrowser(origin);
-    const { url } = await begin(browser);
+    const { browser, url } = await begin();
     const request = { headers: { cookie: browser.cookieHeader(url) } };
     for (const page of [url, authorizeUrl(client), `${origin}/oauth/sign-out`]) {
       const got = await fetch(page, { ...request, redirect: 'manual' });
@@ -119,8 +120,7 @@ describe('a form', () => {
   });
 
   test('may do only what its page offers', async () => {
-    const browser = new TestBrowser(origin);
-    const { url } = await begin(browser);
+    const { browser, url } = await begin();
     for (const act of ['allow', 'deny', 'switch', 'constructor'])
       expect([act, (await browser.submit(url, { do: act })).response.status]).toEqual([act, 400]);
     for (const rider of ['nobody', 'a/b', '__proto__']) {
@@ -134,8 +134,7 @@ describe('a form', () => {
 
 describe('a rider', () => {
   test('who cancels sends the app away with access_denied', async () => {
-    const browser = new TestBrowser(origin);
-    const { url, page } = await begin(browser);
+    const { browser, url, page } = await begin();
     expect(page).toContain('name="do" value="cancel">Cancel</button>');
     const end = await browser.submit(url, { do: 'cancel' });
     expect(searchOf(end)).toMatchObject({ error: 'access_denied', iss: origin });
@@ -165,7 +164,7 @@ describe('a rider', () => {
     if (signedIn !== undefined) await approve(browser, authorizeUrl(client), signedIn);
     const riders = ['rider-cy', 'rider-ada'].slice(steps.includes('switch') ? 0 : 1);
     const pkce = newPkce();
-    let at = await begin(browser, { client_id }, more, pkce);
+    let at: Opened = await begin(browser, { client_id }, more, pkce);
     for (const step of steps) {
       expect(at.page).toContain(step === 'who' ? 'Pick any rider' : 'will be able to see');
       at = await browser.submit(at.url, step === 'who' ? { do: 'pick', rider: riders.shift()! } : { do: step });

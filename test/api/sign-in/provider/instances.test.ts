@@ -4,12 +4,7 @@ import type { SigningKeys } from '../../../../api/sign-in/tokens/signing-keys.ts
 import { freePorts } from '../../../../infra/local/free-port.ts';
 import { memorySignInState } from '../../../../infra/memory/memory-sign-in-state.ts';
 import { approve, flowAt, nights } from '../../../support/sign-in/sign-in-flow.ts';
-import {
-  newSigningKeys,
-  startSignInService,
-  type TestService,
-  testRiders,
-} from '../../../support/sign-in/sign-in-service.ts';
+import { newSigningKeys, startSignInService, testRiders } from '../../../support/sign-in/sign-in-service.ts';
 import { nextOf, TestBrowser } from '../../../support/sign-in/test-browser.ts';
 
 test('instances that share store, keys and cookie keys take over from each other', async () => {
@@ -35,10 +30,11 @@ test('signing keys and cookie keys are rotated without a dead token or session: 
   const [oldCookie, freshCookie] = ['an old cookie key of 32 characters', 'a new cookie key of 32 characters'];
   const store = { ...memorySignInState(), close: async () => {} };
   const [port] = await freePorts(1);
-  let service: TestService | undefined;
+  let end = async () => {};
   const restart = async (keys: SigningKeys, cookieKeys: string[]) => {
-    await service?.close();
-    service = await startSignInService({ keys, cookieKeys, store, port: port! });
+    await end();
+    const service = await startSignInService({ keys, cookieKeys, store, port: port! });
+    end = service.close;
     return service;
   };
   const first = await restart([...old, ...fresh], [oldCookie!, freshCookie!]);

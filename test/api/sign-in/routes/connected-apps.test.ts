@@ -23,9 +23,10 @@ const atSite = (client: Client = site, more: Record<string, string> = {}) =>
 const codeAt = ({ url }: { url: string }): string | null => new URL(url).searchParams.get('code');
 const apps = `${origin}/oauth/connected-apps`;
 
-async function signIn(browser: TestBrowser, url: string, rider = 'rider-ada') {
+async function signIn(url: string, rider = 'rider-ada') {
+  const browser = new TestBrowser(origin);
   const { url: at, page: asked } = await browser.open(url);
-  return { asked, ...(await browser.submit(at, { do: 'pick', rider })) };
+  return { browser, asked, ...(await browser.submit(at, { do: 'pick', rider })) };
 }
 
 // docs/rules.md#signing-out
@@ -36,8 +37,7 @@ describe('connected apps', () => {
     const other = await service.register({ client_name: 'Another app' });
     for (const device of [new TestBrowser(origin), new TestBrowser(origin)])
       await approve(device, service.authorizeUrl(other), 'rider-bo');
-    const browser = new TestBrowser(origin);
-    const { asked, page } = await signIn(browser, apps, 'rider-bo');
+    const { browser, asked, page } = await signIn(apps, 'rider-bo');
     expect(asked).toContain('Sign in to see the apps connected');
     expect(page.match(/aria-label="Disconnect/g)).toHaveLength(2);
     expect(page.match(/chose its name by itself/g)).toHaveLength(2);
@@ -76,9 +76,8 @@ describe('connected apps', () => {
 // docs/rules.md#consent
 describe('a client that skips consent', () => {
   test('gets a code as soon as its rider has signed in, with a grant like any other', async () => {
-    const browser = new TestBrowser(origin);
-    const code = codeAt(await signIn(browser, atSite()))!;
-    const { body } = await service.redeem(site, code, pkce.verifier, { redirect_uri });
+    const { browser, ...end } = await signIn(atSite());
+    const { body } = await service.redeem(site, codeAt(end)!, pkce.verifier, { redirect_uri });
     expect(told()).toEqual(['sign_in', 'consent_skipped', 'tokens_issued']);
     const { page } = await browser.open(apps);
     expect(page).toContain('It belongs to this calendar, and is connected whenever you sign in to it.');
@@ -88,30 +87,27 @@ describe('a client that skips consent', () => {
   });
 
   test('gets one without a page in a session that is there, and makes no second grant', async () => {
-    const browser = new TestBrowser(origin);
-    await signIn(browser, apps, 'rider-bo');
+    const { browser } = await signIn(apps, 'rider-bo');
     for (const prompt of ['none', '']) expect(codeAt(await browser.open(atSite(site, { prompt })))).not.toBeNull();
     expect(told()).toEqual(['sign_in', 'consent_skipped']);
   });
 
   test('is connected to nobody before a sign-in that it asks for', async () => {
-    const browser = new TestBrowser(origin);
-    await signIn(browser, apps, 'rider-bo');
+    const { browser } = await signIn(apps, 'rider-bo');
     await browser.open(atSite(site, { prompt: 'login' }));
     expect(told()).toEqual(['sign_in']);
   });
 
   test('asks for consent all the same with prompt=consent, and a no is a no', async () => {
-    const browser = new TestBrowser(origin);
-    const { page, url } = await signIn(browser, atSite(site, { prompt: 'consent' }), 'rider-cy');
+    const { browser, page, url } = await signIn(atSite(site, { prompt: 'consent' }), 'rider-cy');
     expect(page).toContain('Let site read your rides?');
     expect((await browser.submit(url, { do: 'deny' })).url).toContain('error=access_denied');
     expect(told()).toEqual(['sign_in', 'consent_denied']);
   });
 
   test('is one of the operator’s only: others are asked about, and one that introduces itself so is refused', async () => {
-    const browser = new TestBrowser(origin);
-    expect((await signIn(browser, atSite({ client_id: 'other' }))).page).toContain('Let other read your rides?');
+    const { browser, page } = await signIn(atSite({ client_id: 'other' }));
+    expect(page).toContain('Let other read your rides?');
     await expect(service.register({ skip_consent: true })).rejects.toThrow(/400 .*is for clients of the operator/);
     const answer = await browser.open(atSite({ client_id: document }));
     expect([answer.response.status, answer.page]).toEqual([400, expect.stringContaining('introduced itself wrongly')]);
