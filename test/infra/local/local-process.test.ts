@@ -27,9 +27,8 @@ test('a server ends with who started it, killed or not, and leaves no folder', a
     const { pid, folder } = await startLocalServer('left', async () => run);
     console.log(JSON.stringify({ pid, folder }));
     process.stdin.resume();`;
-  const starter = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const args = ['--input-type=module', '-e', script];
+  const starter = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const { pid, folder } = JSON.parse(String(await once(starter.stdout, 'data')));
   expect([existsSync(`/proc/${pid}`), existsSync(folder)]).toEqual([true, true]);
   starter.kill('SIGKILL');

@@ -5,14 +5,11 @@ import { SharedStore } from '../../support/stores/shared-store.ts';
 it('an error of Redis is waited for by who waits, unless a setting is wrong, and ends who asks once', () => {
   const password = new Error('WRONGPASS invalid username-password pair');
   const waits = { cluster: true, waits: true };
-  expect(storeErrors(waits)(password)).toMatchObject({
-    retry: true,
-    message: expect.stringMatching(/^Redis refuses the user/),
-  });
+  const message = expect.stringMatching(/^Redis refuses the user/);
+  expect(storeErrors(waits)(password)).toMatchObject({ retry: true, message });
   expect(storeErrors(waits)(new Error('OOM command not allowed'))).toMatchObject({ retry: true });
-  expect(storeErrors(waits)(new Error('ERR This instance has cluster support disabled'))).toMatchObject({
-    retry: false,
-  });
+  const noCluster = new Error('ERR This instance has cluster support disabled');
+  expect(storeErrors(waits)(noCluster)).toMatchObject({ retry: false });
   expect(storeErrors({ ...waits, waits: false })(password)).toMatchObject({ retry: false, cause: password });
 });
 

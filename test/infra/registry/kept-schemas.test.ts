@@ -59,14 +59,12 @@ it.each<[what: string, first: FoundSchema, then: FoundSchema | null, found: Foun
 it('no record is folded with a schema that could not be stored, or judged while it cannot be looked up', async () => {
   const texts = store();
   texts.away = true;
-  await expect(kept(texts, { 7: known }).schemas.lookUp(7)).rejects.toThrow(
-    new SchemaAwayError('its text cannot be stored beside the views: Redis cannot be reached'),
-  );
+  const waits = (name: SchemaName, answers: Parameters<typeof kept>[1], why: string) =>
+    expect(kept(texts, answers).schemas.lookUp(name)).rejects.toThrow(new SchemaAwayError(why));
+  await waits(7, { 7: known }, 'its text cannot be stored beside the views: Redis cannot be reached');
   // Both are away: the registry is what to start.
-  await expect(kept(texts, {}).schemas.lookUp(7)).rejects.toThrow(new SchemaAwayError('away'));
-  await expect(kept(texts, null).schemas.lookUp('0011223344556677')).rejects.toThrow(
-    new SchemaAwayError('its text cannot be looked up beside the views: Redis cannot be reached'),
-  );
+  await waits(7, {}, 'away');
+  await waits('0011223344556677', null, 'its text cannot be looked up beside the views: Redis cannot be reached');
 });
 
 it('ids are those of one registry, whatever its credentials; these are stored nowhere', async () => {

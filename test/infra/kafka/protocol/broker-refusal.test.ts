@@ -24,9 +24,7 @@ it.each(['TOPIC', 'GROUP', 'CLUSTER', 'TRANSACTIONAL_ID'])(
 );
 
 it('a connection that is closed without a word has a hint, and no other', () => {
-  const hints = [new Error('Connection closed'), coded({ code: 'ECONNRESET' }), coded({ code: 'ECONNREFUSED' })].map(
-    hintOf,
-  );
+  const errors = [new Error('Connection closed'), ...['ECONNRESET', 'ECONNREFUSED'].map((code) => coded({ code }))];
   const hint = ' (if it goes on: check KAFKA_SSL, and KAFKA_SASL_MECHANISM and what belongs to it)';
-  expect(hints).toEqual([hint, hint, '']);
+  expect(errors.map(hintOf)).toEqual([hint, hint, '']);
 });
