@@ -4,10 +4,7 @@ import { district, liveKey, night, place, metro as recordOfMetro, ride } from '.
 import type { LoggedRecord } from '../reference/facts.ts';
 import { readPortland } from '../support/worlds/portland.ts';
 
-/**
- * A small calendar whose answers have the sizes to be measured: a day of about 6 kB, one of about 42 kB, a ride. Titles and places are
- * those of real rides, since made-up ones are alike, and so compress to half as much.
- */
+/** Days of about 6 kB and 42 kB, and a ride, with real titles and places: made-up ones are alike, and compress to half as much. */
 
 const metro = 'benchville';
 /** Ten days ahead: nothing turns past while it is measured. */

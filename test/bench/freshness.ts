@@ -25,10 +25,7 @@ const drainMsMax = 20_000;
 // A projector is to follow so many with a third of a core.
 const rsvpsPerSecond = 1_000;
 
-/**
- * From when a change is handed to the producer until it can be read over HTTP, and until bare consumers have it, of the
- * same changes, by librdkafka: the baseline. Quantiles of the probes' changes, which are few among all.
- */
+/** From when a change is handed to the producer until it is read over HTTP, beside a bare consumer, librdkafka. Of the probes alone. */
 export const freshness: Bench = {
   options: { rates: '100,1000', seconds: '20' },
   async prepare(_versions, options) {

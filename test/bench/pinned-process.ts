@@ -24,10 +24,7 @@ export interface PinnedProcess {
   end(): Promise<void>;
 }
 
-/**
- * Runs a file, of this folder if relative, as a process of its own, on one core unless that is null. It answers each
- * `ask` with one message.
- */
+/** Runs a file, of this folder if relative, as a process on one core, or any if null. It answers each `ask` with one message. */
 export async function startPinned(
   file: string,
   args: readonly string[],

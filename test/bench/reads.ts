@@ -68,10 +68,7 @@ export const reads: Bench = {
   },
 };
 
-/**
- * A metro in which each of 64 readers has nights of their own and 60 friends. Some of the friends go to each of 60 nights within
- * 31 days. Readers have different friends, so no answer is that of another reader.
- */
+/** 64 readers with nights of their own and 60 friends each, never the same. Some of them go to each of 60 nights within 31 days. */
 
 const metro = 'benchville';
 const readers = Array.from({ length: 64 }, (_, i) => `reader-${i}`);

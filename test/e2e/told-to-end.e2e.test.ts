@@ -28,27 +28,24 @@ it('a tool ends though Kafka never answers, and says that it is not finished', a
 });
 
 it('a server ends though Redis froze while it served; a second signal ends it at once', async () => {
-  const redis = await startRedisServer();
+  await using open = new AsyncDisposableStack();
+  const redis = open.adopt(await startRedisServer(), (each) => each.stop());
+  open.defer(() => void process.kill(redis.pid, 'SIGCONT'));
   const env = { ARCHIVE_DIR: portlandDirectory, KAFKA_PARTITIONER: 'crc32', REDIS_URL: redis.url };
   const started = async () => (await processes.start('start', env)).ready();
-  try {
-    const [one, other] = await Promise.all([started(), started()]);
-    process.kill(redis.pid, 'SIGSTOP');
-    // A read that waits for Redis as well.
-    const headers = { 'X-Api-Key': 'x' };
-    void fetch(`${one.api}/metros/portland/days/2015-06-13`, { headers }).catch(() => undefined);
-    // Until beats and the read are on their way.
-    await sleep(1_000);
-    const hurried = async () => {
-      process.kill(other.pid, 'SIGINT');
-      await sleep(200);
-      return other.stop();
-    };
-    const [{ code, err }, { signal }] = await Promise.all([one.stop(), hurried()]);
-    expect([code, signal]).toEqual([0, 'SIGTERM']);
-    endedWell(err);
-  } finally {
-    process.kill(redis.pid, 'SIGCONT');
-    await redis.stop();
-  }
+  const [one, other] = await Promise.all([started(), started()]);
+  process.kill(redis.pid, 'SIGSTOP');
+  // A read that waits for Redis as well.
+  const headers = { 'X-Api-Key': 'x' };
+  void fetch(`${one.api}/metros/portland/days/2015-06-13`, { headers }).catch(() => undefined);
+  // Until beats and the read are on their way.
+  await sleep(1_000);
+  const hurried = async () => {
+    process.kill(other.pid, 'SIGINT');
+    await sleep(200);
+    return other.stop();
+  };
+  const [{ code, err }, { signal }] = await Promise.all([one.stop(), hurried()]);
+  expect([code, signal]).toEqual([0, 'SIGTERM']);
+  endedWell(err);
 });

@@ -3,10 +3,7 @@ import type { FaultSpans, ProbeVersions, Rise } from './probe-versions.ts';
 
 type Rule = Finding['rule'];
 
-/**
- * Judges answers in the order of their ends: an answer that starts after another one ended must show a version that is as new,
- * within a limit, and each change in time.
- */
+/** In the order of their ends: what was asked after another answer ended is as new, within a limit, and shows each change in time. */
 export function checkAnswers(
   answers: readonly Line<'answer'>[],
   probes: ReadonlyMap<string, ProbeVersions>,

@@ -40,10 +40,7 @@ export function checkHistory(lines: readonly Line[], limitMs: number): Finding[]
 /** Within this time after it is published, a bad record is set aside, on a busy machine too. */
 const sendingMsMax = 2_000;
 
-/**
- * Each bad record is set aside once, at its place, and nothing else is. A leader that stopped as it sent it may send it again
- * once it wakes (docs/rules.md#rejected-once).
- */
+/** Each is set aside once, and nothing else; perhaps twice by a leader that stopped as it sent it (docs/rules.md#rejected-once). */
 function checkRejects(
   publishes: readonly Line<'publish'>[],
   rejects: readonly Line<'reject'>[],

@@ -44,10 +44,7 @@ interface Events {
   };
   /** A fault of a process or server is over. */
   fault: { begin: number; name: string; target: string };
-  /**
-   * A process of the service ended. Its name is new with every start: `api-1`, then `api-1+1`.
-   * `asked`: `kill` (SIGKILL) and `stop` (SIGTERM) by the nemesis; null: nobody asked.
-   */
+  /** A process ended, `api-1` or then `api-1+1`. `asked`: by the nemesis, with SIGKILL or SIGTERM; null: nobody asked. */
   ended: { process: string; code: number | null; asked: 'kill' | 'stop' | null };
   /** After all faults, what a process answers, and what a service answers that has just replayed the log: for each path that was read. */
   final: { process: string; path: string; answered: string; replay: string };

@@ -131,10 +131,7 @@ const logFaults = {
       struck();
     });
   },
-  /**
-   * The log stands still, or is read on and only does not say where it begins and ends. A leader whose views are lost takes
-   * them again, waits for the log, and may lose them once more.
-   */
+  /** The log stands still, or only does not say where it ends. A leader whose views are lost takes them again, and waits for it. */
   freezeLog(scene, struck) {
     const { random, log, masters } = scene;
     const pauseMs = random.int(300, random.pick([1_500, 4_000]));

@@ -90,10 +90,7 @@ export interface Connection {
   breakOff(): void;
 }
 
-/**
- * A process's connection to a Redis. What is sent in one turn travels together, and all arrives in order. It is made
- * again whenever it breaks.
- */
+/** A process's connection to a Redis, made again whenever it breaks. What is sent in one turn travels together; all arrives in order. */
 export function connectTo({ timeline, random, weather, process, master, name, onChange }: ConnectionDeps): Connection {
   let ready = false;
   /** Counts connections: what belongs to an earlier one is lost. */

@@ -31,10 +31,7 @@ export const refusalNames = Object.keys(refusals) as Refusal[];
 
 const evalCommand: Command = { run: () => null };
 
-/**
- * One Redis, as far as views need it: the commands that adapters and scripts send, and the scripts' own text, run by a real
- * Lua. test/simulator/redis-in-memory.int.test.ts holds it to a real Redis.
- */
+/** One Redis, as far as views need it. Scripts are run by a real Lua. redis-in-memory.int.test.ts holds it to a real Redis. */
 export class RedisInMemory implements KeySpace {
   readonly nowMs: () => number;
   readonly #rewrite: (source: string) => string;

@@ -127,10 +127,7 @@ export class SimulatedLog {
     return lost;
   }
 
-  /**
-   * The log is compacted, all but its last records: of each key the last good record stays, and bad ones after it, which
-   * the least lag keeps until they are mended.
-   */
+  /** Compaction, but of the last records: of each key the last good one stays, and bad ones after it, which the least lag keeps. */
   compact(index: number, left: number): void {
     const partition = this.partitions[index % this.partitions.length]!;
     const upTo = Math.max(partition.kept, Math.min(partition.end - left, stableEnd(partition)));

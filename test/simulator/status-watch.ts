@@ -10,10 +10,7 @@ const stuckMs = 1_500;
 /** Nobody leads for longer, unless something is in the way: how long a take-over takes, slow looks included. */
 const unledMs = 6_000;
 const promptMs = 1_000;
-/**
- * What failed is tried again after two seconds at most, also by a leader that takes its views again, and a round is written
- * each second: later if the log doesn't answer.
- */
+/** What failed is tried again after two seconds at most, and a round is written each second: later if the log doesn't answer. */
 const retriedMs = 2_500;
 const rejectsLookedAtMs = 10_000;
 

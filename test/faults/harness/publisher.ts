@@ -19,10 +19,7 @@ export const partitionOf = (topic: TopicName, key: string): number =>
 
 export type Publisher = Awaited<ReturnType<typeof startPublisher>>;
 
-/**
- * Upstream: the first version of each probe, and from `start` on new ones at a steady rate, and bad records now and then. Each
- * is in the history.
- */
+/** Upstream: the first version of each probe, and from `start` on new ones at a steady rate and some bad records, all in the history. */
 export async function startPublisher(brokers: string, topicPrefix: string, history: HistoryWriter) {
   const kafka = { brokers: brokers.split(','), ssl: false, sasl: null };
   const connect = () => kafkaPublisher({ kafka, topicPrefix, log: silentLog });

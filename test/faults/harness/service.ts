@@ -8,10 +8,7 @@ const readyMsMax = 120_000;
 type Asked = NonNullable<EventOf<'ended'>['asked']>;
 export type Service = ReturnType<typeof serviceAt>;
 
-/**
- * One of the service's processes, at a port of its own: `name` is its instance, such as `api-1`. One that ends unasked is started
- * again, as every supervisor does.
- */
+/** One of the service's processes, at a port of its own: `name` is its instance, `api-1`. One that ends unasked is started again. */
 export function serviceAt(name: string, env: Env & { PORT: string }, processes: Processes, history: HistoryWriter) {
   let starts = 0;
   let running: RunningService | null = null;

@@ -14,10 +14,7 @@ const candidates = [
 const findBrowser = (): string | undefined =>
   candidates.find((path) => path !== undefined && path !== '' && existsSync(path));
 
-/**
- * Starts a Chromium without a window: that of CHROMIUM_PATH, in a usual place, or what `npx playwright-core install
- * chromium` put there; else Debian's, installed where the user may. Throws, with what to install, where there is none.
- */
+/** A Chromium: that of CHROMIUM_PATH, in a usual place or of playwright-core, else Debian's, installed. Throws with what to install. */
 export async function launchBrowser(): Promise<Browser> {
   const instead = 'set CHROMIUM_PATH, or run npx playwright-core install chromium';
   await needProgram('Chromium', 'chromium', instead, async () => findBrowser() !== undefined);
@@ -27,10 +24,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/**
- * Script for a page: the texts whose contrast with what is behind them is below WCAG's 4.5 to 1, as a list. A string,
- * since the browser's own globals are no part of this project's types.
- */
+/** Script for a page, a text since its globals have no types here: texts with less contrast than WCAG's 4.5 to 1. */
 export const poorContrast = String.raw`(() => {
   const channels = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = (color) => {

@@ -14,10 +14,7 @@ export interface Question {
 
 export type GotAnswer = { status: number; body: string; headers: Headers };
 
-/**
- * A question for every day that has nights and those around them, filtered ones, every ride, what does not exist, dead
- * keys, and every operation of the riders that there are tokens for.
- */
+/** Of every day with nights and those around them, filters, every ride, what does not exist, dead keys, and all that these riders may ask. */
 export function questionsOf(
   facts: Facts,
   clockMs: number,

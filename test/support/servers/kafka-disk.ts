@@ -18,10 +18,7 @@ async function activeLog(folder: string): Promise<string> {
   return join(folder, logs.sort().at(-1)!);
 }
 
-/**
- * Cuts the last batches off a partition's folder, as an unclean election or a broker restored from a backup leaves it. The
- * broker must not run. Returns the offset from which on all is lost; null where there are not so many batches.
- */
+/** Cuts batches off a folder's end, as an unclean election does, while no broker runs. From which offset all is lost; null: there are fewer. */
 export async function cutTail(folder: string, batches: number): Promise<number | null> {
   const log = await activeLog(folder);
   const cut = (await batchesIn(log)).at(-batches);

@@ -10,10 +10,7 @@ const cache = path.resolve(import.meta.dirname, '../../../.cache');
 
 const run = promisify(execFile);
 
-/**
- * Installs a package from PyPI into .cache/ the first time, in a Python of its own, with `others` (`name==version`) beside it.
- * Resolves with that Python's folder of programs.
- */
+/** The programs of a Python with a package from PyPI and `others` (`name==version`), installed into .cache/ the first time. */
 export async function pythonWith(name: string, version: string, ...others: string[]): Promise<string> {
   // Each set of packages has a folder: another test's may have been installed with fewer.
   const venv = path.join(cache, [`${name}-${version}`, ...others].join('+').replaceAll('==', '-'));

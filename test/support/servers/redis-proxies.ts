@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listening } from './listening.ts';
 
 /** A TCP proxy before a Redis. `pipe` carries what a new connection sends, either way. */
 async function redisProxy<Pair>(target: () => URL, pipe: (client: Socket, server: Socket) => Pair) {
@@ -15,14 +16,13 @@ async function redisProxy<Pair>(target: () => URL, pipe: (client: Socket, server
     };
     for (const socket of [client, server]) socket.on('error', end).on('close', end);
   });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address() as { port: number };
+  const { port, close: stopListening } = await listening(listener);
   const closeAll = (): void => {
     for (const client of pairs.keys()) client.destroy();
   };
-  const close = async (): Promise<void> => {
+  const close = (): void => {
     closeAll();
-    await new Promise((resolve) => listener.close(resolve));
+    stopListening();
   };
   return { url: `redis://127.0.0.1:${port}`, pairs, closeAll, close };
 }

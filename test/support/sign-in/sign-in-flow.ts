@@ -9,10 +9,7 @@ export interface Client {
   client_secret?: string;
 }
 
-/**
- * Signs in and consents where asked, by picking a rider or at the ride-management system; the address that the browser is
- * sent to at the end.
- */
+/** Signs in, by picking a rider or at the ride-management system, and consents where asked; where the browser is sent in the end. */
 export async function approve(
   browser: TestBrowser,
   url: string,

@@ -2,10 +2,7 @@ import type { ViewWriter } from '../../../projector/ports/view-writer.ts';
 import { allTags } from '../../../schemas/views/view-keys.ts';
 import { keyOf } from './view-names.ts';
 
-/**
- * Every view that a store holds, as text that can be compared: `key` or `key field` → its bytes in latin1. Without the
- * position and the word that a tag is complete: they say what was done, not what the facts are.
- */
+/** Every view of a store as text: `key` or `key field` → its bytes in latin1. Not the position nor `complete`, which are no facts. */
 export async function dumpViews(store: { writer(): ViewWriter }): Promise<Map<string, string>> {
   const dump = new Map<string, string>();
   for await (const stored of store.writer().list(allTags, true)) {

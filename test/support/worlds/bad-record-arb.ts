@@ -3,10 +3,7 @@ import { topicNames } from '../../../schemas/events/records.ts';
 import { type Change, changeOf, good, goodOf, keyDate, keyFields } from './record-arbs.ts';
 import * as universe from './universe.ts';
 
-/**
- * Records that can be decoded and are bad all the same (docs/rules.md#what-is-bad), most of them under keys that good
- * records have.
- */
+/** Records that can be decoded and are bad (docs/rules.md#what-is-bad), most of them under keys that good records have. */
 export function badChange(today: number): fc.Arbitrary<Change> {
   const goods = goodOf(today);
   const [metro, ride, night] = [

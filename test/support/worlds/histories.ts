@@ -42,10 +42,7 @@ export function historyArb(): fc.Arbitrary<History> {
   );
 }
 
-/**
- * Mostly coherent histories: nearly everything that there can be is published once, in any order, and then some of it
- * changes. Most answers have something in them.
- */
+/** Mostly coherent: nearly everything there can be is published once, in any order, and then some of it changes. Most answers show something. */
 export function worldArb(): fc.Arbitrary<History> {
   return era.chain((today) => {
     const base = fc.tuple(...everything(today).map((change) => ranked(change, 0, 1000)));
@@ -70,10 +67,7 @@ interface Ranked {
 const ranked = (change: fc.Arbitrary<Change | null>, min: number, max: number): fc.Arbitrary<Ranked> =>
   fc.record({ rank: fc.integer({ min, max }), change });
 
-/**
- * A record of each key that a coherent world has; of attendance about half, of the rest nearly all are there.
- * Each may be missing, so that a failing world shrinks to the few records that matter.
- */
+/** A record of each key of a coherent world; of attendance half. Each may be missing, so a failing world shrinks to what matters. */
 function everything(today: number): fc.Arbitrary<Change | null>[] {
   // One in `missing` is null.
   const some = (missing: number, change: fc.Arbitrary<Change>) => fc.option(change, { freq: missing });

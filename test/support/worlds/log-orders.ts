@@ -37,10 +37,7 @@ export function interleavings(history: History): fc.Arbitrary<HistoryRecord[]> {
   });
 }
 
-/**
- * The log in batches of any size and interleaving, some empty. Partitions may go back and deliver again from an
- * earlier record on, as after a restart; each ends at its end.
- */
+/** The log in batches of any size and interleaving, some empty. Partitions may go back, as after a restart; each ends at its end. */
 export function deliveries(history: History): fc.Arbitrary<LogBatch[]> {
   const step = fc.record({
     pick: fc.nat(31),

@@ -67,22 +67,15 @@ export const secretPlaceNames = [`${secretMark} One`, `${secretMark} Café`, nul
 export const reasons = [null, '', 'Thunder ⚡', 'Leader’s bike is broken'];
 
 /** The nights that most records are about: ride and days from the day that the history plays around. */
-export const nightSlots: readonly { ride: string; offset: number }[] = [
-  { ride: 'ride1', offset: -1 },
-  { ride: 'ride1', offset: 0 },
-  { ride: 'ride1', offset: 1 },
-  { ride: 'ride2', offset: 0 },
-  { ride: 'ride2', offset: 31 },
-  { ride: 'aaaa', offset: 0 },
-  { ride: 'aaaa', offset: -30 },
-  { ride: 'aaaa', offset: -31 },
-  { ride: 'zz99', offset: 0 },
-  { ride: 'zz99', offset: 90 },
-  { ride: 'zz99', offset: 91 },
-  { ride: 'loop0', offset: 0 },
-  { ride: 'loop0', offset: 1 },
-  { ride: 'loop1', offset: -2 },
-];
+const offsets = {
+  ride1: [-1, 0, 1],
+  ride2: [0, 31],
+  aaaa: [0, -30, -31],
+  zz99: [0, 90, 91],
+  loop0: [0, 1],
+  loop1: [-2],
+};
+export const nightSlots = Object.entries(offsets).flatMap(([ride, days]) => days.map((offset) => ({ ride, offset })));
 
 export const keyIds = ['k1', 'k2', 'K1', 'k_-'] as const;
 /** Texts of developer keys; histories hold their hashes. */
