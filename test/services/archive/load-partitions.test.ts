@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { defaultPartitioners, type Partitioner, partitionFor } from '../../../schemas/events/partitioner.ts';
 import { byTopic } from '../../../schemas/events/records.ts';
 import type { MemoryEventLog } from '../../support/stores/memory-event-log.ts';
@@ -48,54 +48,53 @@ const wantedOf = (one: Partitioner, partitions: number) =>
   Object.fromEntries(keys.map((key) => [key, String(of(one, key, partitions))]));
 
 // docs/rules.md#archive-load-partitions
-describe('archive load', () => {
-  test('into as many partitions keeps each record’s own, whatever the setting; also with --append', async () => {
-    const later = { key: keys[0]!, name: 'later', ms: 99, partition: of('crc32', keys[0]!, 4) };
-    await using archive = await archiveOfChanges(4, changesBy('crc32'));
-    await using grown = await archiveOfChanges(4, [...changesBy('crc32'), later]);
-    for (const setting of ['murmur2', 'other'] as const) {
-      const log = emptyLog(4);
-      expect(await load(archive.dir, log, declared(setting))).toMatchObject({ records: keys.length });
-      expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
-      expect(await load(grown.dir, log, { ...declared(setting), append: true })).toMatchObject({ records: 1 });
-      expect(partitionsOf(log)[keys[0]!]).toBe(String(later.partition).repeat(2));
-    }
-  });
 
-  test('into another number goes by the setting, and refuses an archive of which one record is misplaced', async () => {
-    await using archive = await archiveOfChanges(4, changesBy('crc32'));
-    for (const append of [false, true]) {
-      const log = emptyLog(2);
-      const words = `^Cannot load the archive: ${keys.length} misplaced records of riders, the first at riders/\\d@0: murmur2 .*; murmur2 explains 0 % of its records, crc32 100 %\\. Set KAFKA_PARTITIONER .* \\(riders: 4\\); .* --repartition$`;
-      await expect(load(archive.dir, log, { ...declared('murmur2'), append })).rejects.toThrow(new RegExp(words));
-      expect(log.records).toEqual([]);
-      await load(archive.dir, log, { ...declared('crc32'), append });
-      expect(partitionsOf(log)).toEqual(wantedOf('crc32', 2));
-    }
-    // One record of many: no share is rounded up to all.
-    const [first, ...rest] = changesBy('murmur2');
-    await using nearly = await archiveOfChanges(4, [{ ...first!, partition: of('crc32', first!.key, 4) }, ...rest]);
-    const words =
-      /^Cannot load the archive: 1 misplaced record of riders, .* murmur2 explains 9\d % of its records, crc32 \d %/;
-    await expect(load(nearly.dir, emptyLog(2), declared('murmur2'))).rejects.toThrow(words);
-  });
-
-  test('of one partition wants the setting, and does not know where keys go by other', async () => {
-    await using archive = await archiveOfChanges(1, changesBy('murmur2', 1));
+test('archive load into as many partitions keeps each record’s own, whatever the setting; also with --append', async () => {
+  const later = { key: keys[0]!, name: 'later', ms: 99, partition: of('crc32', keys[0]!, 4) };
+  await using archive = await archiveOfChanges(4, changesBy('crc32'));
+  await using grown = await archiveOfChanges(4, [...changesBy('crc32'), later]);
+  for (const setting of ['murmur2', 'other'] as const) {
     const log = emptyLog(4);
-    const undeclared = { partitioners: defaultPartitioners, givenPartitioners: { rides: 'murmur2' } } as const;
-    await expect(load(archive.dir, log, undeclared)).rejects.toThrow(
-      'Cannot load the archive: riders has one partition, which does not show how its producers choose among 4: set KAFKA_PARTITIONER',
-    );
-    for (const repartition of [false, true])
-      await expect(load(archive.dir, log, { ...declared('other'), repartition })).rejects.toThrow(
-        'KAFKA_PARTITIONER is other for riders',
-      );
-    await load(archive.dir, log, declared('crc32'));
+    expect(await load(archive.dir, log, declared(setting))).toMatchObject({ records: keys.length });
     expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
-    // Into one partition nothing is to be known.
-    await load(archive.dir, emptyLog(1), undeclared);
-  });
+    expect(await load(grown.dir, log, { ...declared(setting), append: true })).toMatchObject({ records: 1 });
+    expect(partitionsOf(log)[keys[0]!]).toBe(String(later.partition).repeat(2));
+  }
+});
+
+test('archive load into another number goes by the setting, and refuses an archive of which one record is misplaced', async () => {
+  await using archive = await archiveOfChanges(4, changesBy('crc32'));
+  for (const append of [false, true]) {
+    const log = emptyLog(2);
+    const words = `^Cannot load the archive: ${keys.length} misplaced records of riders, the first at riders/\\d@0: murmur2 .*; murmur2 explains 0 % of its records, crc32 100 %\\. Set KAFKA_PARTITIONER .* \\(riders: 4\\); .* --repartition$`;
+    await expect(load(archive.dir, log, { ...declared('murmur2'), append })).rejects.toThrow(new RegExp(words));
+    expect(log.records).toEqual([]);
+    await load(archive.dir, log, { ...declared('crc32'), append });
+    expect(partitionsOf(log)).toEqual(wantedOf('crc32', 2));
+  }
+  // One record of many: no share is rounded up to all.
+  const [first, ...rest] = changesBy('murmur2');
+  await using nearly = await archiveOfChanges(4, [{ ...first!, partition: of('crc32', first!.key, 4) }, ...rest]);
+  const words =
+    /^Cannot load the archive: 1 misplaced record of riders, .* murmur2 explains 9\d % of its records, crc32 \d %/;
+  await expect(load(nearly.dir, emptyLog(2), declared('murmur2'))).rejects.toThrow(words);
+});
+
+test('archive load of one partition wants the setting, and does not know where keys go by other', async () => {
+  await using archive = await archiveOfChanges(1, changesBy('murmur2', 1));
+  const log = emptyLog(4);
+  const undeclared = { partitioners: defaultPartitioners, givenPartitioners: { rides: 'murmur2' } } as const;
+  await expect(load(archive.dir, log, undeclared)).rejects.toThrow(
+    'Cannot load the archive: riders has one partition, which does not show how its producers choose among 4: set KAFKA_PARTITIONER',
+  );
+  for (const repartition of [false, true])
+    await expect(load(archive.dir, log, { ...declared('other'), repartition })).rejects.toThrow(
+      'KAFKA_PARTITIONER is other for riders',
+    );
+  await load(archive.dir, log, declared('crc32'));
+  expect(partitionsOf(log)).toEqual(wantedOf('crc32', 4));
+  // Into one partition nothing is to be known.
+  await load(archive.dir, emptyLog(1), undeclared);
 });
 
 const changesArb = (partitions: number) =>
@@ -109,33 +108,31 @@ const changesArb = (partitions: number) =>
     { maxLength: 24 },
   );
 
-describe('archive load --repartition', () => {
-  test('has each key in one partition, its records in the order of their times, then of their places; ties are named', async () => {
-    await fc.assert(
-      fc.asyncProperty(changesArb(3), fc.constantFrom(1, 2, 3), async (changes, partitions) => {
-        await using archive = await archiveOfChanges(3, changes);
-        const log = emptyLog(partitions);
-        const { tied, records } = await load(archive.dir, log, { ...declared('crc32'), repartition: true });
-        expect(records).toBe(changes.length);
-        const inOrder = changes.toSorted((a, b) => a.ms - b.ms || a.partition - b.partition);
-        const wantedTies: string[] = [];
-        for (const key of keys.slice(0, 4)) {
-          const own = inOrder.filter((one) => one.key === key);
-          const got = log.records.filter(({ keyBytes }) => String(keyBytes) === key);
-          expect(
-            got.map(({ timestampMs, valueBytes, partition }) => ({
-              ms: Number(timestampMs) - startMs,
-              name: valueBytes && nameIn(valueBytes),
-              partition,
-            })),
-          ).toEqual(own.map(({ ms, name }) => ({ ms, name, partition: of('crc32', key, partitions) })));
-          if (own.length > 1 && own.at(-1)!.ms === own.at(-2)!.ms) wantedTies.push(`riders/${key}`);
-        }
-        expect(tied.toSorted()).toEqual(wantedTies.toSorted());
-      }),
-      { numRuns: 10, endOnFailure: true },
-    );
-  });
+test('archive load --repartition has each key in one partition, its records in the order of their times, then of their places; ties are named', async () => {
+  await fc.assert(
+    fc.asyncProperty(changesArb(3), fc.constantFrom(1, 2, 3), async (changes, partitions) => {
+      await using archive = await archiveOfChanges(3, changes);
+      const log = emptyLog(partitions);
+      const { tied, records } = await load(archive.dir, log, { ...declared('crc32'), repartition: true });
+      expect(records).toBe(changes.length);
+      const inOrder = changes.toSorted((a, b) => a.ms - b.ms || a.partition - b.partition);
+      const wantedTies: string[] = [];
+      for (const key of keys.slice(0, 4)) {
+        const own = inOrder.filter((one) => one.key === key);
+        const got = log.records.filter(({ keyBytes }) => String(keyBytes) === key);
+        expect(
+          got.map(({ timestampMs, valueBytes, partition }) => ({
+            ms: Number(timestampMs) - startMs,
+            name: valueBytes && nameIn(valueBytes),
+            partition,
+          })),
+        ).toEqual(own.map(({ ms, name }) => ({ ms, name, partition: of('crc32', key, partitions) })));
+        if (own.length > 1 && own.at(-1)!.ms === own.at(-2)!.ms) wantedTies.push(`riders/${key}`);
+      }
+      expect(tied.toSorted()).toEqual(wantedTies.toSorted());
+    }),
+    { numRuns: 10, endOnFailure: true },
+  );
 });
 
 /** The name in a published rider, which is one letter. */
@@ -149,37 +146,35 @@ const lastOf = (log: MemoryEventLog) =>
       .map(({ partition, keyBytes, valueBytes }) => [`${partition} ${keyBytes}`, String(valueBytes?.toString('hex'))]),
   );
 
-describe('archive load --append', () => {
-  // A record is late if one before it of its partition has a later time.
-  test.each([
-    ['into as many partitions', 3, false],
-    ['into another number', 2, false],
-    ['with --repartition', 3, true],
-  ])(
-    '%s goes on with a load that was killed anywhere, late records or not, and ends as a whole one',
-    async (_, partitions, repartition) => {
-      const options = { ...declared('crc32'), repartition };
-      await fc.assert(
-        fc.asyncProperty(changesArb(3), fc.array(fc.nat(24), { minLength: 2, maxLength: 4 }), async (made, kills) => {
-          // Only a load that keeps partitions, or puts keys together, takes a key that is in two.
-          const changes = made.map((one) => (partitions === 3 ? one : { ...one, partition: of('crc32', one.key, 3) }));
-          await using archive = await archiveOfChanges(3, changes);
-          const whole = emptyLog(partitions);
-          await load(archive.dir, whole, options);
-          const log = emptyLog(partitions, 7);
-          for (const left of kills) {
-            log.dieAfter(left);
-            const stopped = load(archive.dir, log, { ...options, append: log.records.length > 0 });
-            await stopped.catch((error) => expect(error.message).toBe('killed'));
-            log.compact((offset) => offset % 2 === 0);
-          }
-          log.dieAfter(Number.POSITIVE_INFINITY);
-          await load(archive.dir, log, { ...options, append: true });
-          expect(lastOf(log)).toEqual(lastOf(whole));
-          expect(await load(archive.dir, log, { ...options, append: true })).toMatchObject({ records: 0, newer: [] });
-        }),
-        { numRuns: 8, endOnFailure: true },
-      );
-    },
-  );
-});
+// A record is late if one before it of its partition has a later time.
+test.each([
+  ['into as many partitions', 3, false],
+  ['into another number', 2, false],
+  ['with --repartition', 3, true],
+])(
+  'archive load --append %s goes on with a load that was killed anywhere, late records or not, and ends as a whole one',
+  async (_, partitions, repartition) => {
+    const options = { ...declared('crc32'), repartition };
+    await fc.assert(
+      fc.asyncProperty(changesArb(3), fc.array(fc.nat(24), { minLength: 2, maxLength: 4 }), async (made, kills) => {
+        // Only a load that keeps partitions, or puts keys together, takes a key that is in two.
+        const changes = made.map((one) => (partitions === 3 ? one : { ...one, partition: of('crc32', one.key, 3) }));
+        await using archive = await archiveOfChanges(3, changes);
+        const whole = emptyLog(partitions);
+        await load(archive.dir, whole, options);
+        const log = emptyLog(partitions, 7);
+        for (const left of kills) {
+          log.dieAfter(left);
+          const stopped = load(archive.dir, log, { ...options, append: log.records.length > 0 });
+          await stopped.catch((error) => expect(error.message).toBe('killed'));
+          log.compact((offset) => offset % 2 === 0);
+        }
+        log.dieAfter(Number.POSITIVE_INFINITY);
+        await load(archive.dir, log, { ...options, append: true });
+        expect(lastOf(log)).toEqual(lastOf(whole));
+        expect(await load(archive.dir, log, { ...options, append: true })).toMatchObject({ records: 0, newer: [] });
+      }),
+      { numRuns: 8, endOnFailure: true },
+    );
+  },
+);

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
 import { portlandDirectory as portland } from '../../support/worlds/portland.ts';
@@ -27,39 +27,37 @@ const printed = async (archive: string) => (await ran(['records', 'print', '--ar
 const print = `${program} records print --archive "${portland}"`;
 const example = fileURLToPath(new URL('../../../docs/example-records.jsonl', import.meta.url));
 
-describe('output', () => {
-  it('to a slow reader comes as a whole, long after the command is done', async () => {
-    const { code, out } = await run(`${print} | (sleep 4; cat)`);
-    expect(out.length).toBeGreaterThan(1_000_000);
-    expect({ code, same: out === `${(await printed(portland)).join('\n')}\n` }).toEqual({ code: 0, same: true });
-  });
+it('output to a slow reader comes as a whole, long after the command is done', async () => {
+  const { code, out } = await run(`${print} | (sleep 4; cat)`);
+  expect(out.length).toBeGreaterThan(1_000_000);
+  expect({ code, same: out === `${(await printed(portland)).join('\n')}\n` }).toEqual({ code: 0, same: true });
+});
 
-  it('whose reader ends ends a command that only prints, in silence; one that publishes does its work, and its exit code says what was found', async () => {
-    const { code, out, err } = await run(`${print} --topic attendance | head -1`);
-    expect({ code, lines: out.split('\n').length, err }).toEqual({ code: 0, lines: 2, err: '' });
-    expect((await run(`${program} records publish "${example}" --archive copied --json | true`)).code).toBe(0);
-    expect(await printed(join(dir, 'copied'))).toHaveLength(9);
-    expect((await run(`${program} records check "${bin}" | true`)).code).toBe(1);
-  });
+it('output whose reader ends ends a command that only prints, in silence; one that publishes does its work, and its exit code says what was found', async () => {
+  const { code, out, err } = await run(`${print} --topic attendance | head -1`);
+  expect({ code, lines: out.split('\n').length, err }).toEqual({ code: 0, lines: 2, err: '' });
+  expect((await run(`${program} records publish "${example}" --archive copied --json | true`)).code).toBe(0);
+  expect(await printed(join(dir, 'copied'))).toHaveLength(9);
+  expect((await run(`${program} records check "${bin}" | true`)).code).toBe(1);
+});
 
-  it('to a full disk ends a command with one line and exit code 1; a log is lost, and the command goes on', async () => {
-    // A misspelt setting is logged.
-    const env = { METRIC_PORT: '1' };
-    const check = `${program} records check "${example}"`;
-    const { code, err } = await run(`${check} > /dev/full`, env);
-    const fault = 'Cannot write to standard output: ENOSPC: no space left on device, write';
-    expect({ code, err: err.split('\n') }).toEqual({ code: 1, err: [expect.stringContaining('meant?'), fault, ''] });
-    const out = expect.stringContaining('9 records');
-    expect(await run(`${check} 2> /dev/full`, env)).toMatchObject({ code: 0, out });
-  });
+it('output to a full disk ends a command with one line and exit code 1; a log is lost, and the command goes on', async () => {
+  // A misspelt setting is logged.
+  const env = { METRIC_PORT: '1' };
+  const check = `${program} records check "${example}"`;
+  const { code, err } = await run(`${check} > /dev/full`, env);
+  const fault = 'Cannot write to standard output: ENOSPC: no space left on device, write';
+  expect({ code, err: err.split('\n') }).toEqual({ code: 1, err: [expect.stringContaining('meant?'), fault, ''] });
+  const out = expect.stringContaining('9 records');
+  expect(await run(`${check} 2> /dev/full`, env)).toMatchObject({ code: 0, out });
+});
 
-  it('that does not fit names the file of an archive or export, and leaves nothing', async () => {
-    for (const command of [`export large --archive "${portland}"`, 'simulate --archive large --riders 300']) {
-      const { code, err } = await run(`ulimit -f 4; ${program} ${command}`);
-      expect([code, err]).toEqual([1, expect.stringMatching(/^Cannot write \S+\.(avro|parquet): EFBIG/m)]);
-      expect((await readdir(dir)).filter((name) => name.includes('large'))).toEqual([]);
-    }
-  });
+it('output that does not fit names the file of an archive or export, and leaves nothing', async () => {
+  for (const command of [`export large --archive "${portland}"`, 'simulate --archive large --riders 300']) {
+    const { code, err } = await run(`ulimit -f 4; ${program} ${command}`);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^Cannot write \S+\.(avro|parquet): EFBIG/m)]);
+    expect((await readdir(dir)).filter((name) => name.includes('large'))).toEqual([]);
+  }
 });
 
 it('- is standard input, of replay for paths and for offsets', async () => {

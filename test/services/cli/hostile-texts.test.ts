@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { emptyManifest, manifestText } from '../../../infra/archive/format/archive-manifest.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { TestArchive } from '../../support/worlds/archive.ts';
@@ -13,21 +13,18 @@ const forged = 'x\u001b]0;owned\u0007\u009b31m\n2026-05-01T00:00:00.000Z  nights
 const { ride, metro } = sampleRecords.rides;
 const day = '2026-05-01';
 
-let archive: TestArchive;
-beforeAll(async () => {
-  archive = await TestArchive.make(1);
-  const night = { ...sampleRecords.nights, ride, day: Date.parse(day) / 86_400_000 };
-  await archive.write([
-    { topic: 'metros', key: metro, value: { ...sampleRecords.metros, metro } },
-    { topic: 'rides', key: ride, value: { ...sampleRecords.rides, title: forged } },
-    { topic: 'nights', key: `${ride}/${day}`, value: { ...night, status: 'CANCELLED' }, timestampMs: 1.76e12 },
-    { topic: 'nights', key: forged, value: night },
-    { topic: 'riders', key: 'handled', value: { ...sampleRecords.riders, rider: 'handled', handle: forged } },
-  ]);
-  const raw = { key: Buffer.from('k'), value: null, headers: {} };
-  archive.reject([{ topic: `../${forged}`, partition: 0, offset: 4, timestampMs: 1, reason: forged, raw }]);
-  return () => archive.close();
-});
+const archive = await TestArchive.make(1);
+afterAll(() => archive.close());
+const night = { ...sampleRecords.nights, ride, day: Date.parse(day) / 86_400_000 };
+await archive.write([
+  { topic: 'metros', key: metro, value: { ...sampleRecords.metros, metro } },
+  { topic: 'rides', key: ride, value: { ...sampleRecords.rides, title: forged } },
+  { topic: 'nights', key: `${ride}/${day}`, value: { ...night, status: 'CANCELLED' }, timestampMs: 1.76e12 },
+  { topic: 'nights', key: forged, value: night },
+  { topic: 'riders', key: 'handled', value: { ...sampleRecords.riders, rider: 'handled', handle: forged } },
+]);
+const raw = { key: Buffer.from('k'), value: null, headers: {} };
+archive.reject([{ topic: `../${forged}`, partition: 0, offset: 4, timestampMs: 1, reason: forged, raw }]);
 
 const commands = () => {
   const span = ['--from', '2020-01-01T00:00:00Z', '--to', '2026-09-01T00:00:00Z'];

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { makeLogger } from '../../../services/cli/logger.ts';
 
 function logged(tty: boolean, log: (logger: ReturnType<typeof makeLogger>) => void): string {
@@ -18,27 +18,25 @@ const withCredentials = {
   res: { headers: { 'set-cookie': secret } },
 };
 
-describe('the logger', () => {
-  it.each([true, false])('shows no credentials of a request (terminal: %s)', (tty) => {
-    const text = logged(tty, (logger) => logger.warn(withCredentials, 'refused'));
-    expect(text).toContain('refused');
-    expect(text).not.toContain(secret);
-    expect(text.split('(hidden)').length - 1).toBe(11);
-  });
+it.each([true, false])('the logger shows no credentials of a request (terminal: %s)', (tty) => {
+  const text = logged(tty, (logger) => logger.warn(withCredentials, 'refused'));
+  expect(text).toContain('refused');
+  expect(text).not.toContain(secret);
+  expect(text.split('(hidden)').length - 1).toBe(11);
+});
 
-  it('writes a line of JSON where no terminal is, and keeps to its level', () => {
-    const text = logged(false, (logger) => {
-      logger.debug('chatter');
-      logger.info({ partition: 3 }, 'caught up');
-    });
-    expect(JSON.parse(text)).toEqual({ level: 'info', time: expect.any(String), partition: 3, msg: 'caught up' });
+it('the logger writes a line of JSON where no terminal is, and keeps to its level', () => {
+  const text = logged(false, (logger) => {
+    logger.debug('chatter');
+    logger.info({ partition: 3 }, 'caught up');
   });
+  expect(JSON.parse(text)).toEqual({ level: 'info', time: expect.any(String), partition: 3, msg: 'caught up' });
+});
 
-  it('shows on a terminal what others wrote, without obeying it', () => {
-    const words = 'set aside: a\u001b]0;b\u0007\n08:15:02 info  all is well';
-    const text = logged(true, (logger) => logger.warn({ err: new Error('x\u001b[2J'), partition: 3 }, words));
-    expect(text).toMatch(
-      /^\d\d:\d\d:\d\d warn {2}set aside: a\\u001b\]0;b\\u0007\\n08:15:02 info {2}all is well partition=3\n {2}Error: x\\u001b\[2J\n {6}at /,
-    );
-  });
+it('the logger shows on a terminal what others wrote, without obeying it', () => {
+  const words = 'set aside: a\u001b]0;b\u0007\n08:15:02 info  all is well';
+  const text = logged(true, (logger) => logger.warn({ err: new Error('x\u001b[2J'), partition: 3 }, words));
+  expect(text).toMatch(
+    /^\d\d:\d\d:\d\d warn {2}set aside: a\\u001b\]0;b\\u0007\\n08:15:02 info {2}all is well partition=3\n {2}Error: x\\u001b\[2J\n {6}at /,
+  );
 });

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { freePorts } from '../../../infra/local/free-port.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
 
@@ -16,15 +16,13 @@ const run = promisify(execFile);
 const json = async (file: string) => JSON.parse(await readFile(file, 'utf8'));
 const dir = testFolder();
 const installed = join(dir, 'ride-calendar');
-let commit: string;
 
-beforeAll(async () => {
-  // The commit is written while the package is made: where it is installed, there is no .git to ask.
-  commit = (await run('git', ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'], { cwd: root })).stdout;
-  await run('npm', ['pack', '--pack-destination', dir], { cwd: root });
-  const packed = (await readdir(dir)).find((name) => name.endsWith('.tgz'))!;
-  await run('tar', ['-xzf', join(dir, packed), `--one-top-level=${installed}`, '--strip-components=1']);
-});
+// The commit is written while the package is made: where it is installed, there is no .git to ask.
+const commit = (await run('git', ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'], { cwd: root }))
+  .stdout;
+await run('npm', ['pack', '--pack-destination', dir], { cwd: root });
+const packed = (await readdir(dir)).find((name) => name.endsWith('.tgz'))!;
+await run('tar', ['-xzf', join(dir, packed), `--one-top-level=${installed}`, '--strip-components=1']);
 
 it('holds the launcher, what is built and what it depends on in the versions that are locked, no source, test or development package', async () => {
   const files = (await readdir(installed, { recursive: true, withFileTypes: true }))

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { redisKeys } from '../../../infra/redis/redis-keys.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import { viewFormat } from '../../../schemas/views/view-keys.ts';
@@ -26,16 +26,15 @@ const json = async (...args: string[]) => {
 const lag = () => json('lag');
 const until = (place: string, timeout = 60) => ['lag', '--until', place, '--timeout', `${timeout}`];
 
-let publisher: ReturnType<typeof openKafkaPublisher>;
-let redis: Redis;
 beforeAll(async () => {
   expect(await run(['topics', '--partitions', '1'])).toMatchObject({ code: 0 });
   const sizes = ['--riders', '50', '--rides', '20', '--rate', '0', '--count', '100'];
   expect(await run(['simulate', ...sizes])).toMatchObject({ code: 0 });
-  publisher = openKafkaPublisher(loadSettings(env).kafka!, { log: silentLog, signal: AbortSignal.timeout(240_000) });
-  open.defer(() => publisher.close());
-  redis = open.adopt(new Redis(redisUrl()), (each) => each.disconnect());
 });
+const { signal } = new AbortController();
+const publisher = openKafkaPublisher(loadSettings(env).kafka!, { log: silentLog, signal });
+open.defer(() => publisher.close());
+const redis = open.adopt(new Redis(redisUrl()), (each) => each.disconnect());
 
 /** Its place. */
 async function publish({ topic, key, value }: LoggedRecord): Promise<string> {
@@ -129,16 +128,13 @@ it('lag says what is missing, and that Redis is away, and ends', async () => {
 
 it('lag --until waits for a minute, unless told otherwise', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  try {
-    const away = { KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' };
-    const running = run(['lag', '--until', 'nights/0@0'], away);
-    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
-    await vi.advanceTimersByTimeAsync(60_000);
-    const out = 'nights/0@0 is not known to be readable after 60 s: Kafka or Redis has not answered';
-    expect(await running).toEqual({ code: 1, out, err: '' });
-  } finally {
-    vi.useRealTimers();
-  }
+  onTestFinished(() => void vi.useRealTimers());
+  const away = { KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent' };
+  const running = run(['lag', '--until', 'nights/0@0'], away);
+  while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(60_000);
+  const out = 'nights/0@0 is not known to be readable after 60 s: Kafka or Redis has not answered';
+  expect(await running).toEqual({ code: 1, out, err: '' });
 });
 
 it('commands that read end half a minute after Kafka began to fail them, and say so', async () => {

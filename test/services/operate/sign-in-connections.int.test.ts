@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { redisSignInState } from '../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
 import type { SignedIn } from '../../support/sign-in/sign-in-flow.ts';
-import { startSignInService, type TestService } from '../../support/sign-in/sign-in-service.ts';
+import { startSignInService } from '../../support/sign-in/sign-in-service.ts';
 
 // docs/tasks.md: end what a client or a rider has. Apps connect over HTTP, to a service on a real Redis.
 
-let keyPrefix: string;
-let service: TestService;
-let adas: SignedIn;
-let bos: SignedIn;
-let second: SignedIn;
-beforeAll(async () => {
-  keyPrefix = freshKeyPrefix();
-  service = await startSignInService({ store: redisSignInState({ url: redisUrl(), keyPrefix }) });
-  adas = await service.signedIn('rider-ada');
-  bos = await service.signedIn('rider-bo');
-  second = await service.signedIn('rider-bo');
-});
+const keyPrefix = freshKeyPrefix();
+const service = await startSignInService({ store: redisSignInState({ url: redisUrl(), keyPrefix }) });
 afterAll(() => service.close());
+const adas = await service.signedIn('rider-ada');
+const bos = await service.signedIn('rider-bo');
+const second = await service.signedIn('rider-bo');
 
 async function runs(...args: string[]) {
   const env = { AUTH_REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: keyPrefix };

@@ -1,17 +1,14 @@
 import { expect, it } from 'vitest';
 import { ran } from '../../support/processes/ran.ts';
-import { kafkaBrokers } from '../../support/servers/backends.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 
-const weekMs = '604800000';
 const longMax = '9223372036854775807';
 
 // docs/rules.md#topics, #compaction
 it('topics says what differs and what to do: nothing, or a setting to alter; with exit code 1 where records would be lost or topics are missing', async () => {
   await using kafka = new TestKafka();
   const name = `${kafka.topicPrefix}metros`;
-  const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, LOG_LEVEL: 'silent' };
-  const run = (...args: string[]) => ran(['topics', ...args], env);
+  const run = (...args: string[]) => ran(['topics', ...args], { ...kafka.env, LOG_LEVEL: 'silent' });
   const check = () => run('--check', '--partitions', '3');
   const none = await check();
   expect([none.code, none.out.length, none.out[0]]).toEqual([1, 9, `${name}: missing, 1 partition`]);
@@ -26,6 +23,7 @@ it('topics says what differs and what to do: nothing, or a setting to alter; wit
     `${kafka.topicPrefix}rides: different, 2 partitions`,
     '  partitions is 2, wanted 3: works all the same; leave it',
   );
+  const weekMs = '604800000';
   const kept = {
     'min.compaction.lag.ms': weekMs,
     'delete.retention.ms': weekMs,

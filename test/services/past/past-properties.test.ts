@@ -12,6 +12,7 @@ import { placeText } from '../../../services/past/log/record-places.ts';
 import { answer } from '../../reference/answers.ts';
 import { latestRecords } from '../../reference/facts.ts';
 import { type CalendarRequest, pathOf } from '../../reference/requests.ts';
+import { root } from '../../support/processes/process.ts';
 import { ExportInDuckDb } from '../../support/servers/duckdb.ts';
 import type { HistoryRecord } from '../../support/worlds/histories.ts';
 import {
@@ -24,6 +25,7 @@ import {
 } from '../../support/worlds/past-archive.ts';
 import { secretMark } from '../../support/worlds/universe.ts';
 
+const { instantOf } = await import(`${root}docs/night-times-example.js`);
 const numRuns = Number(process.env.RUNS ?? 7);
 const { signal } = new AbortController();
 
@@ -79,15 +81,6 @@ const keys = {
   attendance: "ride || '/' || day || '/' || rider",
   relations: "rider || '/' || other",
 } as const;
-
-/** As docs/night-times-example.js has it. */
-function instantByRecipe(timeZone: string, day: string, msOfDay: number): number {
-  const format = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
-  const wall = (ms: number) => Date.parse(`${new Intl.DateTimeFormat('sv', format).format(ms).replace(' ', 'T')}Z`);
-  const wanted = Date.parse(`${day}T00:00:00Z`) + msOfDay;
-  const [before, after] = [wanted - 864e5, wanted + 864e5].map((ms) => wanted - (wall(ms) - ms)) as [number, number];
-  return wall(before) !== wanted && wall(after) === wanted ? after : before;
-}
 
 describe('of an archive, however its records are divided into partitions, files and blocks', {
   timeout: 600_000,
@@ -229,14 +222,12 @@ describe('of an archive, however its records are divided into partitions, files 
         expect(row!.n).toBe('0');
         const zones = (await foldPast(archive.from, { atMs: Number.POSITIVE_INFINITY, signal })).facts;
         const nights = await tables.rows(
-          "SELECT ride, day, epoch_ms(DATE '1970-01-01' + meet_time)::BIGINT AS ms, epoch_ms(starts_at) AS starts FROM nights WHERE meet_time IS NOT NULL AND year(day) BETWEEN 1600 AND 9998",
+          'SELECT ride, day, left(meet_time::VARCHAR, 5) AS meet_time, epoch_ms(starts_at) AS starts FROM nights WHERE meet_time IS NOT NULL AND year(day) BETWEEN 1600 AND 9998',
         );
-        for (const { ride, day, ms, starts } of nights) {
+        for (const { ride, day, meet_time, starts } of nights) {
           const number = zones.rideIds.find(ride as string);
           const metro = number < 0 ? null : zones.metros[zones.rides[number]!.metro];
-          const wanted = metro
-            ? instantByRecipe(metro.time_zone, String(day), Number(ms) - (Number(ms) % 60_000))
-            : null;
+          const wanted = metro ? instantOf({ day, meet_time, time_zone: metro.time_zone }) : null;
           expect(starts === null ? null : Number(starts)).toBe(wanted);
         }
       }),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Notices, notices } from '../../../services/records/checking/notices.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
@@ -90,61 +90,60 @@ const cases: [string, (lines: Lines) => unknown, [string, number, string][]][] =
 ];
 
 // docs/rules.md#records-check, #unchecked-references
-describe('records check', () => {
-  it.each(cases)('notices %s', async (_, change, found) => {
-    expect(await noticed(change)).toEqual({ code: 0, found, strict: found.length > 0 ? 1 : 0 });
-  });
 
-  it('says bad lines and bad records as errors, by field and rule', async () => {
-    const more = ['x', '{"topic":"riders","key":"a b","value":null}', 'y'];
-    const bad = await noticed(set('metros', { time_zone: 'Mars' }), ...more);
-    const found = [['invalid_line', 2, 'line 10'], ...both('rejected_record', 1), ...both('rejected_record', 11)];
-    expect(bad).toEqual({ code: 1, strict: 1, found: expect.arrayContaining(found) });
-    const { out } = await check(join(folder, 'lines.jsonl'));
-    const words = 'metros: time zone is not in the IANA database: field time_zone: want a Zone or Link name';
-    expect(out.join('\n')).toContain(words);
-    expect(out.at(-1)).toMatch(/: 4 errors, 2 warnings$/);
-    const input = () => Readable.from([Buffer.from('x')]);
-    const piped = await ran(['records', 'check', '-'], {}, undefined, input);
-    expect(piped.out.at(-1)).toMatch(/ in standard input: 1 error, /);
-  });
+it.each(cases)('records check notices %s', async (_, change, found) => {
+  expect(await noticed(change)).toEqual({ code: 0, found, strict: found.length > 0 ? 1 : 0 });
+});
 
-  it('notices misplaced records and odd timestamps in an archive, with their places', async () => {
-    await using archive = await TestArchive.make();
-    await archive.createTopics(4);
-    const aheadMs = Date.now() + 2 * 86_400_000;
-    const times = [aheadMs, 1_700_000_000_000, 1_700_000_000_000, 1_700_000_000];
-    for (const [p, timestampMs] of times.entries()) await archive.append('riders', p, [rider('r1', timestampMs)]);
-    const { code, out } = await check('--archive', archive.dir, '--json');
-    const found = out.map((line) => JSON.parse(line)).map(({ code, count, detail }) => [code, count, detail]);
-    const odd = ['timestamp_ahead', 'timestamp_before_2000'].map((name) => [name, 1, 'riders']);
-    expect({ code, found }).toEqual({ code: 0, found: expect.arrayContaining([['misplaced', 3, 'riders'], ...odd]) });
-    for (const place of ['riders/0@0', 'riders/3@0']) expect(out.join()).toContain(`["${place}"]`);
-    expect(await check(archive.dir, '--json')).toEqual({ code, out, err: [] });
-  });
+it('records check says bad lines and bad records as errors, by field and rule', async () => {
+  const more = ['x', '{"topic":"riders","key":"a b","value":null}', 'y'];
+  const bad = await noticed(set('metros', { time_zone: 'Mars' }), ...more);
+  const found = [['invalid_line', 2, 'line 10'], ...both('rejected_record', 1), ...both('rejected_record', 11)];
+  expect(bad).toEqual({ code: 1, strict: 1, found: expect.arrayContaining(found) });
+  const { out } = await check(join(folder, 'lines.jsonl'));
+  const words = 'metros: time zone is not in the IANA database: field time_zone: want a Zone or Link name';
+  expect(out.join('\n')).toContain(words);
+  expect(out.at(-1)).toMatch(/: 4 errors, 2 warnings$/);
+  const input = () => Readable.from([Buffer.from('x')]);
+  const piped = await ran(['records', 'check', '-'], {}, undefined, input);
+  expect(piped.out.at(-1)).toMatch(/ in standard input: 1 error, /);
+});
 
-  it('counts by code and detail, the most frequent first, with the first three places, and a thousand details', async () => {
-    const counted = new Notices();
-    counted.add('misplaced', 'rare', () => 'a place');
-    for (let i = 0; i < 5; i++) counted.add('misplaced', 'frequent', () => `place ${i}`);
-    const frequent = { detail: 'frequent', count: 5, places: ['place 0', 'place 1', 'place 2'] };
-    expect(counted.all).toMatchObject([frequent, { detail: 'rare', count: 1 }]);
-    for (let i = 0; i < 1_000; i++) counted.add('misplaced', `${i}`, () => 'a place');
-    const [first, second] = counted.all;
-    const others = { detail: 'and others', count: 2 };
-    expect([counted.all.length, first, second]).toMatchObject([1_001, frequent, others]);
-    const four = await noticed(() => {}, 'w', 'x', 'y', 'z');
-    expect(four.found).toEqual([['invalid_line', 4, 'line 10']]);
-    expect((await check(join(folder, 'lines.jsonl'))).out.join()).toContain('\n  at line 10, line 11, line 12, …\n');
-  });
+it('records check notices misplaced records and odd timestamps in an archive, with their places', async () => {
+  await using archive = await TestArchive.make();
+  await archive.createTopics(4);
+  const aheadMs = Date.now() + 2 * 86_400_000;
+  const times = [aheadMs, 1_700_000_000_000, 1_700_000_000_000, 1_700_000_000];
+  for (const [p, timestampMs] of times.entries()) await archive.append('riders', p, [rider('r1', timestampMs)]);
+  const { code, out } = await check('--archive', archive.dir, '--json');
+  const found = out.map((line) => JSON.parse(line)).map(({ code, count, detail }) => [code, count, detail]);
+  const odd = ['timestamp_ahead', 'timestamp_before_2000'].map((name) => [name, 1, 'riders']);
+  expect({ code, found }).toEqual({ code: 0, found: expect.arrayContaining([['misplaced', 3, 'riders'], ...odd]) });
+  for (const place of ['riders/0@0', 'riders/3@0']) expect(out.join()).toContain(`["${place}"]`);
+  expect(await check(archive.dir, '--json')).toEqual({ code, out, err: [] });
+});
 
-  it('has each code in its document, with the same words, and each is tried here', () => {
-    const document = readFileSync(new URL('../../../docs/records-check.md', import.meta.url), 'utf8');
-    expect(document.match(/^\* `\w+`: .*$/gm)).toEqual(
-      [...notices.values()].map(({ code, what }) => `* \`${code}\`: ${what}`),
-    );
-    const others = ['invalid_line', 'rejected_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
-    const tried = [...cases.flatMap(([, , found]) => found.map(([code]) => code)), ...others];
-    expect([...new Set(tried)].sort()).toEqual([...notices.keys()].sort());
-  });
+it('records check counts by code and detail, the most frequent first, with the first three places, and a thousand details', async () => {
+  const counted = new Notices();
+  counted.add('misplaced', 'rare', () => 'a place');
+  for (let i = 0; i < 5; i++) counted.add('misplaced', 'frequent', () => `place ${i}`);
+  const frequent = { detail: 'frequent', count: 5, places: ['place 0', 'place 1', 'place 2'] };
+  expect(counted.all).toMatchObject([frequent, { detail: 'rare', count: 1 }]);
+  for (let i = 0; i < 1_000; i++) counted.add('misplaced', `${i}`, () => 'a place');
+  const [first, second] = counted.all;
+  const others = { detail: 'and others', count: 2 };
+  expect([counted.all.length, first, second]).toMatchObject([1_001, frequent, others]);
+  const four = await noticed(() => {}, 'w', 'x', 'y', 'z');
+  expect(four.found).toEqual([['invalid_line', 4, 'line 10']]);
+  expect((await check(join(folder, 'lines.jsonl'))).out.join()).toContain('\n  at line 10, line 11, line 12, …\n');
+});
+
+it('records check has each code in its document, with the same words, and each is tried here', () => {
+  const document = readFileSync(new URL('../../../docs/records-check.md', import.meta.url), 'utf8');
+  expect(document.match(/^\* `\w+`: .*$/gm)).toEqual(
+    [...notices.values()].map(({ code, what }) => `* \`${code}\`: ${what}`),
+  );
+  const others = ['invalid_line', 'rejected_record', 'misplaced', 'timestamp_ahead', 'timestamp_before_2000'];
+  const tried = [...cases.flatMap(([, , found]) => found.map(([code]) => code)), ...others];
+  expect([...new Set(tried)].sort()).toEqual([...notices.keys()].sort());
 });

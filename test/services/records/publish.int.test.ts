@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { runCli } from '../../../services/command-line.ts';
 import { heard } from '../../support/processes/heard.ts';
 import { ran } from '../../support/processes/ran.ts';
-import { kafkaBrokers } from '../../support/servers/backends.ts';
+import { testStack } from '../../support/processes/test-stack.ts';
 import { TestKafka } from '../../support/servers/kafka.ts';
 import { readTopic } from '../../support/servers/kafka-topic.ts';
 
@@ -17,10 +17,9 @@ interface Line {
 
 const rider = (id: string, handle = id) => JSON.stringify({ topic: 'riders', key: id, value: { rider: id, handle } });
 const text = (...lines: string[]) => Readable.from([Buffer.from(lines.join('\n'))]);
-const kafka = new TestKafka();
-const env = { KAFKA_BROKERS: kafkaBrokers(), KAFKA_TOPIC_PREFIX: kafka.topicPrefix, LOG_LEVEL: 'silent' };
+const kafka = testStack().use(new TestKafka());
+const env = { ...kafka.env, LOG_LEVEL: 'silent' };
 beforeAll(() => kafka.createTopics({ partitions: 4 }));
-afterAll(() => kafka[Symbol.asyncDispose]());
 
 const records = (args: string[], input?: Readable, settings = {}, signal?: AbortSignal) =>
   ran(['records', ...args], { ...env, ...settings }, signal, input && (() => input));

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import type { Reject } from '../../../projector/ports/event-log.ts';
 import { encodeValue } from '../../../schemas/avro/codec.ts';
 import type { TopicName } from '../../../schemas/events/records.ts';
@@ -12,32 +12,28 @@ import { emptyLog, publishedRider, startMs } from '../../support/worlds/archive-
 import { portlandDirectory } from '../../support/worlds/portland.ts';
 import { sampleRecords } from '../../support/worlds/records.ts';
 
-describe('rejected list', () => {
-  const list = (...args: string[]) => ran(['rejected', 'list', ...args], { ARCHIVE_DIR: portlandDirectory });
+const list = (...args: string[]) => ran(['rejected', 'list', ...args], { ARCHIVE_DIR: portlandDirectory });
 
-  it('says reasons, counts and places, of some where they are named', async () => {
-    const { code, out } = await list();
-    expect(code).toBe(1);
-    expect(out).toContain('     1  time zone is not in the IANA database');
-    expect(out).toContain(
-      '        unresolved  metros/0@2  2015-06-02T03:00:00.000Z  field time_zone: want a Zone or Link name exactly as spelled there',
-    );
-    expect(out.at(-1)).toMatch(/^4 rejected records in the archive /);
-    expect((await list('--place', 'metros/0@1', 'nights/0@76')).out.at(-1)).toMatch(/^2 rejected records/);
-  });
+it('rejected list says reasons, counts and places, of some where they are named', async () => {
+  const { code, out } = await list();
+  expect(code).toBe(1);
+  expect(out).toContain('     1  time zone is not in the IANA database');
+  expect(out).toContain(
+    '        unresolved  metros/0@2  2015-06-02T03:00:00.000Z  field time_zone: want a Zone or Link name exactly as spelled there',
+  );
+  expect(out.at(-1)).toMatch(/^4 rejected records in the archive /);
+  expect((await list('--place', 'metros/0@1', 'nights/0@76')).out.at(-1)).toMatch(/^2 rejected records/);
+});
 
-  it('--show tells what can be read, and nothing of riders until it is told to', async () => {
-    const only = ['--show', '--json', '--reason', 'rider related to themself'];
-    const shown = JSON.parse((await list(...only)).out[0]!);
-    expect(shown).toMatchObject({
-      reason_now: 'rider related to themself: field other: want another rider than in field rider',
-      key: '(hidden)',
-      value: { rider: '(hidden)', other: '(hidden)', follows: true },
-    });
-    const personal = JSON.parse((await list(...only, '--personal')).out[0]!);
-    expect(personal.value.rider).toMatch(/^r\d+$/);
-    expect(personal.key).toBe(`${personal.value.rider}/${personal.value.rider}`);
-  });
+it('rejected list --show tells what can be read, and nothing of riders until it is told to', async () => {
+  const only = ['--show', '--json', '--reason', 'rider related to themself'];
+  const shown = async (...more: string[]) => JSON.parse((await list(...only, ...more)).out[0]!);
+  const { reason_now, key, value } = await shown();
+  expect(reason_now).toBe('rider related to themself: field other: want another rider than in field rider');
+  expect([key, value]).toMatchObject(['(hidden)', { rider: '(hidden)', other: '(hidden)', follows: true }]);
+  const personal = await shown('--personal');
+  expect(personal.value.rider).toMatch(/^r\d+$/);
+  expect(personal.key).toBe(`${personal.value.rider}/${personal.value.rider}`);
 });
 
 test('rejected list --show hides leaders and secret places until it is told to, and what proves a developer’s key always; places are in order', async () => {
