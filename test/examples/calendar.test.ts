@@ -93,25 +93,17 @@ const nowhere = { withheld: false, place_name: null, neighbourhood: null, neighb
 const alameda = { ...nowhere, neighbourhood: 'Alameda', neighbourhood_slug: 'alameda' };
 const inAlameda = { district: 'alameda' };
 const secret = { place_name: 'Lantern Yard', district: 'alameda', secret: true };
+const shown = { ...secret, show_neighbourhood: true };
+const city = district('alameda', { kind: 'CITY' });
 // docs/rules.md#secret-meeting, #secret-neighbourhood, #no-meeting, #neighbourhood, #unchecked-references, #empty-text
 it.each<[string, Parameters<typeof place>[0] | null, LoggedRecord[], object]>([
   ['that is secret is withheld', secret, [district('alameda')], { ...nowhere, withheld: true }],
-  [
-    'that is secret shows its neighbourhood and slug where the leader chose to',
-    { ...secret, show_neighbourhood: true },
-    [district('alameda')],
-    { ...alameda, withheld: true },
-  ],
+  ['whose leader chose so shows its neighbourhood', shown, [district('alameda')], { ...alameda, withheld: true }],
   ['that is open shows both whatever the leader chose', inAlameda, [district('alameda')], alameda],
   ['that a night has none of is not withheld', null, [], nowhere],
   ['with an empty name has none', { place_name: '' }, [], nowhere],
   ['in another metro’s district has that neighbourhood', inAlameda, [district('alameda', { metro: 'sfo' })], alameda],
-  [
-    'in a city has its name and no slug',
-    inAlameda,
-    [district('alameda', { kind: 'CITY' })],
-    { ...alameda, neighbourhood_slug: null },
-  ],
+  ['in a city has its name and no slug', inAlameda, [city], { ...alameda, neighbourhood_slug: null }],
   ['in an unknown district has neither', inAlameda, [], nowhere],
 ])('a meeting %s', async (_, where, districts, meeting) => {
   const log = [...oneNight(night('loop1', day, where ? place(where) : {})), ...districts];

@@ -71,9 +71,4 @@ describe('filters', () => {
     [{ where: 'town' }, []],
     [{ where: 'nowhere' }, []],
   ])('%j', async (filters, found) => expect(rides(await nightsOn(log, day, filters))).toEqual(found));
-
-  it('on a past day finds nights that are past', async () => {
-    const found = await nightsOn(log, day, { far: '5_to_10' }, '2015-06-20T00:00:00Z');
-    expect(found.map(({ ride: id, past }) => `${id} ${past}`)).toEqual(['city true', 'open true']);
-  });
 });

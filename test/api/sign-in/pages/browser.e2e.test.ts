@@ -79,10 +79,7 @@ test('a callback may go on to another host, and to the app’s own scheme', asyn
 test('every page is readable, with its focus seen: dark and light, on a desk and on a narrow phone', async () => {
   const page = await newPage();
   const check = async (): Promise<void> => {
-    for (const [colorScheme, width] of [
-      ['dark', 1000],
-      ['light', 320],
-    ] as const) {
+    for (const [colorScheme, width] of [['dark', 1000] as const, ['light', 320] as const]) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
