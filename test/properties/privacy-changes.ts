@@ -68,10 +68,8 @@ export function secretPlacesElsewhere(history: History, name: string | null): Hi
     if (!record.meeting?.secret) return record;
     const { show_neighbourhood: shown, district } = record.meeting;
     const elsewhere = district === 'alameda' ? 'old-town' : 'alameda';
-    return {
-      ...record,
-      meeting: { ...record.meeting, place_name: name, district: shown ? district : elsewhere },
-    };
+    const meeting = { ...record.meeting, place_name: name, district: shown ? district : elsewhere };
+    return { ...record, meeting };
   });
 }
 

@@ -28,11 +28,8 @@ describe.each([day, '/openapi.json'])('%s', (path) => {
     const plain = await ask(path);
     await ask(path, { 'Accept-Encoding': coding });
     const answer = await ask(path, { 'Accept-Encoding': coding });
-    expect(answer.headers).toMatchObject({
-      'content-encoding': coding,
-      'content-length': String(answer.body.length),
-      vary: plain.headers.vary,
-    });
+    const [length, { vary }] = [String(answer.body.length), plain.headers];
+    expect(answer.headers).toMatchObject({ 'content-encoding': coding, 'content-length': length, vary });
     expect(decompress(answer.body)).toEqual(plain.body);
     expect(answer.body.length).toBeLessThan(plain.body.length / 2);
     expect(answer.headers.etag).toContain(coding);

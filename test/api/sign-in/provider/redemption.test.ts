@@ -8,6 +8,7 @@ const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000)
 vi.useFakeTimers({ toFake: ['Date'] });
 afterAll(() => void vi.useRealTimers());
 
+const invalidGrant = (words: string) => ({ error: 'invalid_grant', error_description: expect.stringContaining(words) });
 const refusedFor = (cause: string) => ['token_request_refused', expect.objectContaining({ cause })];
 const service = await startSignInService();
 const { origin, told, register, codeFor, redeem, refresh, tokenRequest, signedIn } = service;
@@ -80,8 +81,7 @@ describe('at the token endpoint', () => {
     const [client, other] = [await register(), await register()];
     const { code, pkce } = await codeFor(client);
     const expectRefused = async (answer: ReturnType<typeof redeem>, cause: string, words: string) => {
-      const body = { error: 'invalid_grant', error_description: expect.stringContaining(words) };
-      expect(await answer).toMatchObject({ status: 400, body });
+      expect(await answer).toMatchObject({ status: 400, body: invalidGrant(words) });
       expect(told.at(-1)).toEqual(refusedFor(cause));
     };
     // Nobody learns of codes and tokens that are another's.
@@ -183,10 +183,7 @@ describe('at the token endpoint', () => {
       for (const token of [tokens.refresh_token, second.body.access_token])
         expect(await revoke(client, token)).toEqual(revoked);
       expect(told).toHaveLength(1);
-      expect((await refresh(client, second.body.refresh_token)).body).toMatchObject({
-        error: 'invalid_grant',
-        error_description: expect.stringContaining('has ended'),
-      });
+      expect((await refresh(client, second.body.refresh_token)).body).toMatchObject(invalidGrant('has ended'));
       expect(told.at(-1)).toEqual(refusedFor('grant_revoked'));
       expect((await nights(service.baseUrl, second.body.access_token)).status).toBe(seconds === 0 ? 200 : 401);
     },
@@ -223,7 +220,7 @@ describe('at the token endpoint', () => {
 test('a code lives for a minute, a refresh token for 30 days, and a grant for 90, which refreshing does not extend', async () => {
   const client = await register();
   const { code, pkce } = await codeFor(client);
-  const expired = { error: 'invalid_grant', error_description: expect.stringContaining('expired') };
+  const expired = invalidGrant('expired');
   // An app that is a day late is told so too.
   for (const seconds of [61, 86_000]) {
     later(seconds);
