@@ -8,7 +8,7 @@ import { scriptMutants } from './script-mutants.ts';
 
 function signInScripts(): void {
   signInScriptCases();
-  signInStateContract('redis', async () => redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() }));
+  signInStateContract('redis', async () => redisSignInState({ url: redisUrl(), keyPrefix: freshKeyPrefix() }), 300);
 }
 
 // The contracts, once for each mutant, and once without: those that fail there judge nothing.

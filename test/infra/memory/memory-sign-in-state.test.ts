@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { memorySignInState } from '../../../infra/memory/memory-sign-in-state.ts';
 import { signInStateContract } from '../../contracts/sign-in-state.ts';
 
-signInStateContract('memory', () => memorySignInState());
+signInStateContract('memory', () => memorySignInState(), 300);
 
 test('sign-ins that strangers begin push out no live code, in memory', async () => {
   const store = memorySignInState();

@@ -31,7 +31,7 @@ describe.each([
   ['a Redis', false],
   ['a Redis Cluster', true],
 ] as const)('on %s', (name, isCluster) => {
-  signInStateContract(`${name}, with sign-in's rights alone`, () => storeOf(isCluster));
+  signInStateContract(`${name}, with sign-in's rights alone`, () => storeOf(isCluster), 1_000);
 
   test('nothing of that was refused', async () => {
     expect(await refusedByRedis(urlsOf(isCluster), 'exact')).toEqual([]);
