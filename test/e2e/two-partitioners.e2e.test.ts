@@ -106,4 +106,10 @@ test('a log that was murmur2 first and CRC32 later is noticed, and put back toge
   const latest = [...found].map(([key, records]) => [key, records.at(-1)!.value] as const);
   expect(new Map(latest)).toEqual(new Map(wanted.map((one) => [one.key, encoded(one)])));
   expect(await save({ KAFKA_TOPIC_PREFIX: to })).toEqual({});
+
+  // Whoever declares CRC32 has librdkafka's partitions.
+  const crc32 = { ...freshKafka(), KAFKA_PARTITIONER: 'crc32' };
+  await command(['topics', '--partitions', '8', '--json'], crc32);
+  await byLibrdkafka(crc32.KAFKA_TOPIC_PREFIX, [metro('ulm'), ...old, ...bad]);
+  expect(await save(crc32)).toEqual({});
 });
