@@ -19,6 +19,7 @@ describe('q', () => {
     ["women's", 'Women’s ride'],
     ['ride-café!', 'Café ride'],
     ['rock n roll', "Rock 'n' Roll"],
+    ['bobs anns', "Bob's and Ann's ride"],
     ['kobenhavn', 'København'],
     ['STRAẞE', 'Strasse'],
     ['οδος', 'ΟΔΟΣ'],

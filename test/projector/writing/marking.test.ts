@@ -26,6 +26,7 @@ const { records, reader } = smallWorld;
 // One who is followed hides for a while, and one who leads is there for a while.
 const passing = [
   ...[relation('bo', reader, 'blocked'), gone('relations', `bo/${reader}`)],
+  ...[relation('cy', reader, 'blocked'), gone('relations', `cy/${reader}`)],
   ...[ride('cafe', { leaders: ['dee'] }), rider('dee'), gone('riders', 'dee')],
 ];
 

@@ -41,4 +41,7 @@ it('every character is folded as the reference folds it, between letters and bes
     const texts = [characters.join(''), characters.join('x')];
     expect(texts.map(foldText)).toEqual(texts.map(fold));
   }
+  // Text of ASCII alone goes a shorter way.
+  const ascii = String.fromCharCode(...Array(0x80).keys()).repeat(2);
+  expect(foldText(ascii)).toBe(fold(ascii));
 });
