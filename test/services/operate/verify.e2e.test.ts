@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { archiveEventLog } from '../../../infra/archive/log/archive-event-log.ts';
 import { redisViewWriter } from '../../../infra/redis/views/redis-view-writer.ts';
 import type { EventLog } from '../../../projector/ports/event-log.ts';
@@ -17,9 +17,6 @@ import { portlandDirectory } from '../../support/worlds/portland.ts';
 const redis = new Redis(redisUrl());
 const prefix = freshKeyPrefix();
 const env: Env = { ...freshKafka(), REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: prefix, LOG_LEVEL: 'warn' };
-// In this process, and without its background check, which would mend what the tests damage.
-let projector: Running;
-
 async function project(eventLog: EventLog, keyPrefix = prefix): Promise<Running> {
   const writer = await redisViewWriter({ url: redisUrl(), cluster: false, keyPrefix });
   const running = startProjector(eventLog, writer);
@@ -34,11 +31,10 @@ async function project(eventLog: EventLog, keyPrefix = prefix): Promise<Running>
 const run = (args: readonly string[], more: Env = {}) => ran(args, { ...env, ...more });
 const simulated = (...args: string[]) => run(['simulate', '--riders', '80', '--rides', '30', ...args]);
 
-beforeAll(async () => {
-  expect(await run(['topics', '--partitions', '3'])).toMatchObject({ code: 0 });
-  expect(await simulated('--rate', '0', '--count', '1')).toMatchObject({ code: 0 });
-  projector = await project(openKafkaLog(loadSettings(env).kafka!, loadSettings(env), quietIo));
-});
+expect(await run(['topics', '--partitions', '3'])).toMatchObject({ code: 0 });
+expect(await simulated('--rate', '0', '--count', '1')).toMatchObject({ code: 0 });
+// In this process, and without its background check, which would mend what the tests damage.
+const projector = await project(openKafkaLog(loadSettings(env).kafka!, loadSettings(env), quietIo));
 afterAll(() => redis.quit());
 
 async function verify(...args: string[]) {
@@ -60,39 +56,37 @@ async function flip(key: string): Promise<void> {
   await redis.setrange(key, value.length - 1, String.fromCharCode(value[value.length - 1]! ^ 1));
 }
 
-describe('verify beside a projector', () => {
-  it('names a byte that differs with its key and position, and --repair has the projector mend it', async () => {
-    const [ride] = await keysOf('g*:pub:*:ride:*');
-    await flip(ride!);
-    const untagged = `${prefix}g${viewFormat}:junk`;
-    // Of sign-in, and of other view formats.
-    const others = ['{auth}:x', `g${viewFormat + 1}:x`, `g${viewFormat}0:x`].map((name) => prefix + name);
-    await redis.mset([untagged, ...others].flatMap((name) => [name, 'x']));
-    const found = await verify();
-    expect(found).toMatchObject({ code: 1, err: '', summary: { differences: 2, unknown: 0 } });
-    const position = expect.objectContaining({ rides: [expect.any(Number), expect.any(Number), expect.any(Number)] });
-    const [, tag, id] = /\{v(\d+)\}:ride:(.*)/.exec(ride!)!;
-    expect(found.lines).toContainEqual({ what: 'different', key: ride, kind: 'ride', id, part: Number(tag), position });
-    expect(found.lines).toContainEqual(expect.objectContaining({ what: 'extra', key: untagged, part: null }));
-    const repaired = await verify('--repair');
-    expect(repaired).toMatchObject({ code: 1, summary: { differences: 2, fixed: 1 } });
-    expect(repaired.err).toContain('redis-cli DEL');
-    await redis.del(untagged);
-    expect(await verify()).toMatchObject({ code: 0, err: '', summary: { differences: 0 } });
-    expect(await redis.exists(...others)).toBe(others.length);
-    await redis.del(others);
-  });
+it('verify beside a projector names a byte that differs with its key and position, and --repair has the projector mend it', async () => {
+  const [ride] = await keysOf('g*:pub:*:ride:*');
+  await flip(ride!);
+  const untagged = `${prefix}g${viewFormat}:junk`;
+  // Of sign-in, and of other view formats.
+  const others = ['{auth}:x', `g${viewFormat + 1}:x`, `g${viewFormat}0:x`].map((name) => prefix + name);
+  await redis.mset([untagged, ...others].flatMap((name) => [name, 'x']));
+  const found = await verify();
+  expect(found).toMatchObject({ code: 1, err: '', summary: { differences: 2, unknown: 0 } });
+  const position = expect.objectContaining({ rides: [expect.any(Number), expect.any(Number), expect.any(Number)] });
+  const [, tag, id] = /\{v(\d+)\}:ride:(.*)/.exec(ride!)!;
+  expect(found.lines).toContainEqual({ what: 'different', key: ride, kind: 'ride', id, part: Number(tag), position });
+  expect(found.lines).toContainEqual(expect.objectContaining({ what: 'extra', key: untagged, part: null }));
+  const repaired = await verify('--repair');
+  expect(repaired).toMatchObject({ code: 1, summary: { differences: 2, fixed: 1 } });
+  expect(repaired.err).toContain('redis-cli DEL');
+  await redis.del(untagged);
+  expect(await verify()).toMatchObject({ code: 0, err: '', summary: { differences: 0 } });
+  expect(await redis.exists(...others)).toBe(others.length);
+  await redis.del(others);
+});
 
-  it('raises no false alarm while 1,000 changes a second flow, and finds what differs all the same', async () => {
-    const changes = simulated('--rate', '1000', '--count', '2000', '--seed', '3');
-    expect(await verify()).toMatchObject({ code: 0, err: '', lines: [], summary: { differences: 0, unknown: 0 } });
-    const hash = 'f'.repeat(64);
-    await redis.set(`${prefix}g${viewFormat}:pub:{v${tagOf(hash)}}:key:${hash}`, 'x');
-    const found = await verify('--repair');
-    expect(await changes).toMatchObject({ code: 0 });
-    expect(found.lines).toEqual([expect.objectContaining({ what: 'extra', kind: 'key' })]);
-    expect(found).toMatchObject({ code: 1, summary: { differences: 1, fixed: 1 } });
-  });
+it('verify beside a projector raises no false alarm while 1,000 changes a second flow, and finds what differs all the same', async () => {
+  const changes = simulated('--rate', '1000', '--count', '2000', '--seed', '3');
+  expect(await verify()).toMatchObject({ code: 0, err: '', lines: [], summary: { differences: 0, unknown: 0 } });
+  const hash = 'f'.repeat(64);
+  await redis.set(`${prefix}g${viewFormat}:pub:{v${tagOf(hash)}}:key:${hash}`, 'x');
+  const found = await verify('--repair');
+  expect(await changes).toMatchObject({ code: 0 });
+  expect(found.lines).toEqual([expect.objectContaining({ what: 'extra', kind: 'key' })]);
+  expect(found).toMatchObject({ code: 1, summary: { differences: 1, fixed: 1 } });
 });
 
 it('verify where nobody leads changes no key, compares up to the stored position, and says what it can’t know', async () => {

@@ -1,6 +1,6 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Checkout, Guide } from '../../support/processes/guide.ts';
 import { root } from '../../support/processes/process.ts';
 import { testStack } from '../../support/processes/test-stack.ts';
@@ -16,38 +16,36 @@ const portland = { ARCHIVE_DIR: 'test/data/portland' };
 const open = testStack();
 const checkout = open.use(new Checkout());
 const exported = join(checkout.dir, 'portland-tables');
-let tables: ExportInDuckDb;
-beforeAll(async () => {
-  await copyPortland(join(checkout.dir, portland.ARCHIVE_DIR));
-  symlinkSync(join(root, 'node_modules'), join(checkout.dir, 'node_modules'));
-  await checkout.bash(tutorial.shell('ride-calendar export')[0]!);
-  tables = open.use(await ExportInDuckDb.open(exported));
-});
+await copyPortland(join(checkout.dir, portland.ARCHIVE_DIR));
+symlinkSync(join(root, 'node_modules'), join(checkout.dir, 'node_modules'));
+await checkout.bash(tutorial.shell('ride-calendar export')[0]!);
+const tables = open.use(await ExportInDuckDb.open(exported));
 
-describe('the analyst’s tutorial', () => {
-  const questions = [...tutorial.text.matchAll(/^```sql\n(.*?)^```\n\n((?:\|[^\n]*\n)+)/gms)];
+const questions = [...tutorial.text.matchAll(/^```sql\n(.*?)^```\n\n((?:\|[^\n]*\n)+)/gms)];
 
-  it.each(questions.map(([, sql, table]) => [sql!, table!]))('shows what DuckDB answers: %s', async (sql, table) => {
+it.each(questions.map(([, sql, table]) => [sql!, table!]))(
+  'the analyst’s tutorial shows what DuckDB answers: %s',
+  async (sql, table) => {
     const [names, , ...rows] = table.trimEnd().split('\n').map(cellsOf);
     const got = await tables.rows(sql);
     expect(Object.keys(got[0]!)).toEqual(names);
     expect(got.map((row) => Object.values(row).map((cell) => String(cell ?? 'NULL')))).toEqual(rows);
-  });
+  },
+);
 
-  it('counts by as_of and as_of_each what replay answers at the instant', async () => {
-    const replay = tutorial.shell('replay')[0]!;
-    const { going_count } = JSON.parse(await checkout.bash(`cd portland-tables\n${replay}`)).nights[0];
-    const instant = /--as-of (\S+)/.exec(replay)![1];
-    for (const asOf of [`as_of('${instant}')`, `as_of_each(['${instant}']::TIMESTAMPTZ[])`]) {
-      const [row] = await tables.rows(`SELECT going_count FROM ${asOf} WHERE ride = 'pp15r4855'`);
-      expect(Number(row!.going_count)).toBe(going_count);
-    }
-    expect(going_count).toBeGreaterThan(0);
-  });
+it('the analyst’s tutorial counts by as_of and as_of_each what replay answers at the instant', async () => {
+  const replay = tutorial.shell('replay')[0]!;
+  const { going_count } = JSON.parse(await checkout.bash(`cd portland-tables\n${replay}`)).nights[0];
+  const instant = /--as-of (\S+)/.exec(replay)![1];
+  for (const asOf of [`as_of('${instant}')`, `as_of_each(['${instant}']::TIMESTAMPTZ[])`]) {
+    const [row] = await tables.rows(`SELECT going_count FROM ${asOf} WHERE ride = 'pp15r4855'`);
+    expect(Number(row!.going_count)).toBe(going_count);
+  }
+  expect(going_count).toBeGreaterThan(0);
+});
 
-  it('has no other blocks than these six questions and their commands', () => {
-    expect([questions.length, tutorial.blocks('sql').length, tutorial.unrun()]).toEqual([6, 6, []]);
-  });
+it('the analyst’s tutorial has no other blocks than these six questions and their commands', () => {
+  expect([questions.length, tutorial.blocks('sql').length, tutorial.unrun()]).toEqual([6, 6, []]);
 });
 
 it('the list of columns has those of every table, in their order', async () => {
