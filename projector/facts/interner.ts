@@ -22,11 +22,6 @@ export class Interner<N extends number = number> {
   /** Tags, by number, once they were asked for: a fan-out asks for those of all watchers many times. */
   #tags = new Uint8Array(0);
 
-  /** How many texts there are. */
-  get size(): number {
-    return this.#size;
-  }
-
   /** The text's number, or -1. */
   find(text: string): N {
     const end = write(text);

@@ -69,6 +69,10 @@ describe('edge lists', () => {
       bits: i % 5 === 0 ? 0 : 1 + (i % 15),
     }));
     holdWhatAMapHolds(new EdgeLists(), byNumber, moving);
+    const long = new EdgeLists();
+    const all = Array.from({ length: 20_000 }, (_, id): [number, number] => [id, 1 + (id % 15)]);
+    for (const [id, bits] of all) long.set(1, id, bits);
+    deepStrictEqual(entries(long, 1), all);
   });
 
   it('take 12 bytes an entry at most, slack included, once there are many', () => {

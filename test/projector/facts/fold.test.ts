@@ -67,7 +67,8 @@ it('a fold takes back what is gone and tells what it changes, step by step', asy
   const [day, inAlameda] = ['2015-06-13', place({ district: 'alameda' })];
   const steps = [
     ...[metro('pdx'), rider('ada'), rider('bo'), ride('loop', { leaders: ['ada'] }), night('loop', day, inAlameda)],
-    ...[says('bo', 'GOING', 'loop', day), says('ada', 'NONE', 'loop', day, true), gone('riders', 'bo')],
+    ...[metro('pdx', { time_zone: 'Asia/Tokyo' }), says('bo', 'GOING', 'loop', day)],
+    ...[says('ada', 'NONE', 'loop', day, true), gone('riders', 'bo')],
     ...[rider('bo'), gone('riders', 'bo'), gone('riders', 'ada'), gone('riders', 'nobody'), rider('ada')],
     ...[ride('loop', { metro: 'other', leaders: ['bo'] }), ride('loop', { leaders: ['bo', 'ada'] })],
     ...[marks('ada', 'bo', 'follows'), rider('bo'), says('bo', 'NONE', 'loop', day), says('bo', 'GOING', 'loop', day)],
@@ -90,7 +91,7 @@ it('a fold takes back what is gone and tells what it changes, step by step', asy
   expect(foldAll(steps).facts.sum.text).toBe('0'.repeat(32));
 });
 
-it('all who listen are told the same changes, and who has left is told no more', () => {
+it('all who listen are told the same changes, who has left is told no more, and what is said again is mostly no change', () => {
   const fold = new Fold();
   const told: unknown[][][] = [[], [], []];
   const leave = told.map((list) => {
@@ -104,11 +105,17 @@ it('all who listen are told the same changes, and who has left is told no more',
   leave[2]!();
   const key: LoggedRecord = { topic: 'developer-keys', key: 'k1', value: sampleRecords['developer-keys'] };
   const day = '2015-06-13';
-  const world = [metro('pdx'), rider('ada'), ride('loop'), night('loop', day), says('ada', 'GOING', 'loop', day), key];
-  for (const record of [...world, marks('ada', 'bo', 'follows')]) applyTo(fold, record);
+  const world = [
+    ...[metro('pdx'), rider('ada'), ride('loop', { leaders: ['ada'] }), night('loop', day)],
+    ...[says('ada', 'GOING', 'loop', day), key, marks('ada', 'bo', 'follows')],
+  ];
+  for (const record of world) applyTo(fold, record);
   const [first, second, third] = told;
   expect([second, third]).toEqual([first, []]);
   expect(new Set(first!.map(([what]) => what))).toEqual(new Set(Object.keys(ignoreChanges)));
+  first!.length = 0;
+  for (const record of [...world, says('ada', 'CONFIRMED', 'loop', day)]) applyTo(fold, record);
+  expect(first!.map(([what]) => what)).toEqual(['card', 'ride', 'night', 'own']);
 });
 
 // Fields that refer to others are not checked: whatever stands there must do no harm.

@@ -1,4 +1,4 @@
-import { strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Interner } from '../../../projector/facts/interner.ts';
@@ -15,6 +15,7 @@ function holdsWhatAMapHolds(texts: readonly string[]): void {
     }
     strictEqual(interner.add(text), model.get(text));
   }
+  deepStrictEqual([...interner.numbers()], [...model.values()]);
   for (const [text, number] of model) {
     strictEqual(interner.find(text), number);
     strictEqual(interner.text(number), text);
