@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { lockArchive } from '../../../infra/archive/format/archive-lock.ts';
 import type { Night, Ride } from '../../../schemas/events/records.ts';
 import { draftFolder } from '../../../services/cli/draft-folder.ts';
-import { metro, night, place, ride } from '../../reference/example-log.ts';
+import { metro, night, place, ride, rider, says } from '../../reference/example-log.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { testFolder } from '../../support/processes/test-folder.ts';
 import { testStack } from '../../support/processes/test-stack.ts';
@@ -113,6 +113,23 @@ it('an export hides a place in all versions of a night whose last one is secret,
   expect((await ran(['export', at('versions')], env)).code).toBe(0);
   expect([await rowsWith('versions', 'Lantern'), await rowsWith('versions', 'Fountain')]).toEqual([0, 3]);
   expect([await rowsWith('versions', 'shown-true'), await rowsWith('versions', 'shown-false')]).toEqual([1, 0]);
+});
+
+it('an export counts who goes from one change of the count to the next: where one comes as another leaves, nothing changes', async () => {
+  await using archive = await TestArchive.make(1);
+  const going = (who: string, response: 'GOING' | 'NONE', timestampMs: number) => ({
+    ...says(who, response, 'loop', '2015-06-13'),
+    timestampMs,
+  });
+  const riders = ['ada', 'bo'].map((who) => ({ ...rider(who), timestampMs: 1_000 }));
+  const swap = [going('ada', 'GOING', 2_000), going('ada', 'NONE', 3_000), going('bo', 'GOING', 3_000)];
+  await archive.write([...riders, ...swap]);
+  expect((await ran(['export', at('counts')], { ARCHIVE_DIR: archive.dir })).code).toBe(0);
+  using counts = await ExportInDuckDb.open(at('counts'));
+  const rows = await counts.rows(
+    'SELECT epoch_ms(valid_from)::INT AS came, valid_to, count::INT AS count FROM going_counts',
+  );
+  expect(rows).toEqual([{ came: 2_000, valid_to: null, count: 1 }]);
 });
 
 it('an export has the final answers with their ETags, and a manifest of its files, by whose offsets replay gives the same', async () => {
