@@ -177,7 +177,9 @@ it('says a 503 in words, asks again, then every ten seconds: riders’ texts are
 });
 
 it('asks again ten seconds after an answer', async () => {
-  await using page = await context.newPage();
+  // A clock is of all pages of a context.
+  await using alone = await browser.newContext();
+  const page = await alone.newPage();
   await page.clock.install();
   let asked = 0;
   await page.route('**/api/metros/**', (route) => {
