@@ -1,6 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-/** A lean HTTP client for loopback, cheaper than any server: one request at a time on each connection, answers by a length it has learnt. */
+/**
+ * A lean HTTP client for loopback: keep-alive connections, one request at a time on each. It takes an answer by its
+ * length, which is learnt from its headers on the first exchange of each request, so that the client costs less than
+ * any server; a status other than the one wanted, or a length that changes, is an error.
+ */
 export interface LoadTarget {
   port: number;
   /** Request targets with headers, asked in turn. */

@@ -46,10 +46,23 @@ async function toldScripts(outputFile: string): Promise<Set<string>> {
   return told;
 }
 
-const [text, flag] = [{ type: 'string' }, { type: 'boolean' }] as const;
-const { files, by, scripts, help } = parseArgs({
-  options: { files: text, by: text, scripts: flag, help: flag },
-}).values;
+function given() {
+  try {
+    return parseArgs({
+      options: {
+        files: { type: 'string' },
+        by: { type: 'string' },
+        scripts: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
+}
+
+const { files, by, scripts, help } = given();
 if (help) {
   console.log(usage);
   process.exit(0);

@@ -28,7 +28,10 @@ export interface Nemesis {
   steps: Iterable<Step>;
   /** How long steps begin, if there are so many. */
   minutes: number;
-  /** The strict limits hold, so a fault ends once it is undone. Else it ends once all is well again: on a busy machine times say nothing. */
+  /**
+   * The machine has nothing else to do, so that the strict limits hold: a fault ends once it is undone, and there is time without
+   * one. Else it ends once all is well again, because how long that takes says nothing there.
+   */
   isQuiet: boolean;
 }
 

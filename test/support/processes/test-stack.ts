@@ -1,8 +1,8 @@
-import { afterAll } from 'vitest';
+import { closing } from './closing.ts';
 
-/** What a test file opens ends with it, the last first. */
+/** What a test, or a test file, opens ends with it, the last first. */
 export function testStack(): AsyncDisposableStack {
   const stack = new AsyncDisposableStack();
-  afterAll(() => stack.disposeAsync());
+  closing(() => stack.disposeAsync());
   return stack;
 }

@@ -16,7 +16,10 @@ import { murmur2Partition } from '../../../schemas/events/partitioner.ts';
 import { byTopic, type TopicName } from '../../../schemas/events/records.ts';
 import { type History, type HistoryRecord, toLogRecord } from '../worlds/histories.ts';
 
-/** An event log in an array. It delivers in the order given, which keeps each partition's, a few records at a time, and goes on as it grows. */
+/**
+ * An event log in an array. It delivers in the order given (each partition's own order must be that of its offsets), a
+ * few records at a time, and goes on as records are appended or published.
+ */
 export class MemoryEventLog implements EventLog, LogPublisher {
   readonly rejected: Reject[] = [];
   readonly rejects: RejectSink = {

@@ -1,11 +1,11 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { StoreAwayError } from '../../../../api/ports/view-reader.ts';
 import { startRedisServer } from '../../../../infra/local/redis-server.ts';
 import { redisSignInState } from '../../../../infra/redis/sign-in/redis-sign-in-state.ts';
 import { freshKeyPrefix, redisUrl } from '../../../support/servers/backends.ts';
+import { listening } from '../../../support/servers/listening.ts';
 import { signInScriptCases } from './sign-in-script-cases.ts';
 
 const rule = { graceMs: 60_000, max: 3 };
@@ -42,12 +42,10 @@ test('a Redis that is restarted keeps entries, uses and indexes; it is said to b
 
 test('a Redis that owes a reply is asked over another connection', async () => {
   let connections = 0;
-  const silent = createServer(() => void connections++).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const store = redisSignInState({ url: `redis://127.0.0.1:${(silent.address() as AddressInfo).port}` });
+  using silent = await listening(createServer(() => void connections++));
+  const store = redisSignInState({ url: `redis://127.0.0.1:${silent.port}` });
   await expect.poll(() => connections).toBeGreaterThan(1);
   await store.close();
-  silent.close();
 });
 
 test('all accounts are listed, however many there are', async () => {
