@@ -7,6 +7,7 @@ import { encodeView } from '../../../schemas/views/view-values.ts';
 import { ran } from '../../support/processes/ran.ts';
 import { freshKeyPrefix, redisUrl } from '../../support/servers/backends.ts';
 import { startRedisCluster } from '../../support/servers/redis-cluster.ts';
+import { beating } from '../../support/stores/beating.ts';
 import { complete, lead } from '../../support/stores/lead.ts';
 import { valueWrite } from '../../support/stores/view-names.ts';
 
@@ -32,12 +33,8 @@ async function runsOn(env: Record<string, string>, ...args: string[]) {
 }
 const runs = (...args: string[]) => runsOn({ REDIS_URL: redisUrl() }, ...args);
 
-/** Sets a key anew, as a leader's beats do, until stopped. */
-function beats(key: string) {
-  let n = 0;
-  const timer = setInterval(() => void redis.set(`${keyPrefix}g${other}:${key}`, `1:${++n}:someone:led`), 200);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
-}
+/** Sets a key anew, as a leader's beats do. */
+const beats = (key: string) => beating((n) => redis.set(`${keyPrefix}g${other}:${key}`, `1:${n}:someone:led`), 200);
 const fence = 'pub:{v5}:fence';
 
 it('generations list says which formats there are, their keys and who leads; drop refuses one whose projector runs, leaves no tag complete where it is stopped, and removes all of a format and nothing else', async () => {
@@ -50,7 +47,7 @@ it('generations list says which formats there are, their keys and who leads; dro
   await copyToOther();
   const [own, before] = [(await names(viewFormat)).sort(), await names(other)];
   {
-    using _ = beats(fence);
+    await using _ = beats(fence);
     const { code, out } = await runs('list', '--json');
     expect(code).toBe(0);
     const { generation, generations } = JSON.parse(out);
@@ -70,7 +67,7 @@ it('generations list says which formats there are, their keys and who leads; dro
   }
   const refused = { code: 1, out: `Cannot drop generation ${other}: a projector of it runs; stop it first` };
   for (const key of [fence, 'tag:{v5}:coming']) {
-    using _ = beats(key);
+    await using _ = beats(key);
     expect(await runs('drop', String(other))).toEqual(refused);
   }
   expect((await names(other)).length).toBeGreaterThanOrEqual(before.length);

@@ -13,6 +13,7 @@ import { type Env, Processes } from '../../support/processes/process.ts';
 import { said } from '../../support/processes/ran.ts';
 import { testStack } from '../../support/processes/test-stack.ts';
 import { freshKafka, freshRedis, freshTopicPrefix, redisUrl } from '../../support/servers/backends.ts';
+import { beating } from '../../support/stores/beating.ts';
 
 const open = testStack();
 const processes = open.use(new Processes());
@@ -96,15 +97,11 @@ it('lag says what no projector has read, what is written, and who leads; --until
 });
 
 it('lag says of a leader that is gone, of other formats, and that the views are of another log, as a projector does', async () => {
-  let moved = 0;
-  const beat = () => redis.set(`${env.REDIS_KEY_PREFIX}g98:pub:{v0}:fence`, `1:${++moved}:someone:led`);
-  await beat();
-  const beats = setInterval(beat, 100);
+  await using _ = beating((n) => redis.set(`${env.REDIS_KEY_PREFIX}g98:pub:{v0}:fence`, `1:${n}:someone:led`));
   const after = await lag();
   expect(after).toMatchObject({ code: 1, lag: 0, parts_unled: 64, other_generations: [98] });
   expect(after.leaders).toEqual([expect.objectContaining({ parts: 64, alive: false })]);
   const text = (await run(['lag'])).out;
-  clearInterval(beats);
   expect(text).toContain(`No running projector leads 64 of 64 parts of generation ${viewFormat}`);
   expect(text).toContain('If projectors run, Redis takes no writes');
   expect(text).toContain('A projector leads generation 98');

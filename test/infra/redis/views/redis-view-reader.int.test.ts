@@ -12,6 +12,7 @@ import { parseKey, rideKey } from '../../../../schemas/views/view-kinds.ts';
 import { encodeView } from '../../../../schemas/views/view-values.ts';
 import { stallingProxy } from '../../../support/servers/redis-proxies.ts';
 import { redisUserLacking } from '../../../support/servers/redis-users.ts';
+import { beating } from '../../../support/stores/beating.ts';
 import { complete, lead } from '../../../support/stores/lead.ts';
 import { valueWrite } from '../../../support/stores/view-names.ts';
 
@@ -112,8 +113,7 @@ it('changes are heard once a right that was lacking is given; what was kept is f
   // It asks again after five seconds. It connects anew, and forgets once more when it is told of changes.
   await expect.poll(() => heard, { timeout: 30_000 }).toEqual(['all changed', 'all changed']);
   expect(await reader.ready()).toEqual({ ready: true });
-  let n = 0;
-  const beats = setInterval(() => void redis.admin.set(keys.fence(0), `1:${++n}:ada:led`), 100);
+  await using _ = beating((n) => redis.admin.set(keys.fence(0), `1:${n}:ada:led`));
   /** What is heard at a pause that falls between two messages. */
   const paused = () => {
     if (heard.at(-1) !== 'hearing') return null;
@@ -124,7 +124,6 @@ it('changes are heard once a right that was lacking is given; what was kept is f
     return heard.slice(-2);
   };
   await expect.poll(paused).toEqual(['deaf', 'all changed']);
-  clearInterval(beats);
 });
 
 it('what is closed leaves no connection; schema texts are found again by their names', async () => {
