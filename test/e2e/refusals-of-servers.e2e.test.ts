@@ -43,7 +43,8 @@ it('a Redis that is away or refuses the password, and a Kafka that is away, are 
 
   await projector.printed('Cannot find out who leads, trying again: Redis cannot be reached');
   await api.printed('Reads get 503: Redis cannot be reached');
-  for (const { origin } of both) expect((await fetch(`${origin}/readyz`)).status).toBe(503);
+  // They say so before they listen.
+  for (const { origin } of both) await expect.poll(async () => (await fetch(`${origin}/readyz`)).status).toBe(503);
   expect((await fetch(`${api.origin}/healthz`)).status).toBe(200);
   const away = await fetch(`${api.api}/rides/taco`, { headers });
   expect([away.status, away.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
@@ -90,10 +91,12 @@ it('a Redis that is away or refuses the password, and a Kafka that is away, are 
   const missing = { ...kafka, ...redis, KAFKA_TOPIC_PREFIX: freshTopicPrefix() };
   const service = await processes.start('start', missing);
   await service.printed('trying again in 2 s');
-  expect(JSON.parse(await textAt(service, '/readyz'))).toEqual({
-    status: 'ready',
-    note: expect.stringMatching(/^the projector has ended: Cannot read the event log: .*npx ride-calendar topics$/),
-  });
+  await expect
+    .poll(async () => JSON.parse(await textAt(service, '/readyz')))
+    .toEqual({
+      status: 'ready',
+      note: expect.stringMatching(/^the projector has ended: Cannot read the event log: .*npx ride-calendar topics$/),
+    });
   const read = await fetch(`${service.api}/rides/taco`, { headers });
   expect([read.status, await read.json()]).toMatchObject([200, { title: 'Taco Tuesday' }]);
   expect(await textAt(service, '/metrics')).toContain('ride_calendar_projector_ready 0');
