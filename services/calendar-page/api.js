@@ -50,7 +50,9 @@ export function createApi(baseUrl, credentials) {
 
 function refusal({ status, headers }, text) {
   const { input, detail } = status === 400 ? JSON.parse(text) : {};
-  const message = input ? `The calendar does not take this ${input}: ${detail}` : messages[status];
+  const message = input
+    ? `The calendar does not take this ${input === 'q' ? 'search' : input}: ${detail}`
+    : messages[status];
   const retryAfter = status >= 500 || status === 429 ? Number(headers.get('Retry-After') ?? 10) : null;
   return new ApiError(message ?? `The calendar answered with status ${status}.`, status, retryAfter);
 }

@@ -35,15 +35,18 @@ let state;
 function stateOf(search) {
   const query = Object.fromEntries(new URLSearchParams(search));
   const filters = Object.fromEntries(lists.map((name) => [name, (query[name] || null)?.split(',') ?? []]));
-  const metro = config.metros.find(({ slug }) => slug === query.metro) ?? config.metros[0];
+  const known = config.metros.find(({ slug }) => slug === query.metro);
+  const metro = known ?? config.metros[0];
   const view = query.ride ? 'ride' : (['week', 'mine'].find((name) => name === query.view) ?? 'day');
   const day = isDay(query.day ?? '') ? query.day : null;
-  return { ...filters, q: query.q ?? '', metro, day, view, ride: query.ride };
+  const wrong = [query.metro && !known && !query.ride && 'city', query.day && !day && 'day'].filter(Boolean);
+  const note = wrong.length > 0 ? `The link names a ${wrong.join(' and a ')} that the calendar does not have.` : '';
+  return { ...filters, q: query.q ?? '', metro, day, view, ride: query.ride, note };
 }
 
 /** The address of what is shown now, but for some changes. What is empty is left out. */
 function href(changes) {
-  const { metro, view, ...rest } = { ...state, ride: null, ...changes };
+  const { metro, view, note: _, ...rest } = { ...state, ride: null, ...changes };
   const own = rest.ride ? { ride: rest.ride } : { view: ['day', 'ride'].includes(view) ? '' : view, ...rest };
   const given = Object.entries(own).filter(([, value]) => value?.length > 0);
   return `?${new URLSearchParams([['metro', metro.slug], ...given])}`;
@@ -79,7 +82,7 @@ const rides = (count) => (count === 1 ? '1 ride' : `${count || 'No'} rides`);
 /** Some days from one on: a part of the page for each. */
 async function days(count) {
   const first = state.day ?? today();
-  const all = Array.from({ length: count }, (_, i) => addDays(first, i));
+  const all = Array.from({ length: count }, (_, i) => addDays(first, i)).filter(isDay);
   const { q, far, who, where, metro } = state;
   const [{ own, requests }, ...answers] = await Promise.all([
     ownBetween(first, all.at(-1)),
@@ -215,7 +218,7 @@ async function load() {
     // The visitor went on meanwhile.
     if (own !== latest) return;
     drawFrame();
-    at('notice').replaceChildren();
+    tell(state.note);
     at('key').hidden = true;
     drawParts(parts);
   } catch (error) {
@@ -242,7 +245,9 @@ async function load() {
   if (again > 0) timer = setTimeout(() => document.hidden || load(), again);
 }
 
-const tell = (words) => at('notice').replaceChildren(element('div', {}, words));
+const tell = (words) => at('notice').replaceChildren(...(words ? [element('div', {}, words)] : []));
+
+const typed = () => ({ q: at('q').value });
 
 at('metro').append(...config.metros.map(({ slug, name }) => element('option', { value: slug }, name)));
 at('key').addEventListener('submit', (event) => {
@@ -251,15 +256,17 @@ at('key').addEventListener('submit', (event) => {
   show();
 });
 at('metro').addEventListener('change', ({ target }) => {
-  go(href({ metro: config.metros.find(({ slug }) => slug === target.value), where: [] }));
+  go(href({ metro: config.metros.find(({ slug }) => slug === target.value), where: [], ...typed() }));
 });
 at('filters').addEventListener('submit', (event) => {
   event.preventDefault();
-  go(href({ q: at('q').value }));
+  go(href(typed()));
 });
 at('filters').addEventListener('change', ({ target: { name } }) => {
+  // What is typed is searched for with the form, or with the next box.
+  if (!name) return;
   const chosen = at('filters').querySelectorAll(`[name=${name}]:checked`);
-  go(href({ [name]: [...chosen].map(({ value }) => value) }));
+  go(href({ [name]: [...chosen].map(({ value }) => value), ...typed() }));
 });
 at('account').addEventListener('click', () => {
   at('parts').replaceChildren();

@@ -39,15 +39,26 @@ export function createSignIn(baseUrl, clientId, redirectUri) {
     return response.json();
   }
 
+  /** A refresh token works three times within ten seconds, for a reply that was lost. A code works once: `more` is 0. */
+  async function post(url, body, more) {
+    try {
+      const response = await fetch(url, { method: 'POST', body });
+      return { status: response.status, answer: response.ok ? await response.json() : null };
+    } catch {
+      if (more === 0) return { status: 503 };
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      return post(url, body, more - 1);
+    }
+  }
+
   /** Gets and keeps tokens. False: refused, so the rider is signed out. */
   async function tokens(parameters) {
     const { token_endpoint } = await endpoints();
     const body = new URLSearchParams({ client_id: clientId, resource: baseUrl, ...parameters });
-    const response = await fetch(token_endpoint, { method: 'POST', body }).catch(() => ({ status: 503 }));
-    if (response.status === 429 || response.status >= 500) throw new Error('Sign-in is busy. Try again in a minute.');
+    const { status, answer } = await post(token_endpoint, body, parameters.refresh_token ? 2 : 0);
+    if (status === 429 || status >= 500) throw new Error('Sign-in is busy. Try again in a minute.');
     drop('tokens');
-    if (!response.ok) return false;
-    const answer = await response.json();
+    if (!answer) return false;
     keep('tokens', { ...answer, endsMs: Date.now() + answer.expires_in * 1000 });
     return true;
   }

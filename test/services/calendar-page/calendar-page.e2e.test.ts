@@ -93,6 +93,12 @@ it('keeps filters in the address: a shared link shows the same, ticked; says whi
   await shows(page, '#parts:not([aria-busy])');
   const some = await titles(page);
   expect(some.length).toBeLessThan(all.length);
+  // What is typed goes with the next box.
+  await page.fill('#q', 'taco');
+  await page.check('#who input[value="General"]');
+  await page.waitForURL('**q=taco*');
+  await page.goBack();
+  await shows(page, '#parts:not([aria-busy])');
   await open(`/calendar${new URL(page.url()).search}`);
   expect(await titles(page)).toEqual(some);
   expect(await page.isChecked('#far input[value="5_to_10"]')).toBe(true);
@@ -102,6 +108,10 @@ it('keeps filters in the address: a shared link shows the same, ticked; says whi
   expect(await titles(page)).toEqual(all);
   await page.goto(`${service.origin}/calendar?metro=portland&where=No+Slug`);
   await shows(page, '#notice:has-text("does not take this where")');
+  await open('/calendar?metro=nowhere&day=2015-02-30');
+  expect(await page.textContent('#notice')).toBe('The link names a city and a day that the calendar does not have.');
+  await open('/calendar?view=week&day=9999-12-31');
+  expect([await page.textContent('#notice'), visitor.complaints]).toEqual(['', [expect.stringContaining('400')]]);
 });
 
 it('fits a phone, and is for everybody, dark or light', async () => {
@@ -259,14 +269,19 @@ it('signs nobody in by a link that it did not ask for, of another server, or whe
 
 it('beside a log of one’s own asks for a developer key where nobody can sign in', async () => {
   const answer = await fetch(`${service.origin}/calendar/config.json`);
-  const config = (await answer.json()) as { key: string };
+  const config = (await answer.json()) as { key: string; metros: object[] };
+  const metros = [...config.metros, { slug: 'long', name: 'A long name of a city '.repeat(9), zone: 'UTC' }];
   await using page = await context.newPage();
-  await page.route('**/config.json', (route) => route.fulfill({ json: { ...config, key: null, clientId: null } }));
+  await page.route('**/config.json', (route) =>
+    route.fulfill({ json: { ...config, metros, key: null, clientId: null } }),
+  );
   await page.goto(`${service.origin}/calendar?metro=portland`);
   await shows(page, '#notice:has-text("Nobody can sign in here: please enter a developer key.")');
   await page.fill('#own-key', config.key);
   await page.press('#own-key', 'Enter');
   await shows(page, 'article');
+  await page.setViewportSize({ width: 360, height: 800 });
+  expect(await fits(page)).toBe(true);
 });
 
 it('signs a rider in, and out again: why a night is theirs, friends who are going, flagged riders', async () => {
@@ -297,9 +312,17 @@ it('signs a rider in, and out again: why a night is theirs, friends who are goin
   await page.evaluate(
     "sessionStorage.setItem('tokens', JSON.stringify({ ...JSON.parse(sessionStorage.getItem('tokens')), endsMs: Date.now() + 29_000 }))",
   );
+  // A reply that is lost is asked for again, by the same token.
+  let lost = 1;
+  await page.route('**/oauth/token', async (route) => {
+    if (lost-- <= 0) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
   await page.click('#week');
   await shows(page, 'section:nth-of-type(7)');
-  expect(refreshes).toEqual([expect.stringContaining('grant_type=refresh_token')]);
+  expect(refreshes).toEqual(Array(2).fill(expect.stringContaining('grant_type=refresh_token')));
+  expect(refreshes[1]).toBe(refreshes[0]);
   expect(await page.textContent('#account')).toBe('Sign out');
 
   // A ride's nights are marked as far as the API looks ahead.
