@@ -9,6 +9,7 @@ import { lifetimes } from '../provider/lifetimes.ts';
 import { isAway } from '../provider/provider.ts';
 import { storeId } from '../provider/sealed-store.ts';
 import { paths } from '../tokens/metadata.ts';
+import { failureLog } from './faults.ts';
 import { finishLogin } from './interactions.ts';
 import { ownCookie, signedOutCookie } from './own-cookies.ts';
 import type { SignInParts } from './sign-in-parts.ts';
@@ -37,6 +38,7 @@ interface KeptAttempt extends UpstreamAttempt {
 export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upstream: UpstreamSignIn): void {
   const { service, provider, riders, store, pages, limits, audit, logger } = parts;
   const upstreamTrouble = upstreamTroubles(logger, audit);
+  const logFailure = failureLog(logger);
   const browserCookie = ownCookie(service, 'browser', '[A-Za-z0-9_-]{43}');
   const signedOut = signedOutCookie(service);
 
@@ -85,7 +87,7 @@ export function addUpstreamRoutes(app: FastifyInstance, parts: SignInParts, upst
     } catch (error) {
       // The attempt is used up. The interaction is not, so the rider can try again.
       const trouble = isAway(error) ? troubles.away : upstreamTrouble(error);
-      if (trouble === troubles.away) logger.error({ err: error }, 'sign-in failed');
+      if (trouble === troubles.away) logFailure(error, paths.callback);
       return pages.trouble(reply, { ...trouble, next: { to: again, words: 'Try again' } });
     }
   });

@@ -100,7 +100,7 @@ describe('a rider who signs in at the ride-management system', () => {
     const away = await browser.open(comeBack);
     service.riders.away = false;
     expect([away.response.status, away.page]).toEqual([503, expect.stringContaining('not available right now')]);
-    expect(JSON.parse(service.log.at(-1)!)).toMatchObject({ level: 50, msg: 'sign-in failed' });
+    expect(JSON.parse(service.log.at(-1)!)).toMatchObject({ level: 40, msg: 'sign-in failed: the views are away' });
     const again = await browser.open(tryAgain(away.page));
     expect((await back(browser, again.page)).page).toContain('Ada Lovelace');
   });
