@@ -24,7 +24,9 @@ function linesOf({ topic, state, partitions, differences }: TopicReport): string
     // A topic with records keeps its number of partitions: with another one, a key would be in two partitions.
     // Kafka then takes records whose timestamps hold compaction up (docs/alerts.md#recordsfromthefuture).
     const holdsUp = setting === 'message.timestamp.after.max.ms' && Number(value) > Number(wanted);
-    const fix = harmful || holdsUp ? 'set it with kafka-configs --alter' : 'works all the same; leave it';
+    const others =
+      setting === 'partitions' ? 'works if it was made so; if it grew, see docs/rules.md#partition-growth' : '';
+    const fix = harmful || holdsUp ? 'set it with kafka-configs --alter' : others || 'works all the same; leave it';
     return `  ${setting} is ${foreignText(value) || 'unset'}, wanted ${wanted}: ${fix}`;
   });
   return [head, ...lines];

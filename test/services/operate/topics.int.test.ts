@@ -21,7 +21,7 @@ it('topics says what differs and what to do: nothing, or a setting to alter; wit
   await says(
     0,
     `${kafka.topicPrefix}rides: different, 2 partitions`,
-    '  partitions is 2, wanted 3: works all the same; leave it',
+    '  partitions is 2, wanted 3: works if it was made so; if it grew, see docs/rules.md#partition-growth',
   );
   const weekMs = '604800000';
   const kept = {
