@@ -46,4 +46,4 @@ type Placed = Pick<EncodedRecord, 'topic' | 'partition' | 'offset' | 'keyBytes'>
 
 /** What to do about misplaced records. */
 export const misplacedFix =
-  'such a key may be in two partitions, where its order is unknown: set KAFKA_PARTITIONER to what the producers use, or put a log of mixed producers back together by archive load --repartition';
+  'such a key may be in two partitions, where its order is unknown: set KAFKA_PARTITIONER to what the producers use, or put a log of mixed producers, or of a topic that grew, back together by archive load --repartition';

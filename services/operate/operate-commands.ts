@@ -16,7 +16,7 @@ export function logCommands(program: Commands): void {
     .add(
       'lag',
       'Says how far the views are behind the event log, how old the oldest change is that is not yet readable, and who leads. ' +
-        'Exit code 1 if parts of the store have no running projector, or records of unknown schemas were rejected. With --until it waits for one record: exit code 0 once it is readable, ' +
+        'Exit code 1 if parts of the store have no running projector, or rejected records of unknown schemas are still the last of their key. With --until it waits for one record: exit code 0 once it is readable, ' +
         '1 after the timeout. Needs KAFKA_BROKERS and REDIS_URL.',
       [
         'KAFKA_BROKERS=127.0.0.1:9092 REDIS_URL=redis://127.0.0.1:6379 npx ride-calendar lag',

@@ -80,7 +80,7 @@ async function whyNot(reject: Reject, { holds, isLast }: BadInLog, judge: Reject
 /** A bad batch is set aside as compressed bytes. Published as a record, they would be one more bad record. */
 function batchNote({ headers }: RawRecord): string {
   const [last, codec] = [headers[batchHeaders.lastOffset], headers[batchHeaders.codec]];
-  return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches`;
+  return `it stands for all records up to offset ${last}, in one batch (codec ${codec}): have its producer send them again, in smaller batches, or with smaller values or fewer headers`;
 }
 
 /** Publishes a bad record to its own partition, with the present time: it counts from now on. Returns where it is. */

@@ -41,7 +41,7 @@ test('a batch that unpacks to more than is allowed is set aside by a projector, 
       {
         place: 'metros/0@0',
         now: null,
-        note: 'it stands for all records up to offset 1, in one batch (codec lz4): have its producer send them again, in smaller batches',
+        note: 'it stands for all records up to offset 1, in one batch (codec lz4): have its producer send them again, in smaller batches, or with smaller values or fewer headers',
       },
     ],
   });
